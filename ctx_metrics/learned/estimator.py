@@ -1,4 +1,4 @@
-"""A trained BiLSTM, BiLSTM with attention or ESIM as an estimator: from its folder to values of pairs of texts."""
+"""Estimators that load a trained BiLSTM, BiLSTM with attention or ESIM from its folder and score pairs of texts."""
 
 import os
 from collections.abc import Sequence
@@ -30,16 +30,16 @@ PAIRS_A_BATCH = 128
 
 
 def kind_of(config: dict) -> str | None:
-    """The network's name that a config.json gives (bilstm, bilstmatt, esim), or None for other models."""
+    """Return the name of the network in a config.json (bilstm, bilstmatt, esim), or None for other models."""
     kind = str(config.get("model_type", "")).removeprefix(PREFIX)
     return kind if kind in NETWORKS else None
 
 
 @dataclass(frozen=True)
 class BiLSTMStates(PooledMix):
-    """A learned network's BiLSTM states of a text's tokens, the specials left out: [tokens, 2 * hidden] of each text.
+    """A learned network's BiLSTM states of a text's tokens, without special ones: [tokens, 2 * hidden] for each text.
 
-    ckpt      identity of the network: readouts of the same network are one, in whichever metric
+    ckpt      identity of the network: readouts of the same network are equal, whatever the metric
     """
 
     network: LearnedNetwork = field(kw_only=True, compare=False)
@@ -47,7 +47,7 @@ class BiLSTMStates(PooledMix):
 
     @property
     def unit(self) -> str | None:
-        return SEGMENT  # a BiLSTM costs too much to run over texts that nobody asks it about
+        return SEGMENT  # a BiLSTM is too expensive to run over texts that nobody requested
 
     def accumulator(self, packed: PackedTokens) -> Accumulator:
         return _BiLSTMStates(self, packed)
@@ -76,8 +76,8 @@ class _BiLSTMStates(Accumulator):
 class LearnedEstimator(Estimator):
     """The estimator of a folder that `ctx-metrics train` wrote for one of the three networks.
 
-    Its values are predicted human scores in standard deviations, 0 for the mean of the judged translations. A side without
-    tokens makes the value that of the worst judgement in training.
+    Its values are predicted human scores in standard deviations, 0 for the mean of the judged translations. If a side has
+    no tokens, the value is that of the worst judgement in training.
     """
 
     empty_value: float
@@ -118,10 +118,10 @@ class LearnedEstimator(Estimator):
 
     @property
     def special_tokens(self) -> int:
-        return 4  # two around each of the texts
+        return 4  # two special tokens around each text
 
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
-        """Values of encoded pairs, in batches of pairs of about the same lengths."""
+        """Return the values of encoded pairs, computed in batches of similar length."""
         states = [tuple(text.states[self.readout] for text in pair) for pair in pairs]
         order = sorted(range(len(pairs)), key=lambda i: [len(side) for side in states[i]])
         values = [0.0] * len(pairs)
@@ -133,7 +133,7 @@ class LearnedEstimator(Estimator):
 
     @torch.inference_mode()
     def _compared(self, pairs: Sequence[tuple[torch.Tensor, ...]]) -> Fetched:
-        """The network's values of some pairs' states."""
+        """Return the network's values for the states of some pairs."""
         device, sides = self.encoder.device, []
         for of_side in zip(*pairs, strict=True):
             lengths = [len(each) for each in of_side]
@@ -143,7 +143,7 @@ class LearnedEstimator(Estimator):
 
 
 def check_values(folder: Path, config: dict) -> None:
-    """Raise ModelError for values that no training writes."""
+    """Raise ModelError for config values that training never writes."""
     for name, good in (
         ("inputs", config["inputs"] in INPUTS),
         ("max_length", config["max_length"] > 0),
@@ -161,10 +161,10 @@ def check_values(folder: Path, config: dict) -> None:
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
-    """The estimator of a name: None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub.
+    """Load the estimator named by None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub.
 
-    kind    the network that it has to be
-    Raises ModelError for what cannot be loaded, or is another network.
+    kind    the required network
+    Raises ModelError if it cannot be loaded or is a different network.
     """
     if name == "":
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")

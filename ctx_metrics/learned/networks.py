@@ -1,8 +1,8 @@
 """The trained networks of Mathur, Baldwin and Cohn (2019): BiLSTM, BiLSTM with attention, ESIM.
 
-They read frozen contextual embeddings of two texts, the hypothesis and its partner (the reference, or the source), each
-encoded by itself. The texts of a batch stand one after another, without padding; where padding is made, it is masked.
-States and scores are of the network's dtype, fp32 unless somebody changes it; masks are bool.
+They read frozen contextual embeddings of two texts, the hypothesis and its partner (the reference or the source), each
+encoded separately. The texts of a batch are concatenated without padding; padding that is added later is masked. States
+and scores have the network's dtype, fp32 by default; masks are bool.
 """
 
 from abc import abstractmethod
@@ -23,11 +23,11 @@ CPU = torch.device("cpu")
 
 
 class Side(NamedTuple):
-    """One side's texts.
+    """The texts of one side, hypotheses or partners.
 
     states     [texts, tokens, width]
     mask       bool [texts, tokens], True at tokens
-    lengths    tokens of each text, on the CPU
+    lengths    number of tokens of each text, on the CPU
     """
 
     states: torch.Tensor
@@ -39,13 +39,13 @@ class Side(NamedTuple):
 class Shape:
     """The sizes of a network; the defaults are the paper's (its released configurations).
 
-    layers         hidden layers of the encoder that are mixed
+    layers         number of encoder layers that are mixed
     width          the encoder's width
     hidden         width of a BiLSTM in each direction
     projection     width between ESIM's comparison and its second BiLSTM
     feedforward    width of the regressor's hidden layer
     pooling        "both" averages and maxima over tokens, or one of them: "avg", "max"
-    dropout        rate in training, at the embeddings (one mask a text) and in the regressor
+    dropout        rate in training, for the embeddings (one mask per text) and in the regressor
     """
 
     layers: int
@@ -58,7 +58,7 @@ class Shape:
 
 
 class ScalarMix(nn.Module):
-    """gamma * sum_k softmax(w)_k h_k over layers; at first their plain mean."""
+    """gamma * sum_k softmax(w)_k h_k over layers; initially their plain mean."""
 
     def __init__(self, layers: int):
         super().__init__()
@@ -66,18 +66,18 @@ class ScalarMix(nn.Module):
         self.gamma = nn.Parameter(torch.ones(()))
 
     def coefficients(self) -> torch.Tensor:
-        """gamma * softmax(w): [layers]."""
+        """Return gamma * softmax(w): [layers]."""
         return self.gamma * self.weights.softmax(0)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """[tokens, width] of states [tokens, layers, width]."""
+        """Mix states [tokens, layers, width] into [tokens, width]."""
         return torch.einsum("tlw,l->tw", states, self.coefficients())
 
 
 class LearnedNetwork(nn.Module):
-    """What the networks share: scalar mix, variational dropout, one BiLSTM for both texts, and a regressor at the end.
+    """Base class of the networks: scalar mix, variational dropout, one BiLSTM for both texts, and a final regressor.
 
-    compared    how many times the width of a text's pooled states the regressor reads
+    compared    width of the regressor's input as a multiple of the width of a text's pooled states
     """
 
     compared = 4
@@ -104,7 +104,7 @@ class LearnedNetwork(nn.Module):
         partners: torch.Tensor,
         partner_lengths: Sequence[int],
     ) -> torch.Tensor:
-        """Scores [texts] of the layers' states [tokens, layers, width] of all hypotheses and all partners, text after text.
+        """Return scores [texts] for states [tokens, layers, width] of the concatenated hypotheses and partners.
 
         The lengths are the texts' numbers of tokens, each at least 1.
         """
@@ -118,28 +118,28 @@ class LearnedNetwork(nn.Module):
         return self.compare(*sides)
 
     def outputs(self, *inputs: Any) -> list[torch.Tensor]:
-        """The predictions that training fits to human scores: of what `forward` takes the score alone, [texts]."""
+        """Return the predictions that training fits to human scores: only the score of `forward`, [texts]."""
         return [self(*inputs)]
 
     def contextual(self, mixed: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-        """BiLSTM states [texts, longest, 2 * hidden] of mixed embeddings [tokens, width], zero beyond a text's end."""
+        """Return BiLSTM states [texts, longest, 2 * hidden] of mixed embeddings [tokens, width], 0 beyond a text's end."""
         padded = mixed.new_zeros(len(lengths) * max(lengths), mixed.shape[1])
         padded = padded.index_copy(0, token_slots(lengths, mixed.device), mixed).view(len(lengths), max(lengths), -1)
         return run_bilstm(self.encoder, self._variational(padded), lengths)
 
     @abstractmethod
     def compare(self, hypothesis: Side, partner: Side) -> torch.Tensor:
-        """Scores [texts] of both sides' BiLSTM states, whose width is 2 * hidden."""
+        """Return scores [texts] from both sides' BiLSTM states, whose width is 2 * hidden."""
 
     def _variational(self, padded: torch.Tensor) -> torch.Tensor:
-        """Dropout that leaves out the same dimensions at every token of a text (Gal and Ghahramani 2016)."""
+        """Apply dropout to the same dimensions at every token of a text (Gal and Ghahramani 2016)."""
         kept = nn.functional.dropout(
             torch.ones_like(padded[:, :1]), self.shape.dropout, training=self.training and self.shape.dropout > 0
         )
         return padded * kept
 
     def _pooled(self, states: torch.Tensor, mask: torch.Tensor) -> list[torch.Tensor]:
-        """The averages and the maxima of states over tokens, as the shape has them: each [texts, width]."""
+        """Return averages or maxima of states over tokens, or both, as the shape says: each [texts, width]."""
         mask = mask[:, :, None]
         pooled = {
             "avg": states.masked_fill(~mask, 0).sum(1) / mask.sum(1),
@@ -152,7 +152,7 @@ class LearnedNetwork(nn.Module):
 
 
 class BiLSTM(LearnedNetwork):
-    """Both texts' BiLSTM states pooled, and compared as vectors (paper, equations 3 to 6).
+    """Pools both texts' BiLSTM states and compares them as vectors (paper, equations 3 to 6).
 
     v_t = [max h_t; avg h_t], m = [v_t; v_r; v_t * v_r; v_t - v_r], score = regressor(m).
     """
@@ -163,7 +163,7 @@ class BiLSTM(LearnedNetwork):
 
 
 class BiLSTMAttention(LearnedNetwork):
-    """Each token of a text gives way to what it attends to in the other; that is pooled and compared (paper, section 3.2).
+    """Replaces each token's state by what it attends to in the other text, then pools and compares (paper, section 3.2).
 
     For each kind of pooling, v = [r, t, r - t, r * t], where r pools sum_j softmax_j(<h_r_i, h_t_j>) h_t_j over i, and t
     the same with the sides swapped.
@@ -179,9 +179,9 @@ class BiLSTMAttention(LearnedNetwork):
 
 
 class ESIM(LearnedNetwork):
-    """Tokens beside what they attend to in the other text, through a second BiLSTM (Chen et al. 2017; paper, section 3.2).
+    """Compares tokens with what they attend to in the other text, by a second BiLSTM (Chen et al. 2017; section 3.2).
 
-    m_i = ReLU(W [h_i; a_i; h_i - a_i; h_i * a_i] + b), and of each side's BiLSTM states over m the averages and maxima:
+    m_i = ReLU(W [h_i; a_i; h_i - a_i; h_i * a_i] + b). The averages and maxima of each side's BiLSTM states over m give
     v = [r_avg, r_max, t_avg, t_max].
     """
 
@@ -211,8 +211,7 @@ def pooled_width(shape: Shape) -> int:
 
 
 def attended(hypothesis: Side, partner: Side) -> tuple[torch.Tensor, torch.Tensor]:
-    """What each side's tokens attend to in the other, by dot products: the hypothesis's and the partner's, of the shapes of
-    their states.
+    """Return what each side's tokens attend to in the other, by dot products, in the shapes of the sides' states.
 
     >>> t, r = torch.tensor([[[1.0], [0.0]]]), torch.tensor([[[2.0]]])
     >>> both = torch.ones(1, 2, dtype=torch.bool)
@@ -228,7 +227,7 @@ def attended(hypothesis: Side, partner: Side) -> tuple[torch.Tensor, torch.Tenso
 
 
 def token_mask(lengths: Sequence[int], device: torch.device = CPU) -> torch.Tensor:
-    """bool [texts, longest], True at tokens.
+    """Return a mask, bool [texts, longest], True at tokens.
 
     >>> token_mask([1, 2]).tolist()
     [[True, False], [True, True]]
@@ -237,7 +236,7 @@ def token_mask(lengths: Sequence[int], device: torch.device = CPU) -> torch.Tens
 
 
 def token_slots(lengths: Sequence[int], device: torch.device = CPU) -> torch.Tensor:
-    """Each token's place among texts padded to the longest, int64 [tokens].
+    """Return each token's index among flattened texts padded to the longest, int64 [tokens].
 
     >>> token_slots([1, 2]).tolist()
     [0, 2, 3]
@@ -246,8 +245,8 @@ def token_slots(lengths: Sequence[int], device: torch.device = CPU) -> torch.Ten
 
 
 def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-    """A BiLSTM's states [texts, longest, 2 * hidden] over padded inputs [texts, longest, width], read to each text's end."""
-    # longest first, as pack_padded_sequence would sort them by itself, with copies that wait for the device
+    """Run a BiLSTM over padded inputs [texts, longest, width]; return states [texts, longest, 2 * hidden], 0 in padding."""
+    # sorted longest first here, because pack_padded_sequence would do so with copies that wait for the device
     ordered, order = torch.tensor(lengths).sort(descending=True)
     packed = pack_padded_sequence(padded.index_select(0, send(order, padded.device)), ordered, batch_first=True)
     with full_fp32_lstms(padded.device):
@@ -256,8 +255,11 @@ def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> t
 
 
 def bilstm(width: int, hidden: int) -> nn.LSTM:
-    """A BiLSTM as the paper's code starts it: Xavier input weights, orthogonal recurrent ones, biases 0 but for the forget
-    gates' recurrent ones, which are 1."""
+    """Return a BiLSTM initialised as in the paper's code.
+
+    Input weights are Xavier, recurrent weights orthogonal; biases are 0, except the forget gates' recurrent ones, which
+    are 1.
+    """
     lstm = nn.LSTM(width, hidden, batch_first=True, bidirectional=True)
     for name, parameter in lstm.named_parameters():
         if name.startswith("weight_ih"):
@@ -272,7 +274,7 @@ def bilstm(width: int, hidden: int) -> nn.LSTM:
 
 
 def linear(inputs: int, outputs: int) -> nn.Linear:
-    """A linear map with Xavier weights and no bias at first."""
+    """Return a linear map with Xavier weights and biases of 0."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)

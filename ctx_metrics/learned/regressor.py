@@ -35,7 +35,7 @@ HEAD_BATCH = 512
 
 
 class AlignmentBranch(nn.Module):
-    """A: alignment features [n, features] to z [n]. Features are standardised by constants stored with the weights."""
+    """A: maps alignment features [n, features] to z [n]. Features are standardised by constants stored with the weights."""
 
     mean: torch.Tensor
     std: torch.Tensor
@@ -55,15 +55,15 @@ class AlignmentBranch(nn.Module):
 
 
 def last_layer(hidden: int) -> nn.Linear:
-    """A branch's last layer, whose weights are small at first."""
+    """Return a branch's last layer, with small initial weights."""
     layer = nn.Linear(hidden, 1, bias=False)
-    if not layer.weight.is_meta:  # of which nothing can be drawn, and torch would import its compiler, in a second
+    if not layer.weight.is_meta:  # a meta tensor has no values, and torch would import its compiler (1 s)
         nn.init.normal_(layer.weight, 0, 0.01)
     return layer
 
 
 class PooledBranch(nn.Module):
-    """C: pooled vectors [n, layers, width] of both sides to z [n], through a learned softmax mix of the layers."""
+    """C: maps pooled vectors [n, layers, width] of both sides to z [n], through a learned softmax mix of the layers."""
 
     def __init__(self, layers: int, width: int, hidden: int, dropout: float = 0.0):
         super().__init__()
@@ -82,7 +82,7 @@ class PooledBranch(nn.Module):
 
 
 class RegressorNetwork(nn.Module):
-    """Both branches. features, layers and width say what they read; the other numbers are widths of their layers."""
+    """Both branches. features, layers and width are the input sizes; the other numbers are widths of hidden layers."""
 
     def __init__(
         self,
@@ -100,35 +100,35 @@ class RegressorNetwork(nn.Module):
         self.pooled = PooledBranch(layers, width, pooled_hidden, pooled_dropout)
 
     def forward(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
-        """z [n] from features [n, features] and pooled vectors [n, layers, width] of both sides, all fp32."""
+        """Return z [n] for features [n, features] and pooled vectors [n, layers, width] of both sides, all fp32."""
         return (self.alignment(features) + self.pooled(hypothesis, reference)) / 2
 
     def standardise(self, features: torch.Tensor) -> None:
-        """Take the constants that standardise alignment features from those of the training rows, fp32 [n, features]."""
+        """Set the constants that standardise alignment features from those of the training rows, fp32 [n, features]."""
         self.alignment.mean.copy_(features.mean(0))
         self.alignment.std.copy_(features.std(0) + 1e-6)
 
     def outputs(self, features: torch.Tensor, hypothesis: torch.Tensor, reference: torch.Tensor) -> list[torch.Tensor]:
-        """The predictions that training fits to human scores: each branch's own, fp32 [n]."""
+        """Return the predictions that training fits to human scores: those of each branch, fp32 [n]."""
         return [self.alignment(features), self.pooled(hypothesis, reference)]
 
     def identical(self) -> torch.Tensor:
-        """z, fp32 [], of two identical texts, whichever they are: every alignment feature is 1 there."""
+        """Return z, fp32 [], of any two identical texts; all their alignment features are 1."""
         return (self.alignment(torch.ones_like(self.alignment.mean)[None])[0] + self.pooled.bias) / 2
 
 
 def feature_names(layers: Sequence[int]) -> list[str]:
-    """Names of the alignment features, in order."""
+    """Return the names of the alignment features, in order."""
     names = [f"{kind}{layer}" for layer in layers for kind in ("recall", "precision", "f")]
     return [*names, f"cosine{layers[-1]}", "unigram_recall", "unigram_precision", "bigram_recall", "bigram_precision"]
 
 
 def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: Sequence[int]) -> list[float]:
-    """How well the tokens of two texts align; every feature is at most 1, and 1 for identical texts.
+    """Return features of how well the tokens of two texts align; each is at most 1, and 1 for identical texts.
 
-    For each layer, the recall of Mathur et al. (2019), its counterpart precision, and their harmonic mean, over content
-    tokens; the cosine of the last layer's mean vectors; and clipped unigram and bigram recall and precision of token ids
-    (a text of one token takes its unigrams for bigrams).
+    For each layer: the recall of Mathur et al. (2019), the corresponding precision, and their harmonic mean, over content
+    tokens. Then the cosine of the last layer's mean vectors, and clipped unigram and bigram recall and precision of token
+    ids (for a text of one token, unigrams replace bigrams).
     """
     h, r = (
         F.normalize(torch.stack([text.states[layer,][1:-1] for layer in layers]), dim=2)
@@ -147,7 +147,7 @@ def alignment_features(hypothesis: EncodedText, reference: EncodedText, layers: 
 
 
 def overlap(items: Sequence, others: Sequence) -> float:
-    """Share of `items` that occur in `others`, each as often as it does there at most.
+    """Return the share of `items` that occur in `others`; an item counts at most as often as it occurs there.
 
     >>> overlap("aab", "abc")
     0.6666666666666666
@@ -156,13 +156,13 @@ def overlap(items: Sequence, others: Sequence) -> float:
 
 
 def pooled_vectors(text: EncodedText, layers: Sequence[int]) -> torch.Tensor:
-    """Mean over all tokens, the specials included, of each layer, scaled to length sqrt(width): fp32 [layers, width]."""
+    """Return each layer's mean over all tokens, including special ones, scaled to norm sqrt(width): fp32 [layers, width]."""
     means = torch.stack([text.states[layer,].mean(0) for layer in layers])
     return F.normalize(means, dim=1) * means.shape[1] ** 0.5
 
 
 class PairFeatures:
-    """Computes the network's three inputs for pairs of encoded texts; a text's pooled vectors are computed once."""
+    """Computes the network's three inputs for pairs of encoded texts; each text is pooled once."""
 
     def __init__(self, layers: Sequence[int]):
         self.layers = tuple(layers)
@@ -183,15 +183,15 @@ class PairFeatures:
 
 
 def network_inputs(pairs: Sequence[tuple]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """What PairFeatures gave for n pairs, stacked as the network reads it: see its forward."""
+    """Stack the results of PairFeatures for n pairs into the arguments of RegressorNetwork.forward."""
     features, hypotheses, references = zip(*pairs, strict=True)
     return torch.tensor(features), torch.stack(hypotheses), torch.stack(references)
 
 
 class AlignmentRegressor(Estimator):
-    """The estimator of a folder with config.json and model.safetensors, as ctx_metrics.training writes it.
+    """The estimator of a folder with config.json and model.safetensors, written by ctx_metrics.training.
 
-    A side without tokens makes the value 0.
+    If a side has no tokens, the value is 0.
     """
 
     inputs = "mt+ref"
@@ -223,7 +223,7 @@ class AlignmentRegressor(Estimator):
 
     @property
     def special_tokens(self) -> int:
-        return 4  # two around the hypothesis, two around the reference
+        return 4  # two special tokens around each text
 
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         values = []
@@ -235,7 +235,7 @@ class AlignmentRegressor(Estimator):
 
 @torch.inference_mode()
 def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
-    """Values in [0, 1] of what PairFeatures gave for each pair."""
+    """Return the value, in [0, 1], of each pair from its PairFeatures result."""
     identical = network.identical()
     values: list[float] = []
     for begin in range(0, len(pairs), HEAD_BATCH):

@@ -1,4 +1,4 @@
-"""Keywords of the constructors for type checkers, as ctx_metrics.metrics.keywords has them."""
+"""Constructor keywords for type checkers, as in ctx_metrics.metrics.keywords."""
 
 from typing import TypedDict
 

@@ -94,7 +94,7 @@ class Pairwise(ContextMetric):
         settings = self._checked_settings()
         if not any(each.reads_source for each in settings):
             self.capabilities = replace(self.capabilities, reads=self.capabilities.reads - {"sources"})
-        if guarded and self.asked:  # which only says something, so it waits for what can be wrong
+        if guarded and self.asked:  # after the checks that can fail, since this only prints a notice
             self._guard(())
         self.settings = {
             **self.model.signature(),
@@ -105,16 +105,16 @@ class Pairwise(ContextMetric):
         self.announce(self._context.systems)
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
-        """Take the systems of the comparison; each is the others' opponent."""
+        """Set the systems to compare; each is an opponent of the others."""
         super().announce(systems)
         self._pool: list[Sequence[str]] = [list(system) for system in systems]
         self.settings["pool"] = self._pool_digest()
 
     def win_probabilities(self) -> np.ndarray:
-        """P(system i's output is better than system j's) for each segment: fp64 [systems, systems, segments], in the order
-        of `systems`; .5 on the diagonal, [j, i] exactly 1 - [i, j], NaN where a segment has no reference.
+        """Return P(system i's output is better than system j's) for each segment: fp64 [systems, systems, segments].
 
-        Against the references of the constructor. Raises InputError as scoring does.
+        Systems are in the order of `systems`, references those of the constructor. The diagonal is .5, [j, i] is exactly
+        1 - [i, j], and segments without a reference are NaN. Raises InputError as scoring does.
         """
         corpora = self._corpora(self._pool, self._to_score_against(self._ref_cache))
         segments, number = len(corpora[0]), len(corpora)
@@ -131,14 +131,14 @@ class Pairwise(ContextMetric):
         return wins
 
     def _known_features(self) -> list[Feature]:
-        """The features that the model reads; raises ModelError for one that is not there, such as another package's."""
+        """Return the features that the model reads; raises ModelError if one is not installed."""
         try:
             return parse_features(self.model.feature_specs)
         except InputError as error:
             raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {error}") from error
 
     def _checked_settings(self) -> list[FeatureSettings]:
-        """The features' settings; raises ModelError where one cannot be computed, or has others than in training."""
+        """Return the features' settings; raises ModelError if one cannot be computed or has changed since training."""
         try:
             settings = feature_settings(self.features, None, self._context.target_lang, self._context.engine)
         except InputError as error:
@@ -154,7 +154,7 @@ class Pairwise(ContextMetric):
         return settings
 
     def _other_language(self) -> str:
-        """The first half of what to do where the language can be at fault; "" where it is one of the model's."""
+        """Return the first half of the advice if the language may be at fault; "" if it is one of the model's."""
         if not self._context.target_lang:
             return f"{name_the_language()}, or "
         code = self._context.target_lang.lower().replace("_", "-").split("-")[0]
@@ -164,7 +164,7 @@ class Pairwise(ContextMetric):
         return worded(f"name a language pair into {into} with -l, or ", f"name {into} as target_lang, or ")
 
     def _pool_digest(self) -> str:
-        """What tells apart comparisons with other opponents: 8 hex digits of the texts, whatever their order."""
+        """Return 8 hex digits that identify the opponents' texts, in any order."""
         pool = self._against or (self._pool[:1] if self.options.baseline else self._pool)
         return hashlib.sha256(" ".join(sorted(map(digest, pool))).encode()).hexdigest()[:8]
 
@@ -188,8 +188,10 @@ class Pairwise(ContextMetric):
         return results
 
     def _opponents(self, corpus: Corpus, alone: bool) -> list[Sequence[str]]:
-        """Whom a system is compared with; raises InputError if there is nobody, as where it is `alone`, or if an opponent
-        is of another length."""
+        """Return the opponents of a system.
+
+        Raises InputError if there are none, as when it is `alone`, or if an opponent has a different length.
+        """
         if self._against:
             opponents = self._against
         elif self.options.baseline:
@@ -219,7 +221,7 @@ class Pairwise(ContextMetric):
 
 
 class _Judge:
-    """Compares any two of some systems, whose outputs it has read once."""
+    """Compares any two systems; reads each system's outputs once."""
 
     def __init__(self, metric: Pairwise, corpora: list[Corpus]):
         self._model, first = metric.model, corpora[0]
@@ -256,7 +258,7 @@ class _Judge:
         self._found: dict[tuple[int, int], np.ndarray] = {}
 
     def chance(self, i: int, j: int) -> np.ndarray:
-        """P(i's output is better than j's) for each segment: fp64 [segments], the mean over its references."""
+        """Return P(i's output is better than j's) for each segment, the mean over its references: fp64 [segments]."""
         if j < i:
             return 1 - self.chance(j, i)
         if (i, j) not in self._found:
@@ -273,7 +275,7 @@ class _Judge:
         return self._found[i, j]
 
     def told(self, system: int) -> tuple[dict[str, int], list[str]]:
-        """What is odd about a system's segments: counts for the score, and the same in words."""
+        """Return counts of a system's unusual segments for the score, and the same counts in words."""
         empty = [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]
         unscored = self.unscored & ~self._unreferenced
         kinds = {

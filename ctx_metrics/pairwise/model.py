@@ -1,4 +1,4 @@
-"""A trained pairwise model: its folder, its signature, and the chance that one output is better than another.
+"""A trained pairwise model: its folder, its signature, and the probability that one output is better than another.
 
 Guzman, Joty, Marquez and Nakov (2015), "Pairwise Neural Machine Translation Evaluation".
 """
@@ -44,9 +44,9 @@ VECTOR = {
 
 @dataclass(frozen=True)
 class Outputs:
-    """Some outputs as a pairwise network reads them.
+    """Outputs in the form that a pairwise network reads.
 
-    terms       what each output's sentence vector adds to the network's groups: fp64 [outputs, terms]
+    terms       contribution of each output's sentence vector to the network's groups: fp64 [outputs, terms]
     features    scaled features: fp64 [outputs, features]
     """
 
@@ -54,17 +54,18 @@ class Outputs:
     features: torch.Tensor
 
     def rows(self, rows: np.ndarray) -> "Outputs":
-        """Some of them, by their numbers: int64 [rows]."""
+        """Return the outputs with the given indices, int64 [rows]."""
         return Outputs(self.terms[rows], self.features[rows])
 
 
 class PairwiseNumbers(nn.Module):
-    """All numbers of a model: the PCA of each source of sentence vectors, the scaling of what the network reads, and the
-    network. What is read is scaled to [-1, 1] by the least and largest values in training, and cut there.
+    """All parameters of a model: the PCA of each source of sentence vectors, the scaling of the inputs, and the network.
 
-    shape      the network's
-    sources    the width of each source's vectors, and to how many dimensions a PCA brings them (None: no PCA)
-    seed       of the network's first weights
+    Inputs are scaled to [-1, 1] by their minimum and maximum in training, and clipped there.
+
+    shape      shape of the network
+    sources    for each source, the width of its vectors and the number of PCA dimensions (None: no PCA)
+    seed       seed of the network's initial weights
     """
 
     def __init__(self, shape: Shape, sources: Sequence[tuple[int, int | None]], seed: int = 1):
@@ -82,7 +83,7 @@ class PairwiseNumbers(nn.Module):
         self.network = PairwiseNetwork(shape, seed)
 
     def projected(self, vectors: Sequence[np.ndarray]) -> np.ndarray:
-        """The sources' vectors [texts, width], brought down by their PCAs, side by side: fp64 [texts, shape.vectors]."""
+        """Return the sources' vectors [texts, width], reduced by PCA and concatenated: fp64 [texts, shape.vectors]."""
         parts = [
             of_source
             if kept is None
@@ -92,15 +93,15 @@ class PairwiseNumbers(nn.Module):
         return np.concatenate(parts, axis=1, dtype=np.float64)
 
     def vectors(self, vectors: Sequence[np.ndarray]) -> np.ndarray:
-        """What the network reads of texts: fp64 [texts, shape.vectors] in [-1, 1]."""
+        """Return the texts' vectors as the network reads them: fp64 [texts, shape.vectors] in [-1, 1]."""
         return scale(self.projected(vectors), self._number("vector_low"), self._number("vector_high"))
 
     def features(self, features: np.ndarray) -> np.ndarray:
-        """What the network reads of outputs' features [..., shape.features]: fp64 in [-1, 1], NaN where they are NaN."""
+        """Return features [..., shape.features] as the network reads them: fp64 in [-1, 1]; NaN stays NaN."""
         return scale(features, self._number("feature_low"), self._number("feature_high"))
 
     def set(self, name: str, values: np.ndarray) -> None:
-        """Set a buffer to values of its shape, rounded to fp32 as the folder keeps it."""
+        """Set a buffer to values of its shape, rounded to fp32, the precision that the model's folder stores."""
         getattr(self, name).copy_(torch.from_numpy(np.asarray(values, np.float32)))
 
     def _number(self, name: str) -> np.ndarray:
@@ -111,16 +112,16 @@ class PairwiseModel:
     """A model that `ctx-metrics train pairwise` wrote: P(the first of two outputs is the better one), given a reference.
 
     name       embedded (or None), a folder, or a hub name[@revision]
-    options    device, number format and batch size of the encoder that the sentence vectors come from
+    options    device, number format and batch size of the encoder that computes the sentence vectors
 
-    Raises ModelError, in one line, for a folder that is no such model or was altered, for another encoder or word
-    vectors than it was trained on.
+    Raises a one-line ModelError if the folder is not such a model or was altered, or if the encoder or the word vectors
+    differ from those it was trained with.
 
-    model               what the signature says it is
-    languages           what it is for, such as ["en"]; None: whatever it reads
-    english_only        whether its features or its encoder are for English alone
-    feature_specs       the features it reads, as features.parse_features takes them
-    feature_signatures  their settings when it was trained
+    model               its identity in the signature
+    languages           the languages it is meant for, such as ["en"]; None: any that it can read
+    english_only        whether its features or its encoder only support English
+    feature_specs       the features it reads, in the syntax of features.parse_features
+    feature_signatures  their settings at training time
     """
 
     def __init__(self, name: str | None = None, options: EngineOptions = EngineOptions()):
@@ -164,8 +165,10 @@ class PairwiseModel:
             self.sentence_vectors = SentenceVectors(sources, config["encoder"] or EMBEDDED, options)
 
     def signature(self) -> dict[str, Any]:
-        """model, rev, ckpt, and the names of the features and of what gives the sentence vectors, if any; of a path its last
-        part."""
+        """Return model, rev, ckpt, and the names of the features and of the sources of sentence vectors, if any.
+
+        Paths are reduced to their last part.
+        """
         shown = [re.sub(r"=[^=]*/([^/,]+)", r"=\1", spec) for spec in self.feature_specs]
         vectors = [] if self.sentence_vectors is None else [source.spec for source in self.sentence_vectors.sources]
         return {
@@ -175,17 +178,19 @@ class PairwiseModel:
         }
 
     def outputs(self, texts: Sequence[str], features: np.ndarray, label: str = "encoding") -> Outputs:
-        """Outputs as the network reads them.
+        """Return outputs in the form that the network reads.
 
-        features    fp64 [len(texts), features], as features.feature_scores gives them
+        features    fp64 [len(texts), features], as returned by features.feature_scores
         """
         scaled = torch.from_numpy(self.numbers.features(features))
         return Outputs(self.terms(texts, label), scaled)
 
     @torch.inference_mode()
     def terms(self, texts: Sequence[str], label: str = "encoding") -> torch.Tensor:
-        """What each text's sentence vector adds to the network's groups, fp64 [texts, terms]; each distinct text is read
-        once. The counts of odd texts are in sentence_vectors.counts."""
+        """Return the contribution of each text's sentence vector to the network's groups: fp64 [texts, terms].
+
+        Each distinct text is encoded once. sentence_vectors.counts then holds the counts of unusual texts.
+        """
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         vectors = np.zeros((len(distinct), 0))
         if self.sentence_vectors is not None:
@@ -194,19 +199,19 @@ class PairwiseModel:
 
     @torch.inference_mode()
     def probabilities(self, first: Outputs, second: Outputs, references: torch.Tensor) -> np.ndarray:
-        """P(first is better), the mean of both orders: p(1, 2) and 1 - p(2, 1). fp64 [pairs] in [0, 1].
+        """Return P(first is better), the mean of p(1, 2) and 1 - p(2, 1): fp64 [pairs] in [0, 1].
 
-        first, second    row by row the outputs that are compared
+        first, second    the outputs to compare, row by row
         references       the terms of their references
 
-        NaN where a feature is NaN. With first and second exchanged it is 1 minus this, exactly.
+        NaN where a feature is NaN. Exchanging first and second gives exactly 1 minus the result.
         """
         texts = (first.terms, second.terms, references, first.features, second.features)
         return mean_probability(*(logits.numpy() for logits in self.network.both_orders(*texts)))
 
 
 def refuse_folder(name: str, folder: Path, config: Mapping, options: EngineOptions) -> None:
-    """For ctx_metrics.models.load: raises ModelError for a pairwise model, which estimates no quality of a single output."""
+    """Raise ModelError for a pairwise model, which cannot rate a single output. Called by ctx_metrics.models.load."""
     if config.get("model_type") == MODEL_TYPE:
         raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', name)}")
 
@@ -223,8 +228,7 @@ def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, 
 
 
 def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
-    """The numbers' places, as config.json describes them; raises ModelError or InputError where its parts contradict each
-    other."""
+    """Return parameters of the sizes in config.json; raises ModelError or InputError if its parts contradict each other."""
     network = config["network"]
     if set(network) != {field.name for field in fields(Shape)}:
         raise ModelError(f"{folder / CONFIG}: its network has {', '.join(network)}; copy the folder again")
@@ -236,7 +240,7 @@ def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
 
 
 def _sources(folder: Path, entries: Sequence[Mapping]) -> list[VectorSource]:
-    """The sources of the sentence vectors; a file of word vectors lies in the model's folder, or where it was."""
+    """Return the sources of the sentence vectors; word vectors are looked for in the model's folder, then at their path."""
     sources = []
     for entry in entries:
         if entry["path"] is None:

@@ -3,8 +3,8 @@
     h_12 = tanh(W_12 [x1, x2] + b_12),  h_1r = tanh(W_1r [x1, xr] + b_1r),  h_2r = tanh(W_2r [x2, xr] + b_2r)
     s(1, 2) = w . [h_12, h_1r, h_2r, psi1, psi2] + b,    P(t1 is better) = 1 / (1 + exp(-s))
 
-x are vectors of the two texts and the reference, psi the scores that other metrics gave the two texts. A group of the
-hidden layer is a sum of what each of its two texts adds, so that each text of a tournament is multiplied once.
+x are the vectors of the two texts and the reference, psi the scores of the two texts by other metrics. A group of the
+hidden layer is a sum of two terms, one per text, so each text of a tournament is multiplied by the weights only once.
 """
 
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from torch import nn
 
 from ..errors import InputError
 
-# The places where a text stands in a group, with a matrix for each: t1 in (t1, t2), t1 in (t1, r), t2 in (t1, t2),
-# t2 in (t2, r), r in (t1, r), r in (t2, r). So the two of each text lie side by side.
+# The places a text can have in a group, each with its own matrix: t1 in (t1, t2), t1 in (t1, r), t2 in (t1, t2),
+# t2 in (t2, r), r in (t1, r), r in (t2, r). The two places of each text are adjacent.
 PLACES = 6
-# The same, where (t1, r) and (t2, r) have one matrix: t1 in (t1, t2), t2 in (t1, t2), t in (t, r), r in (t, r).
+# The matrix of each place if (t1, r) and (t2, r) share theirs: t1 in (t1, t2), t2 in (t1, t2), t in (t, r), r in (t, r).
 TIED_PLACES = (0, 2, 1, 2, 3, 3)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a network reads and how it is made.
+    """The inputs and the structure of a network.
 
     vectors          width of a sentence vector; 0: none
-    features         numbers of an output beside its vector; 0: none
-    hidden           units of each of the three groups; 0: none, which is logistic regression over [x1, x2, xr, psi1, psi2]
-    tied             (t1, r) and (t2, r) have the same matrix and bias; nothing to tie without vectors and hidden units
+    features         number of features of an output; 0: none
+    hidden           units in each of the three groups; 0: none, which is logistic regression over [x1, x2, xr, psi1, psi2]
+    tied             (t1, r) and (t2, r) share matrix and bias; no effect without vectors and hidden units
     antisymmetric    s(1, 2) is replaced by (s(1, 2) - s(2, 1)) / 2, so that swapping the texts negates it
 
-    Raises InputError for numbers below 0, and for a network that would read nothing.
+    Raises InputError for numbers below 0, and for a network without inputs.
     """
 
     vectors: int
@@ -51,7 +51,7 @@ class Shape:
 
 
 class PairwiseNetwork(nn.Module):
-    """The network of a shape, fp32; its weights are drawn from a generator of `seed`, its biases are 0.
+    """The network of a given shape, in fp32; initial weights are drawn from a generator seeded by `seed`, biases are 0.
 
     A weight matrix of n inputs and m outputs is uniform in +-sqrt(6 / (n + m)) (Glorot and Bengio 2010).
 
@@ -81,15 +81,15 @@ class PairwiseNetwork(nn.Module):
             self.weight = drawn(last, 1, 3, vectors)
         else:
             last = 2 * features
-        # the last layer's weights of the groups and of psi; those of vectors without groups are self.weight
+        # last layer's weights for the groups and for psi; without groups, self.weight holds those for the vectors
         if width := (3 * hidden if self.has_groups else 0) + 2 * features:
             self.output = drawn(last, 1, width)
         self.output_bias = nn.Parameter(torch.zeros(1))
 
     def terms(self, vectors: torch.Tensor) -> torch.Tensor:
-        """What texts add in each place where they may stand: [n, T] from their vectors [n, V].
+        """Return the terms that texts contribute in each place they can have: [n, T] from their vectors [n, V].
 
-        T is 6 times the hidden units; without those 3, for t1, t2 and r; without vectors 0.
+        T is 6 times the number of hidden units; 3 without hidden units, for t1, t2 and r; 0 without vectors.
         """
         if not self.shape.vectors:
             return vectors.new_zeros(len(vectors), 0)
@@ -99,17 +99,19 @@ class PairwiseNetwork(nn.Module):
         return F.linear(vectors, weight)
 
     def logits(self, *texts: torch.Tensor) -> torch.Tensor:
-        """Logits [pairs] of the first text's being better, from the terms [pairs, T] of the first and the second text and of
-        the reference, and the features [pairs, K] of the first and the second.
+        """Return the logits [pairs] that the first text is better.
 
-        Where the network is antisymmetric, swapping first and second negates them bit for bit.
+        texts    terms [pairs, T] of the first text, the second text and the reference, then features [pairs, K] of the first
+                 and the second text
+
+        If the network is antisymmetric, swapping first and second negates the logits exactly.
         """
         return self.both_orders(*texts)[0] if self.shape.antisymmetric else self._scores(*texts)
 
     def both_orders(self, *texts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """`logits` [pairs] of (first, second), and of (second, first), in each of which the text named first is to win."""
+        """Return `logits` [pairs] for (first, second) and for (second, first), each that its own first text is better."""
         first, second, reference, first_features, second_features = texts
-        # The same shapes in both calls, so that a row is summed in the same order whichever text comes first.
+        # Both calls have the same shapes, so that a row is summed in the same order whichever text comes first.
         straight = self._scores(*texts)
         swapped = self._scores(second, first, reference, second_features, first_features)
         if not self.shape.antisymmetric:
@@ -118,12 +120,12 @@ class PairwiseNetwork(nn.Module):
         return half, -half
 
     def forward(self, *texts: torch.Tensor) -> torch.Tensor:
-        """Logits [pairs] from the vectors [pairs, V] of both texts and the reference, and both texts' features."""
-        # each text by itself, so that its terms are the same wherever it stands
+        """Return the logits [pairs] from vectors [pairs, V] of both texts and the reference, and both texts' features."""
+        # each text separately, so that its terms do not depend on its place
         return self.logits(*map(self.terms, texts[:3]), *texts[3:])
 
     def _scores(self, *texts: torch.Tensor) -> torch.Tensor:
-        """s(1, 2): what the network says before it is made antisymmetric."""
+        """Return s(1, 2), before it is made antisymmetric."""
         first, second, reference, *features = texts
         if not self.has_groups:
             total: torch.Tensor = self.output_bias
@@ -134,7 +136,7 @@ class PairwiseNetwork(nn.Module):
             return total
         hidden = self.shape.hidden
         bias = self.bias[[0, 1, 1]] if self.shape.tied else self.bias
-        # what the texts add to [h_12, h_1r, h_2r], two to each group
+        # the texts' terms of [h_12, h_1r, h_2r], two for each group
         second_in_12, second_in_2r = second[:, 2 * hidden : 4 * hidden].split(hidden, 1)
         one = torch.cat((first[:, : 2 * hidden], second_in_2r), 1)
         other = torch.cat((second_in_12, reference[:, 4 * hidden :]), 1)
@@ -143,11 +145,11 @@ class PairwiseNetwork(nn.Module):
 
 
 def probability(logits: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-logits)) in float64, such that probability(-x) == 1 - probability(x) in every bit; NaN stays NaN.
+    """Return 1 / (1 + exp(-logits)) in float64, where probability(-x) == 1 - probability(x) exactly; NaN stays NaN.
 
-    logits    of any shape, which is the result's too
+    logits    any shape; the result has the same shape
 
-    For that, values are multiples of 2^-53: a probability below 1e-16 is 0.
+    To make this exact, values are multiples of 2^-53: a probability below 1e-16 becomes 0.
 
     >>> probability(np.array([0.0, 2.0, -2.0])).round(4).tolist()
     [0.5, 0.8808, 0.1192]
@@ -157,9 +159,10 @@ def probability(logits: np.ndarray) -> np.ndarray:
 
 
 def mean_probability(logits: np.ndarray, swapped: np.ndarray) -> np.ndarray:
-    """The mean of what both orders say of the first text's being better, (P(1, 2) + 1 - P(2, 1)) / 2: float64 [n].
+    """Return the mean over both orders of the probability that the first text is better: float64 [n].
 
-    logits are of (first, second), swapped of (second, first). Exchanging the two gives 1 minus it in every bit.
+    The mean is (P(1, 2) + 1 - P(2, 1)) / 2. logits are those of (first, second), swapped those of (second, first).
+    Exchanging the two gives exactly 1 minus the result.
 
     >>> mean_probability(np.array([2.0, 2.0]), np.array([-2.0, 2.0])).round(4).tolist()
     [0.8808, 0.5]
@@ -169,6 +172,6 @@ def mean_probability(logits: np.ndarray, swapped: np.ndarray) -> np.ndarray:
 
 
 def _mirrored(smaller: np.ndarray, lost: np.ndarray) -> np.ndarray:
-    """`smaller`, in [0, .5], where a text lost, else 1 minus it, with both halves on the grid of numbers in [.5, 1]."""
+    """Return `smaller`, in [0, .5], where a text lost, else 1 minus it, rounded to the grid of float64 in [.5, 1]."""
     smaller = 1 - (1 - smaller)
     return np.where(lost, smaller, 1 - smaller)

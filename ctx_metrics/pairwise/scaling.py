@@ -1,18 +1,18 @@
-"""Numbers on a common scale: principal components, and each column between the least and largest it had in training."""
+"""Scaling of inputs: principal components, and min-max scaling of each column by its range in training."""
 
 import numpy as np
 
 from ..errors import InputError
 
-_ROWS_A_BLOCK = 8192  # bounds the fp64 copies of many rows
+_ROWS_A_BLOCK = 8192  # bounds the memory of fp64 copies
 
 
 def fit_pca(vectors: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
-    """The directions along which vectors [n, D] vary most: their mean [D] and components [dimensions, D], fp64.
+    """Fit a PCA to vectors [n, D]; return their mean [D] and components [dimensions, D], fp64.
 
-    The components are eigenvectors of the covariance, at right angles to each other and of length 1, the largest
-    variance first. An eigenvector's sign is arbitrary; here the first of its largest absolute entries is positive.
-    Raises InputError unless 1 <= dimensions <= min(n, D), and for vectors that are not finite.
+    The components are orthonormal eigenvectors of the covariance matrix, largest variance first. An eigenvector's sign is
+    arbitrary; here the first of its entries with the largest absolute value is positive. Raises InputError unless
+    1 <= dimensions <= min(n, D), and for vectors that are not finite.
 
     >>> mean, components = fit_pca(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]]), 1)
     >>> mean.tolist(), components.tolist()
@@ -38,7 +38,7 @@ def fit_pca(vectors: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarra
 
 
 def project(vectors: np.ndarray, mean: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """Vectors [n, D], less the mean [D], along each component [d, D]: fp64 [n, d].
+    """Subtract the mean [D] from vectors [n, D] and project them on components [d, D]: fp64 [n, d].
 
     >>> project(np.array([[3.0, 4.0], [1.0, 1.0]]), np.array([1.0, 1.0]), np.array([[0.6, 0.8]])).round(6).tolist()
     [[3.6], [0.0]]
@@ -51,7 +51,7 @@ def project(vectors: np.ndarray, mean: np.ndarray, components: np.ndarray) -> np
 
 
 def fit_min_max(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest number of each column of values [n, d], NaN left out: two fp64 arrays [d].
+    """Return the minimum and the maximum of each column of values [n, d], ignoring NaN: two fp64 arrays [d].
 
     Raises InputError for a column without numbers, or with infinite ones.
 
@@ -69,11 +69,11 @@ def fit_min_max(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scale(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Values [..., d] on the line that brings low [d] to -1 and high [d] to 1, cut there: fp64 [..., d] in [-1, 1].
+    """Scale values [..., d] linearly from [low, high], both [d], to [-1, 1], and clip them: fp64 [..., d].
 
         2 (value - low) / (high - low) - 1
 
-    A column whose low and high are equal tells nothing and gives 0. NaN stays NaN.
+    A column whose low and high are equal carries no information and becomes 0. NaN stays NaN.
 
     >>> scale(np.array([[1.0, 5.0], [4.0, 6.0], [9.0, np.nan]]), np.array([0.0, 5.0]), np.array([8.0, 5.0])).tolist()
     [[-0.75, 0.0], [0.0, 0.0], [1.0, nan]]

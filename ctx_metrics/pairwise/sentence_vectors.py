@@ -1,6 +1,6 @@
 """Sentence vectors: means over a text's tokens in an encoder's layers, or over its words' vectors from a file.
 
-What stands in for the syntactic and the averaged GloVe vectors of Guzman, Joty, Marquez and Nakov (2015, section 4).
+They replace the syntactic vectors and the averaged GloVe vectors of Guzman, Joty, Marquez and Nakov (2015, section 4).
 """
 
 import os
@@ -25,12 +25,12 @@ _FORMS = "encoder, encoder@LAYER[,LAYER...] or a file of word vectors, each with
 
 
 class VectorSource(NamedTuple):
-    """Where a text's vector comes from.
+    """A source of sentence vectors.
 
     kind          "encoder" or "words"
-    layers        of the encoder, to be averaged; 0 is the embedding layer. None: the last
-    path          the file of the words' vectors; None for the encoder
-    dimensions    to which a PCA brings the vectors; None: as they are
+    layers        encoder layers to average; 0 is the embedding layer. None: the last
+    path          file of word vectors; None for the encoder
+    dimensions    number of dimensions after PCA; None: no PCA
     """
 
     kind: str
@@ -40,7 +40,7 @@ class VectorSource(NamedTuple):
 
     @property
     def spec(self) -> str:
-        """What parse_source reads, a path without its folder.
+        """The source in the syntax of parse_source, with a path reduced to its file name.
 
         >>> VectorSource("encoder", (3, 4), None, 25).spec, VectorSource("words", None, "data/glove.txt").spec
         ('encoder@3,4:25', 'glove.txt')
@@ -51,10 +51,10 @@ class VectorSource(NamedTuple):
 
 
 def parse_source(text: str) -> VectorSource:
-    """The source that a text names: encoder, encoder:50, encoder@0:50, encoder@3,4:25, PATH or PATH:25.
+    """Parse a source of sentence vectors: encoder, encoder:50, encoder@0:50, encoder@3,4:25, PATH or PATH:25.
 
-    A path that exists as a whole wins over its colon; a file called encoder is named ./encoder. Raises InputError for
-    what is none of these, for 0 dimensions, a layer named twice, and a path that is no readable plain file.
+    If the whole text is an existing path, its colon is part of the name; write ./encoder for a file called encoder. Raises
+    InputError for anything else, for 0 dimensions, for a repeated layer, and for a path that is not a readable plain file.
 
     >>> parse_source("encoder@3,4:25")
     VectorSource(kind='encoder', layers=(3, 4), path=None, dimensions=25)
@@ -81,20 +81,20 @@ def parse_source(text: str) -> VectorSource:
 
 
 class SentenceVectors:
-    """The vectors of texts from some sources, before any PCA.
+    """Computes the vectors of texts from several sources, before any PCA.
 
-    sources    where the vectors come from; equal layers and equal files are read once
-    encoder    "embedded", a folder, or a hub name[@revision]; asked for only where a source reads it
+    sources    the sources; equal layers and equal files are read once
+    encoder    "embedded", a folder, or a hub name[@revision]; only loaded if a source needs it
     engine     device, number format and memory bound of the encoder
-    quiet      no progress bar while a file of word vectors is read (nor with engine.quiet)
+    quiet      show no progress bar while a file of word vectors is read (engine.quiet does the same)
 
-    What is read of the encoder is announced at once, so that metrics over one encoder share a pass.
+    The layers needed are announced to the encoder at once, so that metrics with the same encoder share a pass.
 
-    counts     of the last call, over distinct texts: "empty" (texts in which a source finds no tokens), "words" (looked
-               up in files), "unknown_words" (of them without a vector), "truncated" (texts cut to what the encoder reads)
+    counts     counts of the last call over distinct texts: "empty" (texts in which a source finds no tokens), "words"
+               (looked up in files), "unknown_words" (those without a vector), "truncated" (texts too long for the encoder)
 
-    Raises InputError for a layer that the encoder does not have and a file of word vectors that cannot be read,
-    ModelError for an encoder that cannot be used.
+    Raises InputError if the encoder lacks a layer or a file of word vectors cannot be read, and ModelError if the encoder
+    cannot be used.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class SentenceVectors:
         self.sources = list(sources)
         self.counts = dict.fromkeys(("empty", "unknown_words", "words", "truncated"), 0)
         self._model = self._encoder = None
-        self._readouts: dict = {}  # of each tuple of layers
+        self._readouts: dict = {}  # {tuple of layers: readout}
         if layers := dict.fromkeys(source.layers for source in self.sources if source.kind == "encoder"):
             from ..engine.encoder import shared_encoder
 
@@ -121,7 +121,7 @@ class SentenceVectors:
         }
 
     def signature(self) -> dict:
-        """model, rev and ckpt of the encoder where a source reads it; vectors and fckpt of the files of word vectors."""
+        """Return the encoder's model, rev and ckpt if a source uses it, and vectors and fckpt of files of word vectors."""
         signature = self._model.signature() if self._model else {}
         of_files = [file.signature() for file in self._files.values()]
         if of_files:
@@ -129,13 +129,13 @@ class SentenceVectors:
         return signature
 
     def __call__(self, texts: Sequence[str], label: str = "sentence vectors") -> list[np.ndarray]:
-        """The vectors of texts: fp32 [texts, width] of each source, in the sources' order.
+        """Return the vectors of texts: fp32 [texts, width] for each source, in the sources' order.
 
-        Of an encoder the mean over tokens, the special ones included, of the mean of the source's layers; all layers in
-        one pass. Of words the mean of the vectors of the text's 13a tokens, looked up as they stand, then in lower case.
-        A text without tokens, or without a known word, has zeros. Distinct texts are read once.
+        An encoder's vector is the mean over all tokens, including special ones, of the mean of the source's layers; one
+        pass computes all layers. A vector of words is the mean over the text's 13a tokens, looked up as written, then in
+        lower case. A text without tokens, or without a known word, gets zeros. Each distinct text is read once.
 
-        label    of the progress bar
+        label    label of the progress bar
         """
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         distinct, empty = list(rows), np.zeros(len(rows), bool)
@@ -152,7 +152,7 @@ class SentenceVectors:
         return [vectors[order] for vectors in of_sources]
 
     def _encoded(self, texts: list[str], label: str, empty: np.ndarray) -> dict[tuple[int, ...] | None, np.ndarray]:
-        """The vectors of each tuple of layers; sets `empty` where a text has no tokens."""
+        """Return the vectors for each tuple of layers; set `empty` where a text has no tokens."""
         encoder = self._encoder
         if encoder is None:
             return {}
@@ -170,7 +170,7 @@ class SentenceVectors:
         return vectors
 
     def _of_words(self, file: VectorFile, texts: list[str], empty: np.ndarray) -> np.ndarray:
-        """The vectors from a file; sets `empty` where a text has no tokens."""
+        """Return the vectors from a file; set `empty` where a text has no tokens."""
         vectors = np.zeros((len(texts), file.dimensions), np.float32)
         for row, of_text in enumerate(file(texts)):
             known = [vector for vector in of_text if vector is not None]
@@ -183,7 +183,7 @@ class SentenceVectors:
 
 
 def _blocks(encoder: "TextEncoder", rows: np.ndarray, lengths: list[int]) -> list[np.ndarray]:
-    """Consecutive rows of texts of which all that metrics read takes at most the store's bound, or one text more."""
+    """Split rows into consecutive blocks whose embeddings fit the store's bound, or exceed it by one text at most."""
     if not len(rows):
         return []
     bytes_a_token = 4 * encoder.width * encoder.required_mixes
@@ -192,7 +192,7 @@ def _blocks(encoder: "TextEncoder", rows: np.ndarray, lengths: list[int]) -> lis
 
 
 def _readout(layers: tuple[int, ...] | None, depth: int) -> "SentenceVector":
-    """The mean over tokens of the mean of some layers (None: the last) of an encoder with `depth` layers."""
+    """Return the readout for the mean over tokens of the mean of layers (None: the last), for a depth of `depth` layers."""
     from ..models.sentence.encoder import SentenceVector
 
     layers = (depth,) if layers is None else layers

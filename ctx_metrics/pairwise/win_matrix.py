@@ -1,4 +1,4 @@
-"""The figure of a ranking: who beats whom, and how strong each system is."""
+"""The figure of a ranking: which system beats which, and how strong each one is."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from ..meta.measures.bradley_terry import Ranking
 from ..plots.figure import Figure
 from ..plots.pairs import Matrix, pair_matrix
 
-NARROWEST = 10  # the colours span at least 50 -+ this many points, so that systems that are alike look it
+NARROWEST = 10  # the colours span at least 50 +- this many points, so that similar systems look similar
 
 
 def win_matrix(names: Sequence[str], ranking: Ranking) -> Figure:
-    """Systems from the strongest, down and across; beside each row its Bradley-Terry strength with the interval.
+    """Draw the win matrix, strongest system first, with each row's Bradley-Terry strength and its interval.
 
-    A cell is the mean chance, in %, that the row's system beats the column's: blue above 50, white at 50, vermilion below.
-    It is bold where either system is significantly stronger than the other.
+    A cell shows the mean probability, in %, that the row's system beats the column's: blue above 50, white at 50,
+    vermilion below. It is bold if one of the two systems is significantly stronger than the other.
 
-    names    the systems', in the ranking's order of strengths
+    names    names of the systems, in the order of the ranking's strengths
     """
     places = range(len(names))
     sure = np.array([[ranking.better(i, j) or ranking.better(j, i) for j in places] for i in places])

@@ -1,4 +1,4 @@
-"""MAS, maximum alignment similarity: do the words of one text have their like in the other? And the words' vectors."""
+"""MAS, maximum alignment similarity: how well the words of two texts match. Also the vectors of the words."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from ..notices import notice
 
 
 def mas(left: np.ndarray, right: np.ndarray) -> float:
-    """Mean of both directions; one direction is the mean over its words of the largest cosine with the other's words.
+    """Return the mean over both directions of a text's mean, over its words, of the largest cosine with the other's words.
 
         MAS(x, y) = (1/|x| sum_i max_j cos(x_i, y_j) + 1/|y| sum_j max_i cos(x_i, y_j)) / 2
 
     (Song and Roth 2015 give one direction, Kajiwara and Komachi 2016 the mean of both; Yoshimura et al. 2019 call it MAS.)
 
     left, right    unit vectors of each text's words, [words, dimensions]
-    Returns a float in [-1, 1]; 0 where a text has no word.
+    The result is in [-1, 1]; 0 if a text has no words.
 
     >>> cat, dog = [1.0, 0.0], [0.6, 0.8]
     >>> round(mas(np.array([cat]), np.array([cat, dog])), 4)    # (1 + (1 + .6) / 2) / 2
@@ -29,10 +29,10 @@ def mas(left: np.ndarray, right: np.ndarray) -> float:
 
 
 class WordVectors:
-    """Texts as the unit vectors of their words, from a GloVe or word2vec text file.
+    """Represents texts by the unit vectors of their words, from a GloVe or word2vec text file.
 
-    Words are the tokens of sacrebleu's 13a tokenizer, looked up as they stand, then in lower case. Words without a
-    vector are skipped, and a notice gives their number.
+    Words are the tokens of sacrebleu's 13a tokenizer, looked up as written, then in lower case. Words without a vector are
+    skipped, and a notice gives their number.
     """
 
     def __init__(self, path: str, quiet: bool = False):
@@ -42,11 +42,11 @@ class WordVectors:
         return self._file.is_current()
 
     def signature(self) -> dict:
-        """vectors (the file's name) and fckpt (sha256 of the file, 12 hex digits)."""
+        """Return vectors (the file's name) and fckpt (12 hex digits of the file's sha256)."""
         return self._file.signature()
 
     def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Unit vectors of each text's known words: fp32 [words, dimensions], [0, 0] where none is known."""
+        """Return the unit vectors of each text's known words: fp32 [words, dimensions], [0, 0] if none is known."""
         result = list(self._file(texts))
         _say_unknown(
             sum(vector is None for of_text in result for vector in of_text),
@@ -58,10 +58,10 @@ class WordVectors:
 
 
 class TokenEmbeddings:
-    """Texts as rows of the embedded encoder's embedding matrix, one a wordpiece, scaled to length 1.
+    """Represents texts by rows of the embedded encoder's embedding matrix, one per wordpiece, scaled to length 1.
 
-    Positions, token types and the layer norm are left out, so a piece's vector does not depend on its place. Special
-    tokens are left out, and pieces that the vocabulary lacks are skipped and counted: they would align with each other.
+    Positions, token types and the layer norm are not applied, so a wordpiece's vector does not depend on its position.
+    Special tokens are left out. Unknown wordpieces are skipped and counted, since they would align with each other.
     """
 
     def __init__(self):
@@ -80,11 +80,11 @@ class TokenEmbeddings:
         return self._folder.is_current()
 
     def signature(self) -> dict:
-        """fmodel, frev and fckpt of the encoder."""
+        """Return fmodel, frev and fckpt of the encoder."""
         return {f"f{key}": value for key, value in self._model.signature().items()}
 
     def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Unit vectors of each text's wordpieces: fp32 [pieces, 384]."""
+        """Return the unit vectors of each text's wordpieces: fp32 [pieces, 384]."""
         ids = [text.ids[1:-1] for text in self._tokenizer(texts)]
         known = [of_text[of_text != self._unknown] for of_text in ids]
         total = sum(map(len, ids))
@@ -93,6 +93,6 @@ class TokenEmbeddings:
 
 
 def _say_unknown(unknown: int, total: int, what: str) -> None:
-    """Say how many words the alignment skips, if any."""
+    """Print a notice of how many words the alignment skips, if any."""
     if unknown:
         notice(f"pseudo-references: {unknown:,} of {total:,} {what}; the alignment skips them")

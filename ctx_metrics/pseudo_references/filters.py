@@ -21,12 +21,12 @@ class Paraphrases:
         self.is_current, self.scores = self._classifier.is_current, self._classifier.probabilities
 
     def signature(self) -> dict[str, Any]:
-        """fmodel, frev and fckpt of the classifier."""
+        """Return fmodel, frev and fckpt of the classifier."""
         return {f"f{key}": value for key, value in self._classifier.signature().items()}
 
 
 class Alignment:
-    """MAS of word vectors, in [-1, 1]; 0 where a text has no known word."""
+    """MAS of word vectors, in [-1, 1]; 0 if a text has no known word."""
 
     def __init__(self, vectors: str | None, engine: EngineOptions):
         from .alignment import TokenEmbeddings, WordVectors
@@ -35,7 +35,7 @@ class Alignment:
         self.is_current, self.signature = self._vectors.is_current, self._vectors.signature
 
     def scores(self, pairs: list[Pair]) -> list[float]:
-        """The score of each pair."""
+        """Return the score of each pair."""
         from .alignment import mas
 
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -44,10 +44,10 @@ class Alignment:
 
 
 class ReferenceFilter:
-    """Scores (pseudo-reference, gold reference), every distinct pair once in a process; those above `threshold` are kept,
-    and all where it is None.
+    """Scores pairs (pseudo-reference, gold reference), each distinct pair once per process.
 
-    Minds which language its model reads: raises InputError where it is known to be another.
+    Pairs that score above `threshold` are kept; if it is None, all are. Raises InputError if the texts are known to be in
+    a language that the embedded model does not read.
     """
 
     def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: str | None):
@@ -62,7 +62,7 @@ class ReferenceFilter:
         self._known: dict[Pair, float] = {}
 
     def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """The score of each pair (pseudo-reference, gold reference); 1 where all are kept."""
+        """Return the score of each pair (pseudo-reference, gold reference); always 1 for the filter none."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
             if not self._target_lang:
@@ -72,14 +72,14 @@ class ReferenceFilter:
         return [self._known[pair] for pair in pairs]
 
     def is_current(self) -> bool:
-        """Whether the files that its scores come from hold what they held when this was made."""
+        """Whether the files behind the scores are unchanged since this filter was created."""
         return self._scorer is None or self._scorer.is_current()
 
     def forget_texts(self) -> None:
         self._known = {}
 
     def signature(self) -> dict[str, Any]:
-        """The signature's part on the choice: filter, threshold, guard, and what the scores come from."""
+        """Return the filter's part of the signature: filter, threshold, guard, and the model or vectors."""
         return {**self.options.signature(), **(self._scorer.signature() if self._scorer else {})}
 
     def _guard_language(self, texts: list[str]) -> None:
@@ -95,12 +95,12 @@ _filters: LoadedModels[ReferenceFilter] = LoadedModels()
 def shared_filter(
     options: PseudoFilter, engine: EngineOptions = EngineOptions(), target_lang: str | None = None
 ) -> ReferenceFilter:
-    """The process's one filter of these settings, which scores a pair once for all metrics.
+    """Return the process's only filter with these settings, which scores a pair once for all metrics.
 
-    target_lang    language code of the texts, where known
+    target_lang    language code of the texts, if known
 
-    Raises InputError where the embedded models would read another language than English, or the vectors cannot be read,
-    and ModelError for a classifier that cannot be used.
+    Raises InputError if an embedded model would read a language other than English or if the vectors cannot be read, and
+    ModelError if the classifier cannot be used.
     """
     place = (options, engine, target_lang)
     return _filters.get(place, lambda: ReferenceFilter(*place))

@@ -1,6 +1,6 @@
-"""The contamination guard: is a pseudo-reference system the system that is scored?
+"""The contamination guard: detects that a pseudo-reference system is also the system being scored.
 
-At WMT19 the systems whose outputs had served as pseudo-references were scored too, and came out far ahead of all others.
+At WMT19 the systems whose outputs had served as pseudo-references were also scored, and came out far ahead of all others.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ from ..notices import counted
 
 NEAR_CHRF = 95.0
 _ORDERS, _BETA2 = 6, 4  # sacrebleu's chrF2: character n-grams up to 6, recall weighs twice as much
-_BOUNDED_BY = 4  # the order whose n-grams are compared before chrF is computed
+_BOUNDED_BY = 4  # order of the n-grams that are compared before chrF is computed
 _ROUNDING = 1e-9
 
 
 def near_equal(hypotheses: Sequence[str | None], pseudo: Sequence[str | None]) -> float:
-    """Share of lines, in [0, 1], on which two systems say (nearly) the same: equal texts, or sacrebleu's chrF >= 95.
+    """Return the share of lines, in [0, 1], on which two systems (nearly) agree: equal texts, or sacrebleu's chrF >= 95.
 
-    White space does not count. chrF is that of the hypothesis against the pseudo-reference. Lines without a
-    pseudo-reference (None, or empty) tell nothing and are left out; where no other is left the share is 0. What was found
-    for two streams is remembered, so that several metrics ask once.
+    White space is ignored. chrF scores the hypothesis against the pseudo-reference. Lines without a pseudo-reference (None
+    or empty) are left out; if no lines remain, the share is 0. Results are cached, so that several metrics compute the share
+    of two streams once.
 
     Raises InputError for streams of different lengths.
 
@@ -51,11 +51,11 @@ def _share(hypotheses: tuple[str | None, ...], pseudo: tuple[str | None, ...]) -
 
 
 def chrf_bound(hypothesis: str, reference: str) -> float:
-    """A number that chrF of two texts without white space cannot exceed, from their lengths and distinct 4-grams.
+    """Return an upper bound on chrF of two texts without white space, from their lengths and distinct 4-grams.
 
-    An n-gram that the other text lacks is not matched, and every matched longer n-gram begins with a matched 4-gram of its
-    own; shorter ones may all match. F of the bounds on mean precision and mean recall bounds F of the means. Where the
-    lengths alone tell that it is below NEAR_CHRF, the 4-grams are not looked at.
+    An n-gram that the other text does not contain cannot match, and every longer n-gram that matches begins with a matching
+    4-gram of its own; shorter ones may all match. The F-score of the bounds on mean precision and mean recall bounds the
+    F-score of the means. If the lengths alone give a bound below NEAR_CHRF, the 4-grams are not compared.
 
     >>> round(chrf_bound("abcdefg", "abcdefg")), round(chrf_bound("abcdef", "abcdefghijkl"))    # half as long
     (100, 40)
@@ -75,9 +75,9 @@ def chrf_bound(hypothesis: str, reference: str) -> float:
 
 
 def _f_bound(lengths: tuple[int, int], matches: int) -> float:
-    """chrF's bound where at most `matches` n-grams of the bounding order or a longer one match."""
+    """Return the bound on chrF if at most `matches` n-grams match at each order from _BOUNDED_BY upwards."""
     shorter = min(lengths)
-    orders = range(1, min(_ORDERS, shorter) + 1)  # sacrebleu's means are over the orders that both texts have
+    orders = range(1, min(_ORDERS, shorter) + 1)  # sacrebleu averages over the orders that both texts have
     most = [shorter - n + 1 if n < _BOUNDED_BY else min(matches, shorter - n + 1) for n in orders]
     precision, recall = (
         sum(number / (length - n + 1) for n, number in enumerate(most, 1)) / len(orders) for length in lengths
@@ -87,5 +87,5 @@ def _f_bound(lengths: tuple[int, int], matches: int) -> float:
 
 @lru_cache(maxsize=8192)  # one system's lines are compared with several streams
 def _ngrams(text: str) -> frozenset[str]:
-    """The distinct n-grams of the order that bounds chrF."""
+    """Return the distinct n-grams of order _BOUNDED_BY."""
     return frozenset(text[start : start + _BOUNDED_BY] for start in range(len(text) - _BOUNDED_BY + 1))

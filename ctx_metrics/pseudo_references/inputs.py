@@ -1,4 +1,4 @@
-"""Pseudo-references as an input of runs."""
+"""Pseudo-references as an input of a run."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -28,18 +28,18 @@ class PseudoReferences(FileInput):
         )
 
     def add_arguments(self, group: Group) -> None:
-        """The flags --pseudo-*."""
+        """Add the flags --pseudo-*."""
         super().add_arguments(group)
         add_flags(group, PseudoFilter)
 
     def settings(self, args: Namespace) -> PseudoFilter:
-        """How pseudo-references are filtered."""
+        """Return the settings of the filter."""
         return from_flags(PseudoFilter, args)
 
     def values(
         self, streams: "Sequence[Segments] | None", settings: PseudoFilter, context: "Context | None"
     ) -> dict[str, Any]:
-        """The streams, and how they are filtered."""
+        """Return the streams and the settings of the filter as constructor arguments."""
         return {"pseudo_references": streams, "pseudo_filter": settings}
 
 

@@ -1,4 +1,4 @@
-"""Keywords of the constructors for type checkers, as ctx_metrics.metrics.keywords has them."""
+"""Constructor keywords for type checkers, as in ctx_metrics.metrics.keywords."""
 
 from typing import TypedDict
 
@@ -15,8 +15,8 @@ class PseudoReferences(TypedDict, total=False):
 
 
 class PRBLEUKeywords(PseudoReferences, Lowercasing, total=False):
-    """Of PRBLEU and PRSentBLEU."""
+    """Keywords of PRBLEU and PRSentBLEU."""
 
 
 class PRChrFKeywords(PseudoReferences, CharacterNgrams, total=False):
-    """Of PRChrF."""
+    """Keywords of PRChrF."""

@@ -1,5 +1,7 @@
-"""The pseudo-reference metrics (Yoshimura et al. 2019): outputs of other systems as references beside the gold ones, where a
-filter accepts them."""
+"""The pseudo-reference metrics (Yoshimura et al. 2019).
+
+They use outputs of other systems as additional references if a filter accepts them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -96,7 +98,7 @@ class PseudoReferenceMetric(DerivedMetric):
         return Texts(corpus.hypotheses, references, counts, notices, tuple(taken))
 
     def _selection(self, corpus: Corpus) -> "Selection":
-        """The pseudo-references that the filter keeps beside these gold ones; the same for every system."""
+        """Return the pseudo-references that the filter keeps for these gold references; the same for every system."""
         from .selection import select
 
         for name, stream in zip(self.names, self.pseudo, strict=True):

@@ -1,4 +1,4 @@
-"""How pseudo-references are chosen, as one value that every pr* metric takes, and its flags. It does not import torch."""
+"""The settings that choose pseudo-references, shared by all pr* metrics, and their flags. It does not import torch."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,17 +9,17 @@ from ..settings import setting
 from ..wording import setting_named, worded
 
 FILTERS = ("bert", "mas", "none")
-PROBABILITY = 0.5  # the paper's, and the authors' --theta
-MAS_OF_VECTORS = 0.8  # the paper's, for GloVe
-MAS_OF_EMBEDDED = 0.74  # the best accuracy on MRPC's training part: docs/pseudo-references.md
-# Unrelated systems of WMT18, 19 and 22 share at most .32 of their lines; one engine under two names .44 to 1.
+PROBABILITY = 0.5  # from the paper; --theta in the authors' code
+MAS_OF_VECTORS = 0.8  # from the paper, for GloVe
+MAS_OF_EMBEDDED = 0.74  # gives the best accuracy on MRPC's training part: docs/pseudo-references.md
+# Unrelated systems of WMT18, 19 and 22 share at most .32 of their lines; the same engine under two names shares .44 to 1.
 GUARD = 0.4
-# where a filter's scores lie; a threshold at the upper end keeps nothing
+# lower bound of a filter's scores; the upper bound is 1, and a threshold of 1 keeps nothing
 _LOWEST = {"bert": 0.0, "mas": -1.0}
 
 
 def share_or_off(text: str) -> float | None:
-    """A number, or None for the word off, for argparse."""
+    """Parse a number, or the word off as None, for argparse."""
     return None if text == "off" else float(text)
 
 
@@ -85,24 +85,24 @@ class PseudoFilter:
 
     @staticmethod
     def named(name: str, value: str | float = "") -> str:
-        """A setting as messages name it, with its value if one is given."""
+        """Return a setting's name for messages, with its value if one is given."""
         flag = "--pseudo-filter" if name == "kind" else f"--pseudo-{name}"
         return worded(setting_named(flag, name, value), f"PseudoFilter({setting_named(flag, name, value)})")
 
     @property
     def limit(self) -> float | None:
-        """The threshold in force, None where all are kept."""
+        """The effective threshold; None if all pseudo-references are kept."""
         if self.threshold is not None or self.kind == "none":
             return self.threshold
         return PROBABILITY if self.kind == "bert" else MAS_OF_EMBEDDED if self.vectors is None else MAS_OF_VECTORS
 
     @property
     def in_place_of_embedded(self) -> str:
-        """The setting that names another model where an embedded one scores, which reads English; "" elsewhere."""
+        """The setting that replaces the embedded model, which only reads English; "" if no embedded model is used."""
         if self.kind == "bert":
             return self.named("model") if self.model in (None, "embedded") else ""
         return self.named("vectors") if self.kind == "mas" and self.vectors is None else ""
 
     def signature(self) -> dict:
-        """The signature's part on the choice: filter, threshold, guard; the filter's own adds its model."""
+        """Return the filter, threshold and guard for the signature; the filter itself adds its model."""
         return {"filter": self.kind, "threshold": self.limit, "guard": "off" if self.guard is None else self.guard}

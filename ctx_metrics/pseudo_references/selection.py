@@ -1,4 +1,4 @@
-"""Which pseudo-references stand beside the gold references, line by line, and the notices about it."""
+"""Selects, line by line, the pseudo-references that join the gold references, and prepares notices about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ Stream = Sequence[str | None]
 
 @dataclass(frozen=True)
 class Selection:
-    """What the filter made of each pseudo-reference system; all lists are in the systems' order.
+    """The filter's result for each pseudo-reference system; all lists are in the systems' order.
 
     names      the systems' names
     streams    their lines, None where rejected
-    scores     the filter's score of each line, None where it was not asked
+    scores     the filter's score of each line, None where the line was not scored
     kept, dropped    numbers of lines; their sum is the number of segments
-    notices    what a user must know, one sentence each
+    notices    notices for the user, one sentence each
     """
 
     names: list[str]
@@ -38,15 +38,15 @@ def select(
     engine: EngineOptions = EngineOptions(),
     target_lang: str | None = None,
 ) -> Selection:
-    """Keep a pseudo-reference if the filter's score of it, with any of the line's gold references, is above the threshold.
+    """Keep a pseudo-reference if its score with any of the line's gold references is above the threshold.
 
     golds     streams of gold references; None marks a missing one
-    pseudo    one stream a pseudo-reference system; a stream's attribute `name`, if it has one, names it in messages
+    pseudo    one stream per pseudo-reference system; a stream's attribute `name`, if it has one, is used in messages
 
-    An empty pseudo-reference is rejected whatever the filter. A line without a gold reference, or with empty ones only,
-    has nothing to be a paraphrase of: it is rejected unless the filter is none.
+    An empty pseudo-reference is rejected by every filter. On a line whose gold references are all missing or empty, there is
+    nothing to paraphrase: pseudo-references are rejected unless the filter is none.
 
-    Raises InputError for streams of different lengths, and what shared_filter raises.
+    Raises InputError for streams of different lengths, and the errors of shared_filter.
 
     >>> select([["gold", "two"]], [["other", " "]], PseudoFilter("none")).streams
     [['other', None]]
@@ -56,7 +56,7 @@ def select(
     of_line = [[gold for gold in line if gold is not None and gold.strip()] for line in zip(*golds, strict=True)]
     asked = shared_filter(options, engine, target_lang)
     threshold = asked.threshold  # None: all are kept
-    # all pairs at once: the filter batches them, and reads a file of vectors once
+    # all pairs at once, so that the filter can batch them and reads a file of vectors only once
     pairs = [
         (text, gold)
         for stream in pseudo

@@ -1,4 +1,4 @@
-"""What every back-translator is: an identity, and lines to lines."""
+"""The interface of back-translators: an identity, and a translation for each line."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from typing import NamedTuple
 class Translation(NamedTuple):
     """A line's translation.
 
-    input_cut     whether the end of the line was cut off before, as longer than the model reads
-    output_cut    whether the translation reached the greatest length, where it is broken off
+    input_cut     whether the line was truncated to what the model can read
+    output_cut    whether the translation was truncated at its maximum length
     """
 
     text: str
@@ -20,18 +20,18 @@ class Translation(NamedTuple):
 class BackTranslator(ABC):
     """Translates outputs into the source language.
 
-    name    its identity for signatures and kept translations, the same for the same translations; holds nothing secret
+    name    its identity for signatures and cached translations: equal names give equal translations; contains no secrets
     """
 
     name: str
 
     @abstractmethod
     def chunks(self, lines: Sequence[str]) -> list[list[str]]:
-        """The lines, in an order that suits it, in the portions that `translate` is given one after another."""
+        """Split the lines, in any order, into the portions that are passed to `translate` one after another."""
 
     @abstractmethod
     def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """The translations of a portion of lines, as many and in their order; no text holds a line end.
+        """Return one translation for each line of a portion, in the same order; no text contains a line end.
 
-        Raises InputError, ModelError or ResourceError where it cannot give them.
+        Raises InputError, ModelError or ResourceError on failure.
         """

@@ -1,4 +1,4 @@
-"""Translations that are kept: a sqlite file for each back-translator, by the sha256 of the line."""
+"""The cache of back-translations: a SQLite file for each back-translator, keyed by the sha256 of the line."""
 
 import errno
 import hashlib
@@ -23,14 +23,14 @@ _COLUMNS = "line, translation, input_cut, output_cut"
 
 
 class TranslationCache:
-    """A back-translator's translations on disk; each `put` is there whole or not at all, also after a power cut.
+    """A back-translator's translations on disk; each `put` is atomic, even in a power failure.
 
-    A translation that the disk has changed since, as its checksum tells, is forgotten.
+    A translation whose checksum shows that it was damaged on disk is dropped.
 
-    folder    made if it is not there; None keeps all in memory
+    folder    created if it does not exist; None keeps everything in memory
     key       the back-translator's name
 
-    Several processes may use one at a time. All methods raise InputError for a file that cannot be used.
+    Several processes may use the cache at the same time. All methods raise InputError if the file cannot be used.
     """
 
     def __init__(self, folder: Path | None, key: str):
@@ -42,7 +42,7 @@ class TranslationCache:
             self._database = sqlite3.connect(":memory:" if self.path is None else str(self.path), timeout=WAIT)
             self._database.text_factory = lambda text: text.decode(
                 errors="surrogateescape"
-            )  # what is damaged may be no text
+            )  # damaged data may not be valid text
             try:
                 with self._database:
                     self._database.execute(_TABLE)
@@ -51,7 +51,7 @@ class TranslationCache:
                 raise
 
     def get(self, lines: Iterable[str]) -> dict[str, Translation]:
-        """Those of the lines that are kept, with their translations. Says how many are damaged, which are forgotten."""
+        """Return the cached lines and their translations; damaged ones are dropped and counted in a notice."""
         kept, damaged = {}, []
         with self._errors():
             for line in lines:
@@ -72,7 +72,7 @@ class TranslationCache:
         return kept
 
     def put(self, translations: Mapping[str, Translation]) -> None:
-        """Keep the translations of some lines. Of two that were made at once the first stays."""
+        """Store translations. If two processes translate the same line, the first translation is kept."""
         with self._errors(), self._database:
             self._database.executemany(
                 "INSERT INTO translations VALUES (?, ?, ?, ?, ?) ON CONFLICT (line) DO NOTHING",
@@ -99,7 +99,7 @@ class TranslationCache:
 
 
 def file_stem(key: str) -> str:
-    """A file name that shows a key and tells it from all others.
+    """Return a readable file name that is unique to a key.
 
     >>> file_stem("hf-me/de-en@main")
     'hf-me_de-en_main-0ef342cd'
@@ -112,12 +112,12 @@ def _digest(line: str) -> bytes:
 
 
 def _checksum(row: tuple) -> int:
-    """Of a line's digest, its translation, and what was cut."""
+    """Return the checksum of a row: the line's digest, its translation, and what was cut."""
     return checksum(repr(row).encode("utf-8", "surrogatepass"))
 
 
 def _make(path: Path) -> None:
-    """Make a file unless it is there, with the umask's permissions, which sqlite leaves as they are; follows no link."""
+    """Create a file if it does not exist, with the umask's permissions, which SQLite keeps; do not follow links."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link")
     with suppress(FileExistsError):

@@ -54,7 +54,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Short:
-    """Another name of --rtt-bt."""
+    """A short alias of --rtt-bt."""
 
     rtt_bt: str | None = setting(
         "The same as --rtt-bt.", flag="--bt", type=checked_spec, metavar="hf:MODEL|cmd:COMMAND"
@@ -115,7 +115,7 @@ def run(args: Namespace) -> int:
 
 
 def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
-    """The file to write for each system; raises InputError where two systems would have one.
+    """Return the file to write for each system; raises InputError if two systems would share one.
 
     >>> [path.as_posix() for path in roundtrip_files(["out/a.txt", "out/b.de.txt.gz"], "rtt")]
     ['rtt/a.rtt.txt', 'rtt/b.de.rtt.txt']

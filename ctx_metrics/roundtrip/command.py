@@ -1,4 +1,4 @@
-"""Back-translation by a command of the user's: lines on its standard input, lines on its standard output."""
+"""Back-translation by a user's command that reads lines on standard input and writes lines to standard output."""
 
 import hashlib
 import os
@@ -19,17 +19,17 @@ from ..notices import counted, notice
 from .backtranslator import BackTranslator, Translation
 from .options import BATCH_LINES, LINE_SECONDS, START_SECONDS, BackTranslation
 
-SHOWN = 60  # characters of a line of text, in messages
+SHOWN = 60  # number of characters of a line shown in messages
 SHOWN_ERROR = 200
-PORTION = 1 << 20  # bytes of a file that are read at a time
+PORTION = 1 << 20  # bytes of a file read at a time
 OPERATOR = frozenset("();<>|&")
-LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what many programs, Python's splitlines too, take for one
+LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # treated as line ends by many programs, and by Python's splitlines
 
 
 class CommandTranslator(BackTranslator):
-    """Runs a command through the shell, once for each portion of lines, in UTF-8; lines end at "\\n" only.
+    """Runs a command through the shell, once for each portion of lines, in UTF-8; lines end only at "\\n".
 
-    Messages name its program, never its other words, in which keys may stand.
+    Messages name its program but never its other words, which may contain keys.
     """
 
     def __init__(self, options: BackTranslation):
@@ -44,8 +44,8 @@ class CommandTranslator(BackTranslator):
         return [list(lines[k : k + self.batch_lines]) for k in range(0, len(lines), self.batch_lines)]
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """Raises InputError where the command fails or takes too long, or writes no UTF-8 or not as many lines as it got."""
-        # a file, and no pipe: a command that stops reading would kill this process where SIGPIPE is not ignored
+        """Raise InputError if the command fails, times out, or does not write one line in UTF-8 for each line it got."""
+        # a file rather than a pipe: a command that stops reading would kill this process unless SIGPIPE is ignored
         with tempfile.TemporaryFile() as given:
             given.write("".join(line + "\n" for line in lines).encode())
             given.seek(0)
@@ -63,7 +63,7 @@ class CommandTranslator(BackTranslator):
         return [Translation(text) for text in translations]
 
     def _run(self, given: IO[bytes], lines: int) -> tuple[int, bytes, bytes]:
-        """Exit code, output and errors of the command; whatever ends the waiting, a Ctrl-C too, ends all its processes."""
+        """Return the command's exit code, output and error output; on any interruption, kill all its processes."""
         limit = self.timeout or max(START_SECONDS, LINE_SECONDS * lines)
         with subprocess.Popen(
             self.command,
@@ -71,7 +71,7 @@ class CommandTranslator(BackTranslator):
             stdin=given,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # a group of its own, so that the shell's children can be ended with it
+            start_new_session=True,  # a process group of its own, so that the shell's children can be killed with it
         ) as running:
             try:
                 output, errors = running.communicate(timeout=limit)
@@ -87,7 +87,11 @@ class CommandTranslator(BackTranslator):
         return running.returncode, output, errors
 
     def _say_what_changed(self) -> None:
-        """After the first portion, so that little is lost: what is kept now, a run with the changed files does not find."""
+        """Print a notice if files that the command names have changed since the start.
+
+        This happens after the first portion, so that little is lost: a later run with the changed files does not find the
+        translations cached now.
+        """
         before, self._named = self._named, None
         if before is None:
             return
@@ -111,7 +115,7 @@ class CommandTranslator(BackTranslator):
 
 
 def _kill(running: subprocess.Popen) -> None:
-    """End a command and all that it started."""
+    """Kill a command and all processes that it started."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError):
             os.killpg(running.pid, signal.SIGKILL)
@@ -129,13 +133,13 @@ def _ending(code: int) -> str:
 
 
 def _end_of(stderr: bytes) -> str:
-    """The end of what a command wrote to its standard error, on one line."""
+    """Return the end of a command's error output, on one line."""
     text = " ".join(stderr.decode("utf-8", "replace").split())
     return f"; its error output: {text if len(text) <= SHOWN_ERROR else '...' + text[-SHOWN_ERROR:]}" if text else ""
 
 
 def _suspect(lines: Sequence[str]) -> str:
-    """The first line with a character that the command may have taken for a line end."""
+    """Return a note on the first line with a character that the command may have treated as a line end."""
     for line in lines:
         for character in line:
             if character in LINE_ENDS:
@@ -146,12 +150,12 @@ def _suspect(lines: Sequence[str]) -> str:
 
 
 def named_by(command: str) -> dict[str, str]:
-    """What a command names, as it is now: its words, and what counts of each.
+    """Return the current identity of everything that a command names: {word: identity}.
 
-    Words are those of the shell, also those behind "=" and within quotes. Of a file the content counts, of a program on the
-    PATH where it is and its content, of a folder where it is. Files that the command writes, after ">" and tee, do not
-    count. Where no file of text is named, such as a script, the working folder counts too, as "": what
-    `python -m translate` runs depends on it.
+    Words are those of the shell, including those after "=" and within quotes. A file is identified by its content, a program
+    on the PATH by its path and content, a folder by its path. Files that the command writes, after ">" or tee, are ignored.
+    If the command names no text file, such as a script, the working folder counts too, as "": it determines what
+    `python -m translate` runs.
     """
     named, scripts = {}, 0
     words = list(_words(command))
@@ -172,13 +176,13 @@ def named_by(command: str) -> dict[str, str]:
 
 
 def command_digest(command: str, named: Mapping[str, str]) -> str:
-    """12 hex digits of the sha256 of a command's text and of what it names."""
+    """Return 12 hex digits of the sha256 of a command's text and of the identities from named_by."""
     parts = [command, *(f"{word}={what}" for word, what in named.items())]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
 def program(command: str) -> str:
-    """The program that a command starts first, without what stands before it and after it.
+    """Return the program that a command starts first, without its arguments and any assignments before it.
 
     >>> program("KEY=secret ./translate.sh --key secret | tail"), program("(curl -H secret url)")
     ('./translate.sh', 'curl')
@@ -188,17 +192,17 @@ def program(command: str) -> str:
 
 
 def _tokens(command: str) -> list[str]:
-    """The words and the operators of a command."""
+    """Return the words and operators of a command."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars="".join(OPERATOR))
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
         return list(lexer)
-    except ValueError:  # quotes that the shell alone understands
+    except ValueError:  # quoting that only the shell understands
         return command.split()
 
 
 def _words(command: str) -> Iterator[tuple[str, bool]]:
-    """A command's words, and whether it writes to what they name."""
+    """Yield a command's words, and whether the command writes to the file that each names."""
     before, tee = "", False
     for token in _tokens(command):
         if set(token) <= OPERATOR:
@@ -207,14 +211,14 @@ def _words(command: str) -> Iterator[tuple[str, bool]]:
             yield token, tee or (set(before) <= OPERATOR and ">" in before)
             if "=" in token:
                 yield token.partition("=")[2], False
-            if token != command and (set(token) & OPERATOR or len(token.split()) > 1):  # a command within quotes
+            if token != command and (set(token) & OPERATOR or len(token.split()) > 1):  # a quoted command
                 yield from _words(token)
             tee = tee or token == "tee"
         before = token
 
 
 def _content(path: str) -> tuple[str, bool]:
-    """A file's sha256, and whether it is text; its size and time where it may be run but not read."""
+    """Return a file's sha256, and whether it is text; for a file that is executable but unreadable, its size and time."""
     digest, is_text = hashlib.sha256(), True
     try:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""What `ctx-metrics doctor` says of kept round trips."""
+"""The section of `ctx-metrics doctor` on cached round trips."""
 
 import os
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ TITLE = "Kept round trips"
 
 
 def findings() -> Iterator[Finding]:
-    """The folder where translations back are kept, which is not made here. Metrics run without it: --rtt-cache none."""
+    """Check the folder that caches back-translations, without creating it; metrics run without it (--rtt-cache none)."""
     folder = str(BackTranslation("cmd:cat").cache_folder)
     yield Finding("folder", folder)
     there = folder
-    while not os.path.lexists(there):  # the nearest folder above that is there would get it
+    while not os.path.lexists(there):  # find the nearest existing ancestor
         there = os.path.dirname(there)
     usable = os.path.isdir(there) and os.access(there, os.R_OK | os.W_OK | os.X_OK)
     what = (

@@ -1,5 +1,4 @@
-"""What makes round trips come back too well, or not at all: copies, empty lines, another text, another language, the same
-engine."""
+"""Checks for round trips that are misleading: copies, empty lines, wrong texts, wrong languages, the same engine."""
 
 import re
 from collections import Counter
@@ -11,18 +10,19 @@ from ..corpus import is_blank
 from ..notices import told
 
 NEAR_COPY = 95.0  # sentence chrF of an output against the source
-MIN_WORDS = 4  # of both texts, where a near copy counts
-ON_MOST_LINES = ("untranslated", "equal_to_source")  # told of where they are more than half of the lines
-# Frequent words tell a language; lines that are looked at, and the words that there must be.
+MIN_WORDS = 4  # minimum length of both texts for a near copy
+ON_MOST_LINES = ("untranslated", "equal_to_source")  # reported only if they are more than half of the lines
+# Frequent words identify a language: how many, the lines examined, and the minimum number of words in them.
 FREQUENT, FIRST_LINES, TELLING_WORDS = 50, 500, 300
-# How much two texts share of them: of 191 systems of WMT22 in 21 language pairs, .78 and more in one language (Livonian and
-# Yakut .60), .39 and less in two (Czech and Croatian .59); of their first 20 lines .38 and more, and .29 and less.
+# Overlap of frequent words, measured on 191 systems of WMT22 in 21 language pairs: at least .78 in the same language
+# (Livonian and Yakut .60), at most .39 in different ones (Czech and Croatian .59); in their first 20 lines at least .38
+# and at most .29.
 OTHER_LANGUAGE, SAME_LANGUAGE = 0.4, 0.7
-# words, and single characters of the scripts that put no blanks between words
+# words, and single characters in scripts without spaces between words
 _LANGUAGE_UNIT = re.compile(r"[\u0e00-\u1dff\u2e80-\uffff\U00010000-\U0010ffff]|[^\W\d_\u0e00-\u1dff\u2e80-\uffff]+")
 _OF_MODEL = re.compile(r"hf-(?P<engine>.+?)(@[0-9a-f]+)?-[0-9a-f]{12}-.*beams\d+.*")
 _OF_COMMAND = re.compile(r"cmd-[0-9a-f]{12}(-(?P<engine>.+))?")
-# parts of names that tell no engine from another: numbers, as short as a language code, of test sets, words for all
+# parts of names that do not identify an engine: numbers, parts as short as language codes, test sets, generic words
 _COMMON = re.compile(
     r"\d+|.{1,2}|(wmt|newstest)\d+|txt|outputs?|hyps?|hypothes[ie]s|sys|system|nmt|online|translations?|roundtrip|rtt"
 )
@@ -31,16 +31,16 @@ _COMMON = re.compile(
 def guards(
     sources: Sequence[str], outputs: Sequence[str], roundtrips: Sequence[str]
 ) -> tuple[dict[str, int], list[str]]:
-    """Counts of the segments whose round trip says little of their translation, and a line for each kind to be told of.
+    """Count segments whose round trip says little about their translation; also return a line for each kind to report.
 
-    source_copies       outputs that are (nearly) the source: nothing was translated, and the round trip tends to be perfect
-    empty_outputs       outputs without text, of which there is no round trip
-    empty_roundtrips    round trips without text of outputs with text: the back-translator's fault, not the system's
-    untranslated        round trips that equal their output but for case and white space, where that is no copy of the source
-    equal_to_source     round trips that equal the source in the same way, where the output is no copy of it
+    source_copies       outputs (nearly) equal to the source: nothing was translated, and the round trip tends to be perfect
+    empty_outputs       outputs without text, which have no round trip
+    empty_roundtrips    round trips without text for outputs with text: the back-translator's fault, not the system's
+    untranslated        round trips that equal their output except for case and white space, unless it copies the source
+    equal_to_source     round trips that equal the source in the same sense, unless the output copies the source
 
-    The last two are told of where they are more than half of the outputs with text: names stay as they are, and a short
-    segment may come back word for word, but on most lines the outputs, or the source, were given by mistake.
+    The last two are reported only if they are more than half of the outputs with text. Names do not change, and a short
+    segment may come back word for word; on most lines, however, it means that outputs or source were given by mistake.
 
     >>> guards(["ein Hund", "eine Katze", "ja"], ["ein  Hund", "", "yes"], ["a dog", "", "ja"])[0]
     {'source_copies': 1, 'empty_outputs': 1, 'empty_roundtrips': 0, 'untranslated': 0, 'equal_to_source': 1}
@@ -78,14 +78,15 @@ def other_languages(
     systems: Sequence[Sequence[str]],
     roundtrips: Sequence[Sequence[str]],
 ) -> list[str]:
-    """A line for each system that is in another language than the others, or in the source's, and for each round trip that
-    is not in the source's: the back-translator reads one language.
+    """Return a line for each system and each round trip that is in the wrong language.
 
-    Frequent words tell a language, as far as there are texts to compare: a single system whose round trip is fluent all the
-    same is not found. Texts of fewer than 300 words tell nothing.
+    A system's language is wrong if it differs from that of the others, as the back-translator reads only one, or is that
+    of the source. A round trip's is wrong if it is not that of the source. Languages are compared by their frequent words,
+    as far as there are texts to compare: a single system with a fluent round trip is not detected. Texts of fewer than 300
+    words are ignored.
 
-    names      of the systems
-    sources    None where they are not known
+    names      names of the systems
+    sources    None if unknown
 
     >>> en, de, fr = ([line] * 99 for line in ("the cat is in the house", "die Katze ist im Haus", "le chat est ici"))
     >>> other_languages(["a", "b", "c"], en, [de, en, de], [en, en, fr])[0]
@@ -115,7 +116,9 @@ def other_languages(
 
 
 def copies(source: str, output: str) -> bool:
-    """Whether an output is the source but for case and white space, or, from 4 words on, has a chrF of at least 95 to it.
+    """Whether an output equals the source except for case and white space, or has a chrF of at least 95 against it.
+
+    Only texts of at least 4 words are compared by chrF.
 
     >>> copies("Das ist der Plan", "das ist  der Plan"), copies("Der Plan", "Der Plans")
     (True, False)
@@ -125,24 +128,24 @@ def copies(source: str, output: str) -> bool:
     words, of_source = output.casefold().split(), source.casefold().split()
     if min(len(words), len(of_source)) < MIN_WORDS:
         return False
-    if 2 * len(set(words) & set(of_source)) < len(set(words)):  # spares the slow chrF, which is below 95 then
+    if 2 * len(set(words) & set(of_source)) < len(set(words)):  # avoids the slow chrF, which would be below 95
         return False
     return _chrf().sentence_score(output, [source]).score >= NEAR_COPY
 
 
 def _equal(text: str, other: str) -> bool:
-    """Whether two texts have the same words but for case, and have any."""
+    """Whether two texts have the same words except for case, and at least one word."""
     words = text.casefold().split()
     return bool(words) and words == other.casefold().split()
 
 
 def same_engine(backtranslator: str, names: Sequence[str]) -> list[str]:
-    """The systems, of these names or files, that are called like the back-translator.
+    """Return the system names or files whose name matches that of the back-translator.
 
-    The first word of the engine's name must be in the system's, and the words of one among the other's; numbers, language
-    codes and the like left out. An engine under another name is not found.
+    The first word of the engine's name must be in the system's name, and all words of one name must be in the other;
+    numbers, language codes and the like are ignored. An engine under a different name is not detected.
 
-    backtranslator    identity as BackTranslator.name gives it, or an engine's name; a command without a label has none
+    backtranslator    identity as in BackTranslator.name, or an engine's name; a command without a label has no name
 
     >>> same_engine("hf-Helsinki-NLP/opus-mt-de-en-0123456789ab-beams6", ["out/opus-mt.en-de.txt", "out/google.txt"])
     ['out/opus-mt.en-de.txt']
@@ -158,19 +161,21 @@ def same_engine(backtranslator: str, names: Sequence[str]) -> list[str]:
 
 
 def _words(name: str) -> list[str]:
-    """The parts of a model's or a file's name that may tell what engine it is."""
+    """Return the parts of a model's or file's name that may identify its engine."""
     parts = re.findall(r"[^\W_]+", name.rpartition("/")[2].casefold())
     return [part for part in parts if not _COMMON.fullmatch(part)]
 
 
 def _profile(text: Sequence[str]) -> "Counter[str]":
-    """How often each word is in the first lines of a text."""
+    """Count the words in the first lines of a text."""
     return Counter(word for line in text[:FIRST_LINES] for word in _LANGUAGE_UNIT.findall(line.casefold()))
 
 
 def _shared(text: "Counter[str]", other: "Counter[str]") -> float | None:
-    """How much of a text the frequent words of another make up, divided by how much of the other they do: about 1 for one
-    language. None where one is too short to tell."""
+    """Return the share of another text's frequent words in a text, divided by their share in the other text.
+
+    It is about 1 if both are in one language. None if either text is too short.
+    """
     if min(text.total(), other.total()) < TELLING_WORDS:
         return None
     frequent = [word for word, _ in other.most_common(FREQUENT)]

@@ -1,4 +1,4 @@
-"""Round trips as an input of runs: read from files, or made by a back-translator."""
+"""Round trips as an input of a run: read from files, or made by a back-translator."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RoundTrips(FileInput):
-    """Each system's output translated back into the source language; `backtranslator` is what made it, for signatures."""
+    """Each system's output translated back into the source language; `backtranslator` names its maker for signatures."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -33,20 +33,20 @@ class RoundTrips(FileInput):
         )
 
     def add_arguments(self, group: Group) -> None:
-        """The flags --roundtrip and --rtt-*."""
+        """Add the flags --roundtrip and --rtt-*."""
         super().add_arguments(group)
         add_flags(group, BackTranslation)
 
     def given_by(self, args: Namespace) -> str:
-        """The flag of the files, or of the back-translator."""
+        """Return the flag that gives the files or the back-translator, or ""."""
         return super().given_by(args) or ("--rtt-bt" if args.rtt_bt else "")
 
     def settings(self, args: Namespace) -> BackTranslation:
-        """How outputs are translated back."""
+        """Return the settings of the back-translation."""
         return from_flags(BackTranslation, args)
 
     def check(self, paths: Sequence[str], settings: BackTranslation, systems: int) -> None:
-        """Raise InputError where round trips are both read and made, or the files are not one for each system."""
+        """Raise InputError if round trips are both read and made, or if there is not one file for each system."""
         if paths and settings.spec:
             raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
         super().check(paths, settings, systems)
@@ -54,7 +54,7 @@ class RoundTrips(FileInput):
     def values(
         self, streams: "Sequence[Segments] | None", settings: BackTranslation, context: "Context | None"
     ) -> dict[str, Any]:
-        """The round trips that were read, or those that the back-translator makes of the context's systems."""
+        """Return the round trips that were read, or back-translate the context's systems."""
         made: tuple[Any, str | None] = streams, settings.label
         if settings.spec and context is not None:
             from .translate import round_trips
@@ -63,14 +63,14 @@ class RoundTrips(FileInput):
         return dict(zip(("roundtrips", "backtranslator"), made, strict=True))
 
     def missing(self) -> str:
-        """How to give round trips, or to make them."""
+        """Return how to give round trips or have them made."""
         return "needs each system's round trip: give " + worded(
             "--roundtrip FILE ..., one file per system in the order of the systems, or make it with --rtt-bt",
             "roundtrips, one list of strings per system in the order of the systems",
         )
 
     def column_error(self, args: Namespace) -> str:
-        """Also of the back-translator, which reads no tables."""
+        """Also refuse the back-translator, which does not read tables."""
         made = "--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)"
         return super().column_error(args) or made * bool(args.rtt_bt)
 

@@ -1,4 +1,4 @@
-"""Keywords of the constructors for type checkers, as ctx_metrics.metrics.keywords has them."""
+"""Constructor keywords for type checkers, as in ctx_metrics.metrics.keywords."""
 
 from typing import TypedDict
 
@@ -14,7 +14,7 @@ class RoundTrips(TypedDict, total=False):
 
 
 class RTTBLEUKeywords(RoundTrips, Lowercasing, total=False):
-    """Of RTTBLEU and RTTSentBLEU."""
+    """Keywords of RTTBLEU and RTTSentBLEU."""
 
 
 class RTTChrFKeywords(RoundTrips, CharacterNgrams, total=False):

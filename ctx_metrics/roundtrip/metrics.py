@@ -1,5 +1,4 @@
-"""The round-trip metrics (Moon, Cho and Park 2020): the source against what comes back when an output is translated into the
-source language again."""
+"""The round-trip metrics (Moon, Cho and Park 2020): they compare the source with the back-translation of an output."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -53,7 +52,7 @@ class RoundTripMetric(DerivedMetric):
             self.announce(self._context.systems)
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
-        """Take all systems, each with its round trip; raises InputError where their numbers or lengths differ."""
+        """Set all systems, each with its round trip; raises InputError if their numbers or lengths differ."""
         from .guards import other_languages, same_engine
 
         super().announce(systems)

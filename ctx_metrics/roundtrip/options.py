@@ -1,4 +1,4 @@
-"""How outputs are translated back, as one value, and the flags --rtt-* that give it. Importing it imports no torch."""
+"""The settings of back-translation and their flags --rtt-*. Importing this module does not import torch."""
 
 import os
 import re
@@ -12,12 +12,15 @@ from ..flag_types import Positive
 from ..settings import setting
 
 BATCH_LINES = 100
-START_SECONDS, LINE_SECONDS = 600, 60  # what a command may take unless --rtt-timeout says it: the first at least
+START_SECONDS, LINE_SECONDS = (
+    600,
+    60,
+)  # default time limit of a command: the first is its minimum, the second is per line
 NO_CACHE = "none"
 
 
 def checked_spec(text: str) -> str:
-    """A back-translator as it is named, for argparse.
+    """Check the spec of a back-translator, for argparse.
 
     >>> checked_spec("hf:Helsinki-NLP/opus-mt-de-en")
     'hf:Helsinki-NLP/opus-mt-de-en'
@@ -31,7 +34,7 @@ def checked_spec(text: str) -> str:
 
 
 def checked_label(text: str) -> str:
-    """A name that can stand in a signature, for argparse.
+    """Check a name for use in a signature, for argparse.
 
     >>> checked_label("google-2026-01")
     'google-2026-01'
@@ -47,10 +50,10 @@ def checked_label(text: str) -> str:
 class BackTranslation:
     """Settings of the back-translation step.
 
-    label    the user's name for the back-translator, added to its identity; also of round trips from files
-    cache    "none": nothing is kept
+    label    the user's name for the back-translator, added to its identity; also used for round trips from files
+    cache    "none": no cache
 
-    Raises InputError for a spec or a label that is no such thing, and for settings that the back-translator does not have.
+    Raises InputError for an invalid spec or label, and for settings that the back-translator does not support.
     """
 
     PREFIX: ClassVar = "--rtt-"
@@ -118,23 +121,23 @@ class BackTranslation:
 
     @property
     def is_command(self) -> bool:
-        """Whether a command translates, and no model."""
+        """Whether the back-translator is a command, not a model."""
         return (self.spec or "").startswith("cmd:")
 
     @property
     def translator(self) -> str:
-        """The name of the model, or the command; "" where nothing translates."""
+        """The name of the model, or the command; "" without a back-translator."""
         return (self.spec or "").partition(":")[2]
 
     @property
     def cache_folder(self) -> Path | None:
-        """Where translations are kept, or None where they are not."""
+        """The folder of cached translations, or None without a cache."""
         if self.cache == NO_CACHE:
             return None
         return Path(self.cache).expanduser() if self.cache else user_cache() / "roundtrip"
 
 
 def user_cache() -> Path:
-    """The folder ctx-metrics in $XDG_CACHE_HOME, or in ~/.cache where that is not set to an absolute path."""
+    """Return the folder ctx-metrics in $XDG_CACHE_HOME, or in ~/.cache if that is not set to an absolute path."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "ctx-metrics"

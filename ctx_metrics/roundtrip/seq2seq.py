@@ -11,7 +11,7 @@ from .backtranslator import BackTranslator, Translation
 from .options import BackTranslation
 from .translation import TranslationModel, resolve_translation
 
-SHOWN = 6  # codes, in messages
+SHOWN = 6  # number of codes shown in messages
 
 
 class Seq2SeqTranslator(BackTranslator):
@@ -19,7 +19,7 @@ class Seq2SeqTranslator(BackTranslator):
 
     source_lang, target_lang    of the run, such as "en" and "de": the model translates from target_lang into source_lang
 
-    Raises ModelError for a model that cannot be used, and InputError where its languages are not clear.
+    Raises ModelError if the model cannot be used, and InputError if its languages are unclear.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Seq2SeqTranslator(BackTranslator):
         self.name = "-".join(parts)
 
     def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:
-        """Tell the model its languages; returns the codes that were needed."""
+        """Set the model's languages; return the codes that it needed."""
         model, name = self.model, self.model.model.name
         codes = model.language_codes
         if not model.names_source and options.source_code:
@@ -80,18 +80,18 @@ class Seq2SeqTranslator(BackTranslator):
 
 
 def own_code(language: str | None, given: str | None, codes: Sequence[str], flag: str, model: str) -> str:
-    """A translation model's own code of a language ("de", "de_DE", "deu_Latn"): the one that the user gave, or the one that
-    can be meant by the language.
+    """Return a translation model's own code for a language, such as "de", "de_DE" or "deu_Latn".
 
-    A language means a code that equals it, or the only one with the same language part. Two letters never mean three:
-    "es" begins the code of Estonian in ISO 639-3, and "ja" that of Javanese.
+    This is the code that the user gave, or else the one that matches the language: an equal code, or the only code with
+    the same language part. Two letters never match three: "es" begins the code of Estonian in ISO 639-3, and "ja" that of
+    Javanese.
 
-    language    of the run, such as "de" or "pt_BR"; None where unknown
-    given       the model's code as the user gave it, or None
-    codes       all that the model has
+    language    language of the run, such as "de" or "pt_BR"; None if unknown
+    given       the model's code as given by the user, or None
+    codes       all codes of the model
     flag        the flag that takes the code, and `model` the model's name, for messages
 
-    Raises InputError where there is no such code, or none or several are meant.
+    Raises InputError if the model does not have the given code, or if no code or several match the language.
 
     >>> own_code("de", None, ["de_DE", "en_XX"], "--rtt-bt-from", "mbart")
     'de_DE'

@@ -1,4 +1,4 @@
-"""All systems' outputs translated back into the source language, each distinct line once."""
+"""Translates all systems' outputs back into the source language, each distinct line once."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -20,17 +20,17 @@ def round_trips(
     options: BackTranslation,
     engine: EngineOptions = EngineOptions(),
 ) -> tuple[list[list[str]], str]:
-    """Each system's round trip, a line for each of its lines, and the back-translator's identity for the signature.
+    """Return each system's round trip, line by line, and the back-translator's identity for the signature.
 
-    Lines without text stay empty and are not translated. What the cache holds is not translated again; what is finished
-    when the process is stopped, it holds. Translations without text, as of a service that fails, are used and not kept.
-    Notices say what came from the cache, and how many lines were cut.
+    Blank lines become empty and are not translated. Cached lines are not translated again, and finished translations are in
+    the cache even if the process is stopped. Translations without text, such as those of a failing service, are returned
+    but not cached. Notices say how many lines came from the cache, and how many were cut.
 
-    systems                     outputs in the language `target_lang`, which are translated into `source_lang`
-    source_lang, target_lang    None where unknown
+    systems                     outputs in the language `target_lang`, to be translated into `source_lang`
+    source_lang, target_lang    None if unknown
 
-    Raises InputError for texts, settings or a command that cannot be used, ModelError for such a model, and on Ctrl-C a
-    KeyboardInterrupt that says what is kept.
+    Raises InputError for unusable texts, settings or commands, ModelError for an unusable model, and on Ctrl-C a
+    KeyboardInterrupt that says what was cached.
     """
     streams = [[_one_line(text) for text in Corpus(system).hypotheses] for system in systems]
     translator = back_translator(options, source_lang, target_lang, engine)
@@ -64,12 +64,12 @@ def back_translator(
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> BackTranslator:
-    """The back-translator that the options name.
+    """Return the back-translator that the options name.
 
     source_lang, target_lang    of the run, such as "en" and "de"; outputs are translated from target_lang into source_lang
     engine                      device, number format and batch size of a model
 
-    Raises ModelError for a model that cannot be used, and InputError where its languages are not clear.
+    Raises ModelError if the model cannot be used, and InputError if its languages are unclear.
     """
     if options.is_command:
         from .command import CommandTranslator
@@ -85,7 +85,7 @@ def _one_line(text: str) -> str:
 
 
 def _kept(cache: TranslationCache, lines: Sequence[str], options: BackTranslation) -> str:
-    """What a run that is stopped leaves to the next one."""
+    """Return what the next run can reuse after this one is stopped, in words."""
     if cache.path is None:
         return "nothing is kept; the same command starts from the beginning"
     kept, portion = len(cache.get(lines)), ""

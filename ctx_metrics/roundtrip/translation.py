@@ -1,4 +1,4 @@
-"""Translation checkpoints of transformers: MarianMT, NLLB, M2M-100, mBART, and others that translate by generate()."""
+"""Translation checkpoints of transformers: MarianMT, NLLB, M2M-100, mBART, and others that support generate()."""
 
 import re
 import warnings
@@ -20,14 +20,14 @@ from ..models.library import load_with, silent
 from ..notices import quiet_libraries
 from ..wording import setting_named
 
-MAX_LENGTH = 512  # of a translation in tokens, where neither the model nor its files bound it
-UNSET_MAX_LENGTH = (None, 20)  # what a generation_config without a length has, by version of transformers
+MAX_LENGTH = 512  # of a translation, in tokens, if neither the model nor its files set a limit
+UNSET_MAX_LENGTH = (None, 20)  # max_length of a generation_config without one; depends on the version of transformers
 _UNREADABLE = "cannot be loaded as a translation model: {why}; fetch it again, or name another one"
 _LANGUAGE_TOKEN = re.compile(r"[a-z]{2,3}_[A-Za-z]{2,4}")
 
 
 class Generated(NamedTuple):
-    """A translation, and whether it reached the greatest length."""
+    """A translation, and whether it was cut at the maximum length."""
 
     text: str
     cut: bool
@@ -41,13 +41,13 @@ def resolve_translation(name: str) -> ResolvedModel:
 class TranslationModel:
     """A translation model for one direction, with its tokenizer. Code in a checkpoint is never run.
 
-    model          what resolve_translation gives
-    beams          of beam search; None: as the model's generation_config has it. Nothing is drawn at random
-    max_length     most tokens of a translation; None: as the model's generation_config has it, else MAX_LENGTH
+    model          a model returned by resolve_translation
+    beams          number of beams; None: that of the model's generation_config. There is no sampling
+    max_length     maximum number of tokens of a translation; None: that of the model's generation_config, else MAX_LENGTH
     engine         device and number format
 
-    The weights are loaded at the first text. Raises ModelError for a folder that holds no such model, and InputError for a
-    max_length beyond its positions.
+    The weights are loaded at the first text. Raises ModelError if the folder holds no translation model, and InputError if
+    max_length exceeds the model's positions.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class TranslationModel:
                 raise ValueError(f"its num_beams is {shown(self.beams)}, no number")
             own = generation.max_new_tokens
             if own is None and generation.max_length not in UNSET_MAX_LENGTH:
-                own = generation.max_length - 1  # it counts the token that the decoder starts with
+                own = generation.max_length - 1  # it includes the decoder's start token
         if max_length and positions and max_length >= positions:
             raise InputError(
                 f"--rtt-max-length {max_length}: {model.name} has {positions} positions; take at most {positions - 1}"
             )
         self.max_length = min(max_length or own or MAX_LENGTH, (positions or max_length or MAX_LENGTH + 1) - 1)
         self._generation = generation
-        self._generation._from_model_config = False  # or transformers may derive it from config.json again
+        self._generation._from_model_config = False  # otherwise transformers may derive it from config.json again
         self._generation.update(
             num_beams=self.beams, max_new_tokens=self.max_length, max_length=None, do_sample=False, use_cache=True
         )
@@ -88,7 +88,7 @@ class TranslationModel:
 
     @property
     def language_codes(self) -> list[str]:
-        """The model's own codes: of all its languages, of those it translates into, or none for a model of one pair."""
+        """The model's own codes: of all its languages, or of its target languages; empty for a model of one pair."""
         if codes := getattr(self.tokenizer, "lang_code_to_id", None):  # M2M-100, mBART
             return list(codes)
         if marian := getattr(self.tokenizer, "supported_language_codes", None):
@@ -99,31 +99,31 @@ class TranslationModel:
 
     @property
     def names_source(self) -> bool:
-        """Whether the model must be told the language that it translates from."""
+        """Whether the model must be told its source language."""
         return hasattr(self.tokenizer, "src_lang")
 
     @property
     def own_direction(self) -> tuple[str, str] | None:
-        """The languages of a MarianMT model of one pair, as its tokenizer_config has them; None where it does not say."""
+        """The languages of a MarianMT model of one pair from its tokenizer_config; None if they are not given."""
         source, target = getattr(self.tokenizer, "source_lang", None), getattr(self.tokenizer, "target_lang", None)
         if source and target and isinstance(source, str) and isinstance(target, str):
             return source, target
         return None
 
     def set_direction(self, source: str | None, target: str) -> None:
-        """Translate from and into these of the model's language codes."""
+        """Set the source and target language, given by the model's own codes."""
         if not self.names_source:  # MarianMT into several languages
             self._prefix = f">>{target}<< "
             return
         self.tokenizer.src_lang = source
         of_token = getattr(self.tokenizer, "get_lang_id", self.tokenizer.convert_tokens_to_ids)
         self._language_ids = {of_token(code) for code in self.language_codes}
-        # the first mBART starts its decoder with the language; all others are forced to write it first
+        # the first mBART starts its decoder with the language; all others are forced to generate it first
         first = type(self.tokenizer).__name__.startswith("MBartTokenizer")
         self._generation.update(**{"decoder_start_token_id" if first else "forced_bos_token_id": of_token(target)})
 
     def tokenize(self, lines: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
-        """Token ids of each line with the specials, at most max_input of them, and whether the line was cut."""
+        """Return at most max_input token ids of each line, including special ones, and whether each line was cut."""
         texts = [self._prefix + line for line in lines]
         whole = self.tokenizer(texts, truncation=False)["input_ids"] if texts else []
         cut = [len(ids) > self.max_input for ids in whole]
@@ -133,7 +133,7 @@ class TranslationModel:
         return [list(ids) for ids in whole], cut
 
     def generate(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
-        """Translations of tokenized lines, in one batch, or in several parts where memory runs out.
+        """Translate tokenized lines in one batch, or in several parts if memory runs out.
 
         A line's translation does not depend on the others.
         """
@@ -153,7 +153,7 @@ class TranslationModel:
         mask = torch.tensor([[1] * len(line) + [0] * (length - len(line)) for line in tokens], device=self.device)
         with silent():
             rows = network.generate(input_ids=ids, attention_mask=mask).tolist()
-        # not every tokenizer counts its languages among the special tokens
+        # not every tokenizer treats its language codes as special tokens
         words = [[token for token in row if token not in self._language_ids] for row in rows]
         own = {"use_source_tokenizer": False} if hasattr(self.tokenizer, "spm_target") else {}
         texts = self.tokenizer.batch_decode(words, skip_special_tokens=True, clean_up_tokenization_spaces=False, **own)
@@ -163,7 +163,7 @@ class TranslationModel:
         ]
 
     def _is_cut(self, row: list[int]) -> bool:
-        """Whether a translation is as long as it may be: no end before the last place."""
+        """Whether a translation reached the maximum length without an end token before its last place."""
         ends = self._generation.eos_token_id
         ends = set(ends) if isinstance(ends, list) else {ends}
         return len(row) > self.max_length and not ends & set(row[1 : self.max_length])
@@ -174,7 +174,7 @@ class TranslationModel:
 
             folder = self.model.folder
             network, missing = load_with(AutoModelForSeq2SeqLM, folder, _UNREADABLE)
-            if missing:  # they would be drawn at random
+            if missing:  # they would be initialised at random
                 raise ModelError(
                     f"{folder}: its weights lack {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}; fetch them "
                     "again"
@@ -183,19 +183,19 @@ class TranslationModel:
                 raise ModelError(f"{folder} has changed since it was opened; open it again")
             with memory_for(f"the weights of {self.model.name}", self.device):
                 self._network = network.to(self.device, self.dtype).eval()
-            # given to generate(), its values that are defaults, such as one beam, would yield to the model's own
+            # as an argument of generate(), its default values, such as one beam, would be overridden by the model's own
             self._network.generation_config = self._generation
         return self._network
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files that decide a translation: weights, configuration and tokenizer."""
+    """Return the files that determine a translation: weights, configuration and tokenizer."""
     sides = [path for path in folder.iterdir() if path.suffix in (".json", ".spm", ".model", ".txt")]
     return [*weight_files(folder), *(path for path in sides if not path.name.endswith(".index.json"))]
 
 
 def _read(folder: Path) -> tuple[Any, Any, Any]:
-    """Configuration, tokenizer and generation settings of a folder."""
+    """Load a folder's configuration, tokenizer and generation settings."""
     quiet_libraries()
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES as TRANSLATES
@@ -204,7 +204,7 @@ def _read(folder: Path) -> tuple[Any, Any, Any]:
         raise ModelError(f"{folder} holds no config.json; name the folder of a translation model, or its hub name")
     local = {"local_files_only": True, "trust_remote_code": False}
     with opening(folder, _UNREADABLE), silent(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MarianMT's tokenizer recommends a package that it does not use here
+        warnings.simplefilter("ignore")  # MarianMT's tokenizer recommends a package that is not needed here
         config = AutoConfig.from_pretrained(str(folder), **local)
         if config.model_type not in TRANSLATES:
             raise ModelError(

@@ -1,6 +1,6 @@
-"""The card of a trained model, README.md in its folder: what it is, what it learned from, and how well it did.
+"""The card of a trained model, README.md in its folder: what it is, what it learned from, and how well it performs.
 
-The texts are the templates in cards/; what is here gives them their facts.
+The texts are the templates in cards/; this module fills in the facts.
 """
 
 import functools
@@ -32,9 +32,9 @@ class Source(NamedTuple):
     """One path of the data.
 
     name      the last part of the path
-    sha256    of its bytes, as data.data_sha256 gives it
-    weight    of its rows; None for development data
-    counts    {"rows": all that were read, "kept": ..., "without a score": ..., ...}
+    sha256    hash from digest.data_sha256
+    weight    weight of its rows; None for development data
+    counts    {"rows": rows read, "kept": ..., "without a score": ..., ...}
     """
 
     name: str
@@ -43,15 +43,15 @@ class Source(NamedTuple):
     counts: Mapping[str, int]
 
     def as_json(self) -> dict[str, Any]:
-        """The same for config.json."""
+        """Return the source as an entry of config.json."""
         weight = {} if self.weight is None else {"weight": self.weight}
         return {"name": self.name, "sha256": self.sha256, **weight, **self.counts}
 
 
 def card(name: str, kind: str, trained: "Trained", sources: Mapping[str, Sequence[Source]]) -> str:
-    """The Markdown of the card of a bilstm, bilstmatt, esim or comet, which is its `kind`.
+    """Return the Markdown card of a model whose `kind` is bilstm, bilstmatt, esim or comet.
 
-    name       of its folder;  sources    those of "train" and "development"
+    name       name of its folder;  sources    those of "train" and "development"
     """
     of_development = trained.config["development"]
     known = map(language_pair, of_development["sets"])
@@ -71,7 +71,7 @@ def pairwise_card(
     drawn: str,
     argv: Sequence[str],
 ) -> str:
-    """The Markdown of the card of a pairwise model.
+    """Return the Markdown card of a pairwise model.
 
     drawn    how the development pairs were drawn from the training data; "" if they were not
     """
@@ -95,9 +95,9 @@ def paraphrase_card(
     drawn: str,
     argv: Sequence[str],
 ) -> str:
-    """The Markdown of the card of a paraphrase classifier.
+    """Return the Markdown card of a paraphrase classifier.
 
-    drawn    as pairwise_card has it;  argv    the words after `ctx-metrics paraphrase`
+    drawn    as in pairwise_card;  argv    the words after `ctx-metrics paraphrase`
     """
     given = {key: str(value) for key, value in vars(recipe).items()}
     facts = {"rank": recipe.rank, "recipe": given, "sources": sources, "drawn": drawn}
@@ -105,7 +105,7 @@ def paraphrase_card(
 
 
 def _rendered(template: str, trained: Any, command: str, **facts: Any) -> str:
-    """The Markdown of a template in cards/ with these facts of a trained model, where several blank lines are one."""
+    """Render a template in cards/ with facts of a trained model, and collapse repeated blank lines."""
     from huggingface_hub import ModelCard, ModelCardData
 
     config, encoder = getattr(trained, "config", {}), []
@@ -139,7 +139,7 @@ def _rendered(template: str, trained: Any, command: str, **facts: Any) -> str:
 
 
 def use(kind: str, folder: str, inputs: str = "mt+ref") -> list[str]:
-    """The commands that score with a model.
+    """Return the commands that score with a model.
 
     >>> use("esim", "my model")
     ["sacrebleu REF -i HYP -m esim --esim-model 'my model'"]
@@ -160,7 +160,7 @@ def use(kind: str, folder: str, inputs: str = "mt+ref") -> list[str]:
 
 
 def command(argv: Sequence[str], subcommand: str = "train") -> str:
-    """The command line, where whole paths give way to their last parts.
+    """Return the command line, with absolute paths reduced to their last parts.
 
     >>> command(["esim", "--train", "/home/me/da.tsv:0.5", "--dev", "data/dev.tsv", "--out=/models/my esim"])
     "ctx-metrics train esim --train da.tsv:0.5 --dev data/dev.tsv '--out=my esim'"
@@ -183,7 +183,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def source_table(paths: Sequence[Source]) -> str:
-    """What the data is, a line a path."""
+    """Return a table of the data, with one row per path."""
     weighted = any(path.weight is not None for path in paths)
     rows = []
     for path in paths:
@@ -194,7 +194,7 @@ def source_table(paths: Sequence[Source]) -> str:
 
 
 def recipe_table(recipe: Mapping[str, Any], without: Sequence[str] = ()) -> str:
-    """The settings of a recipe, a line each."""
+    """Return a table of a recipe's settings, with one row per setting."""
     rows = [(key, "none" if value is None else value) for key, value in recipe.items() if key not in without]
     return table(("setting", "value"), rows)
 
@@ -204,9 +204,11 @@ def versions(*packages: str) -> str:
 
 
 def _checks(checks: Sequence[Any], best: int, columns: Mapping[str, str], bold: int, what: str = "") -> str:
-    """The checks' table, a cell of the best one in bold; of many, some evenly over all and the best, unless `what` is "".
+    """Return a table of the checks, with a cell of the best one in bold.
 
-    columns    their heads, and how a cell is made of a check;  bold    number of the cell
+    Of many checks, it shows some at even intervals and the best, unless `what` is "", which shows all.
+
+    columns    {heading: format of a cell, filled with the check's fields};  bold    index of the bold cell
     """
     every = -(-len(checks) // CHECKS_SHOWN) if what else 1
     rows = []

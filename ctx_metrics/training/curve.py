@@ -1,4 +1,4 @@
-"""The learning curve of a training: loss and agreement with people against the rows that were read, or the epochs."""
+"""The learning curve of a training: loss and agreement with people against rows read, or epochs."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from ..pairwise.training.task import Check as PairwiseCheck
 
-MARKED = 100  # most steps that have a dot each
+MARKED = 100  # maximum number of steps for which each has a marker
 
 
 def learning_curve(checks: Sequence[Check], best: int, metric: str, name: str) -> "Figure":
-    """Two panels over the rows read: the mean loss since the check before, and the development score; the best check, of
-    number `best`, is marked.
+    """Draw the mean loss since the last check and the development score over the rows read, in two panels.
 
-    metric    of the development score, pearson or darr
-    name      the model's, for the title
+    best      index of the best check, which is marked
+    metric    metric of the development score, pearson or darr
+    name      name of the model, for the title
 
     Raises CtxMetricsError if matplotlib is missing.
     """
@@ -31,8 +31,10 @@ def learning_curve(checks: Sequence[Check], best: int, metric: str, name: str) -
 
 
 def pairwise_curve(checks: "Sequence[PairwiseCheck]", best: int, name: str) -> "Figure":
-    """The same over the epochs of all costs in a row: the mean cost, and the strict tau on the development pairs; where
-    another cost begins is marked too."""
+    """Draw the mean cost and the strict tau on the development pairs over the epochs of all costs, in two panels.
+
+    Marks the best check, and where training with another cost begins.
+    """
     points = [(epoch, check.cost, check.tau) for epoch, check in enumerate(checks, 1)]
     changes = [number for number in range(1, len(checks)) if checks[number].phase != checks[number - 1].phase]
     labels = "epochs", "training cost", "development\nstrict tau"
@@ -51,9 +53,9 @@ def _curve(
     heading: str,
     changes: Sequence[int] = (),
 ) -> "Figure":
-    """The panels of points' losses and scores over their steps.
+    """Draw two panels of points (step, loss, score).
 
-    labels    of the steps, the losses and the scores;  changes    numbers of points at which lines break
+    labels    labels of steps, losses and scores;  changes    indices of points at which lines break
     """
     steps, losses, scores = zip(*points, strict=True)
     line: dict[str, Any] = {"color": "0.6", "linewidth": 0.6}
@@ -73,7 +75,7 @@ def _curve(
         marked = steps[best], scores[best]
         below.annotate(f"{scores[best]:.3f}", marked, xytext=(0, 6), textcoords="offset points", ha="center")
         below.set_xlabel(labels[0])
-        below.margins(y=0.2)  # nothing is above the best
+        below.margins(y=0.2)  # room for the label: nothing is above the best
         below.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         above.set_title(title(heading, COLUMN))
         figure.align_ylabels()

@@ -1,4 +1,4 @@
-"""What tells whether texts, numbers and files are those of another time."""
+"""Digests that show whether texts, numbers and files are the same as before."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ from ..errors import InputError, ModelError
 
 
 def digest(texts: Iterable[str | None], before: bytes = b"", after: bytes = b"") -> str:
-    """64 hex digits, equal for equal lists of texts between equal bytes alone; None is a text that is missing."""
+    """Return 64 hex digits that are equal only for equal texts, `before` and `after`; None is a missing text."""
     sha256 = hashlib.sha256(before)
     for text in texts:
         data = b"" if text is None else text.encode("utf-8", "surrogatepass")
@@ -20,12 +20,12 @@ def digest(texts: Iterable[str | None], before: bytes = b"", after: bytes = b"")
 
 
 def data_sha256(path: str) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal; of a folder, that of all files below it.
+    """Return the SHA-256 of a file's bytes, in hexadecimal, or that of all files below a folder.
 
-    A folder's is the hash of the lines "HASH  NAME" that sha256sum writes for its files, whose names are relative to the
-    folder, parted with "/" and sorted as bytes.
+    A folder's hash is that of the lines "HASH  NAME" that sha256sum prints for its files, with names relative to the
+    folder, separated by "/" and sorted as bytes.
 
-    Raises InputError for what cannot be read.
+    Raises InputError if the path cannot be read.
     """
     root = Path(path)
     try:
@@ -38,5 +38,5 @@ def data_sha256(path: str) -> str:
         return whole.hexdigest()
     except OSError as error:
         raise InputError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
-    except ModelError as error:  # so file_sha256 says it, which mostly reads models
+    except ModelError as error:  # file_sha256 raises it, as it mostly reads models
         raise InputError(str(error)) from error

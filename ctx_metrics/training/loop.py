@@ -1,7 +1,7 @@
-"""The loop of every training: epochs and steps, checks on development data, the best weights, and a state on disk.
+"""The training loop: epochs and steps, checks on development data, the best weights, and a state on disk.
 
-Stopped at any moment, a training goes on where it was. On a CPU its weights are then the same bit for bit; on a GPU they
-are the same but for rounding, since the gradients of cuDNN's LSTMs and of attention add up in an order that varies.
+A training can be stopped at any moment and resumed. Its weights are then the same bit for bit on a CPU. On a GPU they are
+the same up to rounding, since the order of summation in the gradients of cuDNN's LSTMs and of attention varies.
 """
 
 import json
@@ -26,23 +26,23 @@ from ..engine.memory import keep_freed_memory
 from ..errors import InputError
 from .state import TrainingState, load_moments, moments, read_state, write_state
 
-# Seconds between two writings of the state, beside those at the checks.
+# Seconds between two writes of the state, in addition to those at the checks.
 STATE_SECONDS = 30.0
 NOISE = 0.1
-# what helps where a device has too little memory for a training
+# advice if a device has too little memory for a training
 SMALLER = "give a smaller --batch or --max-length, or --ctx-device cpu"
 
 
 @dataclass
 class Progress:
-    """Where a training is. Its names are those in the files of states.
+    """The progress of a training. State files use the same names.
 
-    step                   all steps behind it
-    phase, epoch, taken    phases behind it, epochs of the phase, and steps of the epoch
-    since, steps_since     rows and steps since the last check, and their `losses`
+    step                   number of steps completed
+    phase, epoch, taken    number of phases completed, of epochs in the phase, and of steps in the epoch
+    since, steps_since     rows and steps since the last check; `losses` is the sum of their losses
     rate                   the learning rate
-    best                   number of the best check, the first of equals; -1: there is none
-    begun                  number of the phase's first check
+    best                   index of the best check, the first of equals; -1: none yet
+    begun                  index of the phase's first check
     """
 
     step: int = 0
@@ -59,16 +59,16 @@ class Progress:
 
 
 class Task(ABC):
-    """What one kind of training has of its own.
+    """The interface of one kind of training.
 
-    network       what is trained
-    recipe        has learning_rate, batch, epochs (most of a phase), patience (None: no end to it) and seed
-    rows          how many rows an epoch reads
-    check_rows    rows between two checks, beside that at the end of each epoch; None: no others
-    phases        each goes on from the best weights of all before, with a fresh optimizer
-    kind, score   the class of checks, and the name of the number in them that is to be high
-    quick         steps take less than a millisecond: no random numbers are drawn in them, the progress bar counts epochs,
-                  the clock alone says when a state is written, and a check's loss is the mean over rows, not steps
+    network       the network to train
+    recipe        has learning_rate, batch, epochs (maximum per phase), patience (None: unlimited) and seed
+    rows          number of rows per epoch
+    check_rows    rows between two checks, in addition to the check at the end of each epoch; None: no others
+    phases        number of phases; each starts from the best weights so far, with a fresh optimizer
+    kind, score   the class of checks, and the name of their number to maximise
+    quick         steps take less than a millisecond: they draw no random numbers, the progress bar counts epochs, states
+                  are written only at intervals of time, and a check's loss is the mean over rows, not steps
     """
 
     network: nn.Module
@@ -81,42 +81,42 @@ class Task(ABC):
     quick: bool = False
 
     def prepare(self) -> None:  # noqa: B027  # most have nothing to prepare
-        """What comes before the first step."""
+        """Prepare for the first step."""
 
     @abstractmethod
     def optimizer(self) -> torch.optim.Optimizer:
-        """A fresh one over the network's weights."""
+        """Return a fresh optimizer for the network's weights."""
 
     @abstractmethod
     def batches(self, progress: Progress) -> Sequence[Any]:
-        """The batches of an epoch, in an order that the seed and the epoch alone decide."""
+        """Return the batches of an epoch, in an order that depends only on the seed and the epoch."""
 
     @abstractmethod
     def loss(self, batch: Any, progress: Progress) -> torch.Tensor:
-        """What a step makes smaller."""
+        """Return the loss of a batch, which a step minimises."""
 
     @abstractmethod
     def check(self, progress: Progress, loss: float) -> Any:
-        """A look at the development data; `loss` is the mean since the check before."""
+        """Evaluate the development data and return the check; `loss` is the mean since the last check."""
 
     @abstractmethod
     def bar(self, last: Any, best: Any) -> Mapping[str, str]:
-        """What the progress bar says after a check."""
+        """Return the values that the progress bar shows after a check."""
 
     def size(self, batch: Any) -> int:
-        """How many rows a batch has."""
+        """Return the number of rows of a batch."""
         return len(batch)
 
     def rate(self, progress: Progress, steps: int) -> float:
-        """The learning rate of the next of so many steps."""
+        """Return the learning rate of the next step; `steps` is the total number of steps."""
         return progress.rate
 
     def slower(self, rate: float) -> float:
-        """The learning rate after a check that is no better than the best."""
+        """Return the learning rate after a check that is no better than the best."""
         return rate
 
     def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
-        """Take one step down, whose gradient is at most recipe.clip long."""
+        """Take one optimizer step, with the gradient's norm clipped to recipe.clip."""
         optimizer.zero_grad()
         with full_fp32_lstms(loss.device):
             loss.backward()
@@ -124,19 +124,19 @@ class Task(ABC):
         optimizer.step()
 
     def place(self, progress: Progress) -> str:
-        """The loss of the next step, in words."""
+        """Return the name of the next step's loss, for messages."""
         return f"loss of step {progress.step + 1}"
 
     def tensors(self) -> Mapping[str, torch.Tensor]:
-        """What is trained of the network."""
+        """Return the trained tensors of the network."""
         return self.network.state_dict()
 
 
 class Loop:
     """Trains a task's network, and keeps the weights of the check with the highest score.
 
-    state_path     where the state is kept while it runs; None: nowhere
-    fingerprint    what the state must have been written for, such as settings and data; another is refused
+    state_path     file of the state during the training; None: no state is kept
+    fingerprint    settings and data that the state depends on; a state with a different fingerprint is refused
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Loop:
     def train(self) -> list[Any]:
         """Train to the end, put the best weights into the network, and return all checks.
 
-        Raises InputError where a state of another training is in the way, or the loss is no number any more, and
+        Raises InputError if there is a state of another training, or if the loss is no longer finite, and
         KeyboardInterrupt, after saving the state, on Ctrl-C.
         """
         if self.state_path is not None and self.state_path.exists():
@@ -196,14 +196,14 @@ class Loop:
     def _step(self, batch: Any) -> None:
         progress, task = self.progress, self.task
         if not task.quick:
-            # dropout follows from the seed and the step alone, so the state needs no random generator
+            # dropout depends only on the seed and the step, so the state needs no random generator
             torch.manual_seed(task.recipe.seed * 1_000_003 + progress.step)
             task.network.train()
         progress.rate = task.rate(progress, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = progress.rate
         loss = task.loss(batch, progress)
-        value = loss.item()  # waits for a GPU, once a step: a loss that is no number must not change the weights
+        value = loss.item()  # waits for a GPU once per step: a loss that is not finite must not change the weights
         if not math.isfinite(value):
             raise InputError(f"the {task.place(progress)} is {value}; lower the learning rate")
         task.descend(loss, self.optimizer)
@@ -215,7 +215,7 @@ class Loop:
         progress.losses += value * rows if task.quick else value
 
     def _check(self) -> None:
-        """Look at the development data; keep the weights if they are the best, else slow down."""
+        """Evaluate the development data; keep the weights if they are the best, else lower the learning rate."""
         progress, task = self.progress, self.task
         best = getattr(progress.checks[progress.best], task.score) if progress.best >= 0 else -math.inf
         mean = progress.losses / (progress.since if task.quick else progress.steps_since)
@@ -227,13 +227,13 @@ class Loop:
             progress.rate = task.slower(progress.rate)
 
     def _is_out_of_patience(self) -> bool:
-        """Whether so many checks of the phase were no better than the best one that the phase ends."""
+        """Whether the phase ends because as many checks as `patience` allows brought no new best."""
         progress, patience = self.progress, self.task.recipe.patience
         waited = len(progress.checks) - 1 - max(progress.best, progress.begun - 1)
         return patience is not None and waited >= max(patience, 1)
 
     def _end_epoch(self) -> None:
-        """Go to the next epoch, or to the next phase where this was the last one."""
+        """Go to the next epoch, or to the next phase if this was the last epoch."""
         progress = self.progress
         progress.epoch, progress.taken = progress.epoch + 1, 0
         if progress.epoch < self.task.recipe.epochs and not self._is_out_of_patience():
@@ -247,7 +247,7 @@ class Loop:
         return {name: tensor.detach().cpu().clone() for name, tensor in self.task.tensors().items()}
 
     def _load(self, tensors: dict[str, torch.Tensor]) -> None:
-        self.task.network.load_state_dict(tensors, strict=False)  # a task may train a part of its network
+        self.task.network.load_state_dict(tensors, strict=False)  # a task may train only part of its network
 
     def _save(self) -> None:
         self._saved = time.monotonic()
@@ -266,7 +266,7 @@ class Loop:
 
 
 def adamw(network: nn.Module, recipe: Any) -> torch.optim.Optimizer:
-    """AdamW over what is trained of a network; the recipe's weight_decay is that of matrices, vectors have none."""
+    """Return AdamW for a network's trainable parameters; weight decay applies to matrices, not to vectors."""
     own = [parameter for parameter in network.parameters() if parameter.requires_grad]
     decayed = [parameter for parameter in own if parameter.dim() > 1]
     others = [parameter for parameter in own if parameter.dim() <= 1]
@@ -279,13 +279,13 @@ def adamw(network: nn.Module, recipe: Any) -> torch.optim.Optimizer:
 def epoch_batches(
     lengths: Sequence[tuple[int, int]], groups: Sequence[int], size: int, seed: int, epoch: int
 ) -> list[list[int]]:
-    """Row numbers in batches of `size` (the last made may be smaller), for one epoch, by the seed and the epoch alone.
+    """Return an epoch's batches of `size` row numbers (one may be smaller); they depend only on the seed and the epoch.
 
-    Rows are sorted by the partner's and then the hypothesis's length, cut into batches, and the batches shuffled. The
-    partner's length is first multiplied by a random number within 10 % of 1, the same for the rows of one group, so that
-    batches differ between epochs, and rows of one segment stay together. Segments of one length come in random order.
+    Rows are sorted by the partner's and then the hypothesis's length, cut into batches, and the batches are shuffled. The
+    partner's length is first multiplied by a random factor within 10 % of 1, the same for all rows of a group, so that
+    batches differ between epochs and rows of a segment stay together. Segments of equal length come in random order.
 
-    lengths    tokens of (partner, hypothesis) of each row
+    lengths    number of tokens of (partner, hypothesis) of each row
     groups     the number of each row's segment, from 0
 
     >>> sorted(map(sorted, epoch_batches([(9, 8), (1, 2), (9, 9), (1, 1)], [0, 1, 2, 3], size=2, seed=1, epoch=0)))
@@ -300,7 +300,7 @@ def epoch_batches(
 
 
 def linear_rate(highest: float, step: int, steps: int) -> float:
-    """The learning rate of step 0 <= step < steps: up over a tenth of all steps, then down to nothing at the last one.
+    """Return the learning rate of step 0 <= step < steps: it rises over a tenth of all steps, then falls to 0 at the end.
 
     >>> [linear_rate(1.0, step, 20) for step in (0, 1, 2, 11)]
     [0.5, 1.0, 1.0, 0.5]
@@ -313,9 +313,10 @@ def linear_rate(highest: float, step: int, steps: int) -> float:
 
 @contextmanager
 def deferred() -> Iterator[Callable[[], bool]]:
-    """Inside, the first Ctrl-C is only noted: what is given tells whether it came. A second one ends the step as usual.
+    """Only record the first Ctrl-C inside the block; a second one interrupts as usual.
 
-    Outside the main thread, which alone gets signals, nothing is changed.
+    Yields a function that returns whether Ctrl-C was pressed. Outside the main thread, which alone receives signals, this
+    has no effect.
     """
     came = False
 

@@ -1,4 +1,4 @@
-"""The folder that a model goes to: while its training runs, the state in one file that is there whole or not at all."""
+"""The output folder of a training: it holds the state, in one file that is written atomically, then the model."""
 
 import json
 import os
@@ -15,14 +15,14 @@ from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..writing import checksum, make_folder, remove_leftovers, write_tensors
 
-# The file's name in the model's folder.
+# Name of the state file in the model's folder.
 STATE = "training-state.safetensors"
 PARTS = ("network", "best", "optimizer")
 CPU = torch.device("cpu")
 
 
 class TrainingState(NamedTuple):
-    """What it takes to go on: the network's weights, the best ones so far, the optimizer's moments, and JSON of the rest."""
+    """All that is needed to resume: the network's weights, the best so far, the optimizer's moments, the rest as JSON."""
 
     network: dict[str, torch.Tensor]
     best: dict[str, torch.Tensor]
@@ -31,7 +31,7 @@ class TrainingState(NamedTuple):
 
 
 def claim(out: Path, fingerprint: dict[str, Any], device: torch.device = CPU) -> None:
-    """Make the folder, if need be; raises InputError where it holds the state of another training, or cannot be made."""
+    """Create the folder if needed; raises InputError if it holds the state of another training or cannot be created."""
     if (out / STATE).exists():
         read_state(out / STATE, fingerprint, device)
     make_folder(str(out))
@@ -39,20 +39,20 @@ def claim(out: Path, fingerprint: dict[str, Any], device: torch.device = CPU) ->
 
 
 def finish(out: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    """Write the model, whose state is needed no more, and give its config.json; raises InputError where that fails."""
+    """Write the model, delete its state, and return its config.json; raises InputError on failure."""
     write_model(out, config, tensors)
     (out / STATE).unlink(missing_ok=True)
     return read_config(out)
 
 
 def encoder_name(name: str) -> str:
-    """The encoder as config.json names it: a local folder by its whole path."""
+    """Return the encoder's name for config.json, which is the absolute path of a local folder."""
     folder = Path(name).expanduser()
     return str(folder.resolve()) if name not in (EMBEDDED, MULTILINGUAL) and folder.is_dir() else name
 
 
 def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any], device: torch.device = CPU) -> None:
-    """Write a state and what it is of; raises InputError where that fails."""
+    """Write a state with its fingerprint; raises InputError on failure."""
     tensors = {f"{part}/{name}": tensor for part in PARTS for name, tensor in getattr(state, part).items()}
     metadata = {
         "progress": state.progress,
@@ -64,11 +64,11 @@ def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any], d
 
 
 def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = CPU) -> TrainingState:
-    """The state that `path` holds, for a training on a device.
+    """Read the state in `path`, for a training on a device.
 
-    Says so if it was written with another number of threads, another torch or another kind of device, whose sums can differ
-    in the last bits.
-    Raises InputError for a file that cannot be read, and for a state of another training, naming what differs.
+    Prints a notice if the number of threads, the version of torch or the kind of device has changed, since sums may then
+    differ in the last bits. Raises InputError if the file cannot be read or is the state of another training, naming what
+    differs.
     """
     try:
         with safe_open(path, "pt") as file:
@@ -99,13 +99,13 @@ def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = C
 
 
 def moments(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """What an optimizer remembers of each parameter, by the parameter's number and the kind."""
+    """Return an optimizer's state tensors by the parameter's number and the kind: {"0.exp_avg": tensor, ...}."""
     of_parameters = optimizer.state_dict()["state"]
     return {f"{number}.{kind}": tensor for number, each in of_parameters.items() for kind, tensor in each.items()}
 
 
 def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    """Give an optimizer what `moments` of one over the same parameters gave."""
+    """Load the result of `moments` into an optimizer for the same parameters."""
     whole = optimizer.state_dict()
     for name, tensor in tensors.items():
         number, _, kind = name.partition(".")
@@ -114,7 +114,7 @@ def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tens
 
 
 def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
-    """Of all that a state holds."""
+    """Return the checksum of everything in a state."""
     parts = [
         tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data for name in sorted(tensors)
     ]
@@ -122,6 +122,6 @@ def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
 
 
 def _sums(device: torch.device) -> dict[str, Any]:
-    """What decides the last bits of sums; on a GPU the order of the sums within a kernel does too."""
+    """Return what determines the last bits of sums; on a GPU, so does the order of summation within a kernel."""
     of_cpu = {"torch": torch.__version__, "threads": torch.get_num_threads(), "cores": os.cpu_count()}
     return {**of_cpu, "device": device.type}

@@ -25,8 +25,10 @@ from .train import architecture_of, reads_encoder, recipe_of
 
 
 class Data(NamedTuple):
-    """What is learned from: the sets of both sides and their sources; `drawn` says how the development pairs were drawn from
-    the training data, "" if they were not."""
+    """Training and development sets and the files they come from.
+
+    `drawn` says how the development pairs were drawn from the training data; "" if they were not.
+    """
 
     training: list[JudgedSet]
     development: list[JudgedSet]
@@ -35,13 +37,13 @@ class Data(NamedTuple):
 
 
 def train(args: Namespace) -> None:
-    """Train a model as the command line asks for; writes its folder, and prints how well it does."""
+    """Train a model as the command line asks, write its folder, and print how well it performs."""
     out, plot = Path(args.out), trainings.can_plot(args)
     recipe, architecture, engine = recipe_of(args), architecture_of(args), engine_options(args)
     data = _read(args, recipe.seed)
     languages = _languages(architecture, "encoder" in args, data)
     notes: dict[str, Any] = trainings.as_json(data.sources)
-    if args.outputs:  # what rankings say nothing of
+    if args.outputs:  # read for rankings, which contain no texts
         paths = {name: getattr(args, name) for name in ("outputs", "reference")}
         texts = {name: path for name, path in paths.items() if path and os.path.exists(path)}
         notes |= {n: {"name": trainings.name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
@@ -80,8 +82,10 @@ def train(args: Namespace) -> None:
 
 @contextmanager
 def _taken_back(folders: Sequence[Path]) -> Iterator[None]:
-    """Inside, an error that the user can mend leaves none of these folders behind, the innermost first, unless it was there
-    before or holds the state of a training."""
+    """Remove these folders, innermost first, if a CtxMetricsError is raised inside the block.
+
+    Folders that existed before or that hold the state of a training are kept.
+    """
     made = [folder for folder in folders if not folder.exists()]
     try:
         yield
@@ -95,7 +99,7 @@ def _taken_back(folders: Sequence[Path]) -> Iterator[None]:
 
 
 def say_poor(tau: float, feature_taus: dict[str, float]) -> None:
-    """Say if the model agrees with people no better than chance, or than one of the numbers that it reads."""
+    """Print a notice if the model agrees with people no better than chance, or than one of its own features."""
     best = max(feature_taus, key=lambda name: feature_taus[name], default=None)
     if tau <= 0:
         notice("the best epoch agrees with people no better than chance: do not use this model")
@@ -107,7 +111,7 @@ def say_poor(tau: float, feature_taus: dict[str, float]) -> None:
 
 
 def say_unfinished(checks: Sequence[Check], epochs: int) -> None:
-    """Say if the last epoch is better than all before it, and no more were allowed."""
+    """Print a notice if the last epoch allowed is better than all before it."""
     *before, last = checks
     if last.epoch == epochs and all(check.tau < last.tau for check in before):
         notice(f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}")
@@ -133,7 +137,7 @@ def _read(args: Namespace, seed: int) -> Data:
 
 
 def _languages(architecture: Architecture, asked: bool, data: Data) -> list[str] | None:
-    """What the model is for; stops, or warns, before the embedded encoder reads another language than English."""
+    """Return the model's languages; stop or warn if the embedded encoder would read a language other than English."""
     sets = [*data.training, *data.development]
     known = {judged.name: (judged.source_lang, judged.target_lang) for judged in sets}
     if not reads_encoder(architecture):

@@ -37,7 +37,7 @@ examples:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared, how systems are ranked, and what is written, where and how."""
+    """Flags for the systems to compare, the ranking, and the output."""
 
     references: Files = setting("References, one segment per line.", flag="REF", group="inputs")
     translations: Files = setting(
@@ -77,7 +77,7 @@ FLAGS = [
 
 
 def _check(args: Namespace) -> None:
-    """Fill in the format; exits with 2, as argparse does, where flags contradict each other."""
+    """Fill in the format; exit with status 2, as argparse does, if flags contradict each other."""
     error = args.parser.error
     if "-" in (*args.translations, *args.references, args.source, args.docids):
         error("-: the standard input is not read here; name a file")
@@ -119,7 +119,7 @@ def run(args: Namespace) -> int:
         say_few_documents(ranking.units)
     signature = str(metric.get_signature().format())
     output.write(_render(names, ranking, signature, args), args.output)
-    if args.format in SEPARATED and not args.quiet:  # the other formats have it in them
+    if args.format in SEPARATED and not args.quiet:  # the other formats include it
         notice(f"Pairwise|{signature}")
     if args.plot:
         from ...plots import save
@@ -145,7 +145,7 @@ def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
 
 
 def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> list[dict[str, Any]]:
-    """A system each, from the strongest; -w rounds percentages and strengths alone."""
+    """Return one object per system, strongest first; -w rounds only percentages and strengths."""
 
     def rounded(value: float, more: int = 0) -> float:
         return float(value) if args.width is None else round(float(value), args.width + more) + 0.0
@@ -178,14 +178,14 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
 
 
 def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
-    """The ranking, the matrix, what they mean, and the signature."""
+    """Return the ranking, the matrix, their explanation, and the signature as text."""
     from ...meta.measures.bradley_terry import PRIOR
 
     decimals = output.decimals_of("table", args.width)
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"
 
     def strength(value: float) -> str:
-        return f"{round(value, decimals + 2) + 0.0:.{decimals + 2}f}"  # 0 has no sign
+        return f"{round(value, decimals + 2) + 0.0:.{decimals + 2}f}"  # no "-0"
 
     def ends(i: int) -> str:
         low, high = ranking.intervals[i]

@@ -59,7 +59,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Data(DataOptions):
-    """Which judgements are read, rankings too, and of which outputs pairs are made."""
+    """Flags for the judgements to read, including rankings, and for the outputs to pair."""
 
     reference: Name | None = setting(
         "Reference to use. In a tree: its name, such as refA. In MQM annotations: the human translation. With "
@@ -75,7 +75,7 @@ class Data(DataOptions):
 
 @dataclass(frozen=True)
 class Way:
-    """What the recipe's other flags begin from."""
+    """The flag for the recipe that the other flags modify."""
 
     recipe: Literal["paper", "modern"] = setting(
         "paper: Adagrad and a fixed number of epochs, as in Guzman et al. (2015); modern: AdamW with larger steps "
@@ -87,7 +87,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Cached(Running):
-    """What is kept of the texts, and what is drawn."""
+    """Flags for the cache and the plot."""
 
     cache: File | None = cache("features and sentence vectors", "on the same texts")
     no_plot: bool = setting("Draw no learning curve.", False)
@@ -111,7 +111,7 @@ def run(args: Namespace) -> int:
 
 
 def check(args: Namespace) -> None:
-    """Exit with 2, as argparse does, where flags contradict each other."""
+    """Exit with status 2, as argparse does, if flags contradict each other."""
     error, network = args.parser.error, architecture_of(args)
     if len(args.dev) > 1 and any(isinstance(each, float) for each in args.dev):
         error("--dev takes files and folders, or one share of --train, not both")
@@ -131,17 +131,17 @@ def check(args: Namespace) -> None:
 
 
 def architecture_of(args: Namespace) -> Architecture:
-    """The network that the command line asks for; "none" alone is no feature, and no source of vectors."""
+    """Return the architecture that the command line asks for; "none" by itself means no features, or no vectors."""
     network = from_flags(Architecture, args)
     features, vectors = (() if [*each] == ["none"] else tuple(each) for each in (network.features, network.vectors))
     return replace(network, features=features, vectors=vectors)
 
 
 def reads_encoder(network: Architecture) -> bool:
-    """Whether a source of sentence vectors is the encoder, as those are that --vectors takes by default."""
+    """Whether any source of sentence vectors is the encoder, as is the default of --vectors."""
     return any(each.startswith("encoder") for each in network.vectors)
 
 
 def recipe_of(args: Namespace) -> PairwiseRecipe:
-    """The recipe that --recipe names, with what the command line says in its place."""
+    """Return the recipe that --recipe names, changed by the other flags."""
     return from_flags(PairwiseRecipe, args, usual=RECIPES[args.recipe])

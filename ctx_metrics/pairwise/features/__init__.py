@@ -21,7 +21,7 @@ from .bleu_components import BLEUComponents
 from .specs import Feature, metric_class
 from .specs import parse_features as parse_features
 
-# Of a signature: what does not belong to a metric's settings.
+# Keys of a signature that are not settings of the metric.
 NO_SETTINGS = frozenset([*Signature({"num_refs": 1}).info, "ctx", "torch", "tokenizers", "nltk", "dtype"])
 
 
@@ -34,19 +34,19 @@ def feature_scores(
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> np.ndarray:
-    """The features of each system's output for each segment, as the metrics give them: float64 [systems, segments, columns].
+    """Return the features of each system's output for each segment: float64 [systems, segments, columns].
 
-    A score is that of a single segment, on its metric's scale; nothing changes its sign where less is better. NaN where
-    the output or every one of its references is None, or the metric has no score. All distinct outputs (with their
-    references and source) are scored once, in one pass of each metric, with the information weights of a metric that
-    has such (NIST) from `references` as they stand. Notices of the metrics then count distinct outputs; the same notice
-    of several metrics is printed once, and notices about empty texts are not printed.
+    A feature is a metric's score of a single segment, on the metric's scale; its sign is kept even if lower is better. NaN
+    if the output or all of its references are None, or if the metric gives no score. Each distinct output (with its
+    references and source) is scored once, in one pass per metric; a metric with information weights (NIST) takes them from
+    `references` as given. Notices of the metrics therefore count distinct outputs; the same notice of several metrics is
+    printed once, and notices about empty texts are not printed.
 
     systems       each system's N outputs
     references    streams of N references
     sources       N sources, for metrics that read them
 
-    Raises InputError for streams of different lengths, and what a metric raises that cannot score these texts.
+    Raises InputError for streams of different lengths, and any error of a metric that cannot score these texts.
 
     >>> outputs = [["It rains.", "We left."], ["It pours.", None]]
     >>> feature_scores(parse_features(["chrf"]), outputs, [["It rains.", "We go."]]).round(1).tolist()
@@ -64,7 +64,7 @@ def feature_scores(
     columns = [len(feature.columns) for feature in features]
     values_of = np.full((len(systems), segments, sum(columns)), np.nan)
 
-    rows: dict[tuple, int] = {}  # of (output, its references, its source)
+    rows: dict[tuple, int] = {}  # {(output, its references, its source): row}
     places = []
     for segment in range(segments):
         beside = tuple(stream[segment] for stream in references), None if sources is None else sources[segment]
@@ -87,7 +87,7 @@ def feature_scores(
         engine=engine,
     )
     with _as_features():
-        # all are made before the first one scores, so that what they share is computed once
+        # construct all metrics before the first one scores, so that shared work is done once
         metrics = [_made(feature, context) for feature in features]
         values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics, strict=True)], axis=1)
     system, segment, row = np.array(places).T
@@ -96,10 +96,10 @@ def feature_scores(
 
 
 class FeatureSettings(NamedTuple):
-    """What a feature's values depend on.
+    """The settings that a feature's values depend on.
 
     signature      its spec, and its metric's settings without versions and number format
-    reads_source   whether they depend on the source
+    reads_source   whether the values depend on the source
     """
 
     signature: str
@@ -112,9 +112,9 @@ def feature_settings(
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> list[FeatureSettings]:
-    """What each feature's values depend on; raises what a metric raises that cannot be made.
+    """Return the settings of each feature; raises any error of a metric that cannot be constructed.
 
-    A trained model keeps the signatures, and can tell by them whether it would be given other numbers than in training.
+    A trained model stores the signatures, and can tell from them whether features are computed as they were in training.
 
     >>> feature_settings(parse_features(["chrf:beta=3"]))[0].signature
     'chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no'
@@ -124,7 +124,7 @@ def feature_settings(
     with _as_features():
         for feature in features:
             metric = _made(feature, context)
-            metric.num_refs = 1  # without which there is no signature
+            metric.num_refs = 1  # a signature needs it
             settings = str(of_parts(metric).get_signature().format()).split("|")
             kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
             settings_of.append(
@@ -134,9 +134,9 @@ def feature_settings(
 
 
 def _made(feature: Feature, context: Context) -> Metric:
-    """A feature's metric with its options and with what it reads of the context."""
+    """Construct a feature's metric with its options and the parts of the context that it reads."""
     cls = metric_class(feature.name)
-    # sacrebleu's own metrics keep the n-grams of each row's references: of rows with the same ones they can be shared
+    # sacrebleu's own metrics cache the n-grams of each row's references: rows with the same references can share them
     order = None
     if context.references is not None and cls._cache_references is Metric._cache_references:
         of_rows = list(zip(*context.references, strict=True))
@@ -151,19 +151,21 @@ def _made(feature: Feature, context: Context) -> Metric:
 
 
 def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
-    """A metric's numbers of each output, float64 [outputs, columns]."""
+    """Return a metric's values for each output: float64 [outputs, columns]."""
     if isinstance(metric, BLEUComponents):
         return metric.components(outputs)
     with _in_own_words(
         feature, "score" if feature.options else ""
-    ):  # sacrebleu's chrF takes char_order=0, and fails here
+    ):  # sacrebleu's chrF accepts char_order=0 and only fails here
         return np.array(scores(metric, outputs).segments, np.float64)[:, None]
 
 
 @contextmanager
 def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
-    """Within it, a metric's errors have its own flags as settings of the feature, and say what it was `failing` to do where
-    another package's code, which checks its options as it likes, raises what it likes."""
+    """Reword a metric's errors inside the block so that they name settings of the feature in place of flags.
+
+    Other packages' metrics may raise any exception; the error then says what the metric was `failing` to do.
+    """
     try:
         with by_flags():
             yield
@@ -179,9 +181,10 @@ def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
 
 
 class _OfFeatures(logging.Filter):
-    """Holds metrics' notices back and gathers which metrics say the same.
+    """Holds back metrics' notices and collects the metrics that print the same one.
 
-    Places are taken out of them: they are among the distinct outputs, and would mislead. Those of empty texts are left out.
+    Positions are removed from the notices, since they refer to the distinct outputs and would mislead. Notices about empty
+    texts are dropped.
     """
 
     def __init__(self):
@@ -206,9 +209,9 @@ class _OfFeatures(logging.Filter):
 
 @contextmanager
 def _as_features() -> Iterator[None]:
-    """Holds notices back, and prints them at the end as notices of features."""
+    """Hold back notices inside the block, and print them at its end as notices about features."""
     own = _OfFeatures()
-    logger.filters.insert(0, own)  # before the one that lets each distinct message through once
+    logger.filters.insert(0, own)  # before the filter that passes each distinct message once
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The numbers that a sentence's BLEU is made of, one by one: the BLEUCOMP features of Guzman et al. (2015)."""
+"""The individual components of a sentence's BLEU: the BLEUCOMP features of Guzman et al. (2015)."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ COMPONENTS = (
 
 
 class BLEUComponents(BLEU):
-    """sacrebleu's BLEU, of which it reads the statistics of single sentences. The parameters are BLEU's."""
+    """sacrebleu's BLEU, used for the statistics of single sentences. The parameters are those of BLEU."""
 
     def __init__(
         self,
@@ -28,10 +28,11 @@ class BLEUComponents(BLEU):
         super().__init__(lowercase=lowercase, tokenize=tokenize, trg_lang=trg_lang, references=references)  # type: ignore[arg-type]  # None is no reference to it
 
     def components(self, hypotheses: Sequence[str]) -> np.ndarray:
-        """The COMPONENTS of each hypothesis against the references of the constructor: float64 [hypotheses, 16].
+        """Return the COMPONENTS of each hypothesis against the constructor's references: float64 [hypotheses, 16].
 
-        Of several references, an n-gram matches as often as in the one that has most of it, and the reference length is
-        the closest to the hypothesis's (the shorter of two as close), as BLEU has it (Papineni et al. 2002).
+        With several references, as in BLEU (Papineni et al. 2002), an n-gram can match as often as it occurs in the
+        reference with most occurrences, and the reference length is the one closest to the hypothesis's length (the
+        shorter one in a tie).
 
         >>> bleu = BLEUComponents(references=[["the cat sat on the mat"]])
         >>> values = dict(zip(COMPONENTS, bleu.components(["the cat sat"])[0].round(3).tolist()))
@@ -42,11 +43,11 @@ class BLEUComponents(BLEU):
 
 
 def from_statistics(rows: np.ndarray) -> np.ndarray:
-    """The 16 COMPONENTS out of BLEU's statistics of sentences: float64 [sentences, 16].
+    """Compute the 16 COMPONENTS from BLEU's sentence statistics: float64 [sentences, 16].
 
-    precision = matches / total, in [0, 1], not smoothed, and 0 where there is no n-gram; length_ratio = length over
-    reference length, and 0 without a reference length; brevity_penalty = min(1, exp(1 - reference length / length)), and
-    0 for an empty hypothesis.
+    precision = matches / total, in [0, 1], unsmoothed, and 0 if there are no n-grams; length_ratio = length / reference
+    length, and 0 if the reference length is 0; brevity_penalty = min(1, exp(1 - reference length / length)), and 0 for an
+    empty hypothesis.
 
     rows    float64 [sentences, 10]: length, reference length, matches of orders 1 to 4, totals of orders 1 to 4
 
@@ -64,5 +65,5 @@ def from_statistics(rows: np.ndarray) -> np.ndarray:
 
 
 def _quotient(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """above / below, and 0 where below is 0."""
+    """Return above / below, and 0 where below is 0."""
     return np.divide(above, below, out=np.zeros_like(above), where=below != 0)

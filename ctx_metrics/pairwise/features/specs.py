@@ -1,4 +1,4 @@
-"""How a user names other metrics' scores as features of a pairwise metric, such as chrf:word_order=2."""
+"""Specs that name other metrics' scores as features of a pairwise metric, such as chrf:word_order=2."""
 
 import math
 import re
@@ -15,10 +15,10 @@ from .bleu_components import COMPONENTS, BLEUComponents
 
 FOUR_METRICS = ("bleu", "nist", "ter", "meteor")
 BLEUCOMP = "bleucomp"
-# Constructor parameters that this module fills, or that are no choice of the user's.
+# Constructor parameters that this package sets itself, or that the user cannot choose.
 NO_OPTIONS = frozenset(
     "self references systems sources doc_ids source_lang target_lang trg_lang engine info_references explain "
-    # a sentence's BLEU is of the effective order always; idf would make a score depend on how many systems there are
+    # sentence BLEU always uses the effective order; idf would make a score depend on the number of systems
     "effective_order idf".split()
 )
 WORDS = {"yes": True, "true": True, "no": False, "false": False}
@@ -27,7 +27,7 @@ WORDS = {"yes": True, "true": True, "no": False, "false": False}
 class Feature(NamedTuple):
     """One metric's scores, or the 16 numbers of bleucomp.
 
-    name       a metric's, in lower case, or "bleucomp"
+    name       name of a metric, in lower case, or "bleucomp"
     options    (key, value) pairs for the metric's constructor, sorted by key
     """
 
@@ -36,7 +36,7 @@ class Feature(NamedTuple):
 
     @property
     def spec(self) -> str:
-        """What parse_features reads as this feature.
+        """The feature in the syntax of parse_features.
 
         >>> Feature("chrf").spec, Feature("bleu", (("lowercase", True), ("tokenize", "intl"))).spec
         ('chrf', 'bleu:lowercase=yes,tokenize=intl')
@@ -46,7 +46,7 @@ class Feature(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """The names of its numbers.
+        """The names of its columns.
 
         >>> Feature("chrf").columns, Feature("bleucomp").columns[:2], len(Feature("bleucomp").columns)
         (['chrf'], ['bleucomp.precision1', 'bleucomp.precision2'], 16)
@@ -55,14 +55,14 @@ class Feature(NamedTuple):
 
 
 def parse_features(specs: Sequence[str]) -> list[Feature]:
-    """The features that a user names, each as NAME or NAME:KEY=VALUE,...
+    """Parse features, each given as NAME or NAME:KEY=VALUE,...
 
-    NAME is a metric of sacrebleu's or an installed one, "bleucomp", "4metrics" (bleu, nist, ter and meteor), or "none" by
-    itself. KEY is a parameter of the metric's constructor; its default says what VALUE is: yes or no, a number, a word.
-    A comma inside a VALUE is part of it where no KEY= follows.
+    NAME is a metric of sacrebleu or an installed one, "bleucomp", "4metrics" (bleu, nist, ter and meteor), or "none" by
+    itself. KEY is a parameter of the metric's constructor; the type of its default determines whether VALUE is yes or no,
+    a number, or a word. A comma belongs to VALUE unless a KEY= follows it.
 
-    Raises InputError for what is none of these, a feature that is named twice, and metrics that read more than an output,
-    its references and its source: documents, round trips, pseudo-references, other systems' outputs.
+    Raises InputError for anything else, for a repeated feature, and for metrics that read more than an output, its
+    references and its source: documents, round trips, pseudo-references, other systems' outputs.
 
     >>> [feature.spec for feature in parse_features(["bleu", "chrf:word_order=2"])]
     ['bleu', 'chrf:word_order=2']
@@ -103,7 +103,7 @@ def _parsed(spec: str) -> Feature:
 
 
 def _why_not(name: str, cls: type[Metric]) -> str | None:
-    """Why a metric cannot score one output by itself; None if it can."""
+    """Return why a metric cannot score a single output on its own, or None if it can."""
     if name == "pairwise":
         return "it compares with other systems"
     can = capabilities(cls)
@@ -113,15 +113,15 @@ def _why_not(name: str, cls: type[Metric]) -> str | None:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """A metric's class; raises InputError for a name that no metric has."""
+    """Return a metric's class; raises InputError if no metric has this name."""
     if name == BLEUCOMP:
         return BLEUComponents
     from sacrebleu.metrics import METRICS
 
     if name.upper() in METRICS:
-        return METRICS[name.upper()]  # type: ignore[return-value]  # sacrebleu says no more than ABCMeta
+        return METRICS[name.upper()]  # type: ignore[return-value]  # sacrebleu annotates only ABCMeta
     installed = {entry.name: entry for entry in metadata.entry_points(group="sacrebleu.metrics")}
-    if name in installed:  # kept out of sacrebleu's table by CTX_METRICS_NO_AUTOLOAD
+    if name in installed:  # missing from sacrebleu's table with CTX_METRICS_NO_AUTOLOAD
         return installed[name].load()
     usable = [each for each in {*map(str.lower, METRICS), *installed, BLEUCOMP} if _is_usable(each)]
     raise InputError(f"feature {name}: no metric has this name; there are {', '.join(sorted([*usable, '4metrics']))}")
@@ -130,7 +130,7 @@ def metric_class(name: str) -> type[Metric]:
 def _is_usable(name: str) -> bool:
     try:
         return _why_not(name, metric_class(name)) is None
-    except Exception:  # another package's metric, which cannot be loaded
+    except Exception:  # a metric of another package that cannot be loaded
         return False
 
 
@@ -140,7 +140,7 @@ class _Option(NamedTuple):
 
 
 def _options(cls: type[Metric]) -> dict[str, _Option]:
-    """What a user can choose of a class's constructor: the parameters that one word or number says."""
+    """Return the constructor parameters that a user can set with a single word or number."""
     options: dict[str, _Option] = {}
     for name, parameter in parameters(cls).items():
         kind = type(parameter.default)

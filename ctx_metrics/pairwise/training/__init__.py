@@ -1,1 +1,1 @@
-"""The training of pairwise."""
+"""Training of the pairwise network."""

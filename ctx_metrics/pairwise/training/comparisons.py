@@ -1,4 +1,4 @@
-"""Pairs of outputs of which human judges preferred one, as a pairwise network reads them."""
+"""Pairs of outputs, one of which human judges preferred, in the form that a pairwise network reads."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Comparisons:
-    """P pairs over T distinct texts and O outputs; any number of pairs may read the same rows.
+    """P pairs over T distinct texts and O outputs; several pairs may use the same rows.
 
     texts      fp32 [T, V]: scaled sentence vectors of outputs and references
-    outputs    fp32 [O, K]: scaled features, a row for each output beside its reference
+    outputs    fp32 [O, K]: scaled features, one row for each output with its reference
     pairs      int64 [P, 5]: rows of the better text, the worse text and the reference in `texts`, and of the better and
                the worse output in `outputs`
 
-    V or K may be 0; such a table has rows nevertheless. Raises ValueError for arrays that are not of this kind, rows
-    that are not there, and numbers that are not finite.
+    V or K may be 0; the table still has its rows. Raises ValueError for a wrong dtype or shape, rows out of range, and
+    numbers that are not finite.
     """
 
     texts: np.ndarray
@@ -39,10 +39,10 @@ class Comparisons:
 
 
 def strict_tau(margins: np.ndarray) -> float:
-    """(C - D - T) / (C + D + T), from -1 to 1, of pairs with these margins of the better over the worse output (WMT12).
+    """Return the strict tau of WMT12, (C - D - T) / (C + D + T), from -1 to 1.
 
-    C margins are above 0, D below, and T are 0, which counts as wrong. NaN where there are no pairs. The tau of one
-    metric has its scores' differences for margins.
+    margins holds, for each pair, the margin of the better output over the worse one, such as the difference of a metric's
+    scores. C margins are above 0, D are below 0, and T are 0; a tie counts as wrong. NaN if there are no pairs.
 
     >>> strict_tau(np.array([0.5, 0.1, 3.0, -0.2, 0.0]))  # (3 - 1 - 1) / 5
     0.2

@@ -1,4 +1,4 @@
-"""Human judgements of any layout as pairs of a better and a worse output, for `ctx-metrics train pairwise`."""
+"""Turns human judgements in any layout into pairs of a better and a worse output, for `ctx-metrics train pairwise`."""
 
 import os
 from collections import Counter
@@ -19,13 +19,13 @@ from ...meta.judgements.readers.table import read_judged_rows
 from ...meta.measures.taus import preferences_from_scores
 from ...notices import counted, notice
 
-RAW_DA = 25.0  # points of 100 that WMT17 to WMT20 took for a difference
+RAW_DA = 25.0  # the difference, in points of 100, that WMT17 to WMT20 required between two outputs
 
 
 class PairSets(NamedTuple):
-    """Sets whose preferences can be learned from.
+    """Sets with the preferences to learn from.
 
-    counts    {path: {"rows": pairs that were read, "kept": those in `sets`, "of the same text": ..., ...}}
+    counts    {path: {"rows": pairs read, "kept": pairs in `sets`, "of the same text": ..., ...}}
     """
 
     sets: list[JudgedSet]
@@ -33,22 +33,22 @@ class PairSets(NamedTuple):
 
 
 def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: float | None = None) -> PairSets:
-    """Pairs of a better and a worse output from every layout that meta.judgements.readers knows. A notice
-    for each path names what was left out.
+    """Read pairs of a better and a worse output from any layout that meta.judgements.readers supports.
 
-    options     a single language pair is that of files whose names tell none
-    threshold   least difference of two human scores of a segment that makes them a pair. None: 25 for scores of 0 to 100,
-                which WMT's raw direct assessments are, and any difference for others, such as z-scores and MQM
+    A notice for each path says what was left out.
 
-    Preferences and rankings give their own pairs. Of scores, two outputs of a segment make one, those of human systems
-    apart. Where the outputs' systems are not known, outputs of the same document, source and reference are of one segment;
-    several scores of the same output are averaged, with a notice.
+    options     if it names a single language pair, that applies to files whose names do not give one
+    threshold   minimum difference between two human scores of a segment for a pair. None: 25 for scores from 0 to 100,
+                such as WMT's raw direct assessments, and any difference for others, such as z-scores and MQM
 
-    Left out are pairs whose outputs are the same text, or that lack an output or a reference; white space is none. Of two
-    sets with one name the second has its path after it.
+    Preferences and rankings already consist of pairs. Scores give a pair for any two outputs of a segment, except those of
+    human systems. If the systems are unknown, outputs with the same document, source and reference form a segment; several
+    scores of the same output are averaged, with a notice.
 
-    Raises InputError as the readers do, for a path that is given twice, for scores of systems alone, and for a path of
-    which no pair is left.
+    Pairs are left out if their outputs are the same text, or if an output or a reference is missing or blank. If two sets
+    have the same name, the path is appended to that of the second.
+
+    Raises InputError as the readers do, and if a path is given twice, has only system scores, or has no pair left.
     """
     sets: list[JudgedSet] = []
     counts: dict[str, dict[str, int]] = {}
@@ -76,10 +76,11 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
 
 
 def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tuple[list[JudgedSet], list[JudgedSet]]:
-    """The sets in two parts: for training, and `share` of the segments, rounded, drawn by the seed, for development.
+    """Split the sets into a part for training and a part for development, `share` of the segments drawn by the seed.
 
-    Segments of the same source or the same reference, of whatever set, fall on the same side; those without a pair are not
-    counted. A set that has no pair in a part is not in it. Raises InputError if a part would be empty.
+    The number of segments drawn is rounded. Segments with the same source or the same reference, even in different sets,
+    go to the same part; segments without a pair do not count. A set without a pair in a part is omitted from it. Raises
+    InputError if a part would be empty.
     """
     keys: dict[Hashable, int] = {}
     places: list[tuple[int, int]] = []
@@ -90,7 +91,7 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
             links += [(len(places), keys.setdefault(text, len(keys))) for text in texts if (text[1] or "").strip()]
             places.append((number, segment))
     rows, columns = np.array(links, dtype=np.int64).reshape(-1, 2).T
-    size = len(places) + len(keys)  # a graph of segments and of their texts
+    size = len(places) + len(keys)  # a graph whose nodes are segments and texts
     graph = coo_array((np.ones(len(rows)), (rows, columns + len(places))), shape=(size, size))
     _, label = connected_components(graph, directed=False)
     groups = list(dict.fromkeys(label[: len(places)].tolist()))
@@ -115,7 +116,7 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
 
 
 def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) -> None:
-    """Say if references are on both sides: the development tau then tells what was learned by heart."""
+    """Print a notice if both sides share references: the development tau then measures memorisation."""
     seen, own = (
         {_reference(judged, segment) for judged in sets for segment in np.unique(preferences_of(judged)[:, 0]).tolist()}
         for sets in (training, development)
@@ -128,20 +129,22 @@ def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) 
 
 
 def count_pairs(sets: Sequence[JudgedSet]) -> tuple[int, int]:
-    """How many pairs the sets have, and of how many segments."""
+    """Return the number of pairs in the sets, and the number of segments with a pair."""
     preferences = [preferences_of(judged) for judged in sets]
     return sum(map(len, preferences)), sum(len(np.unique(each[:, 0])) for each in preferences)
 
 
 def preferences_of(judged: JudgedSet) -> np.ndarray:
-    """A set's preferences; raises ValueError where it has none."""
+    """Return a set's preferences; raises ValueError if it has none."""
     if judged.preferences is None:
         raise ValueError(f"{judged.name} has no preferences")
     return judged.preferences
 
 
 def usual_threshold(scores: np.ndarray) -> float:
-    """25 for scores of 0 to 100, which hold something above 10; else 0, which takes any difference. NaN is no score.
+    """Return the default threshold: 25 for scores from 0 to 100 that exceed 10 somewhere, else 0 (any difference).
+
+    NaN stands for a missing score.
 
     >>> usual_threshold(np.array([0.0, 71.5])), usual_threshold(np.array([-25.0, 0.0])), usual_threshold(np.array([6.0]))
     (25.0, 0.0, 0.0)
@@ -151,7 +154,7 @@ def usual_threshold(scores: np.ndarray) -> float:
 
 
 def _read(path: str, options: DataOptions) -> list[JudgedSet]:
-    """The sets of a path; those of a file whose name tells no language pair are of the only one in `pairs`."""
+    """Return the sets of a path; if a file's name gives no language pair, the only one in options.pairs applies."""
     given, pairs = asdict(options), options.pairs
     del given["text_checks"]
     if os.path.isdir(path) or not pairs:
@@ -169,10 +172,10 @@ def _read(path: str, options: DataOptions) -> list[JudgedSet]:
 
 
 def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str | None) -> JudgedSet:
-    """The set with preferences in place of scores: its own, or those that its scores make."""
+    """Return the set with preferences in place of scores: its own, or those that follow from its scores."""
     if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
         raise InputError(f"{judged.name}: has only system scores; training needs segment scores, or preferences")
-    # what is only white space is none
+    # a blank reference counts as missing
     references = [[text if (text or "").strip() else None for text in stream] for stream in judged.references]
     if not any(text for stream in references for text in stream):
         raise InputError(
@@ -202,7 +205,7 @@ def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str 
 
 
 def _judged_again(path: str, score: str | None, reference: str | None) -> int:
-    """How many scores of a table are of an output that the rows above have a score of: the reader averages them."""
+    """Return how many scores of a table are for an output already scored in a row above; the reader averages them."""
     if os.path.isdir(path) or layout_of(path) != "table":
         return 0
     outputs = [(row.segment, row.system) for row in read_judged_rows(path, score, reference) if not np.isnan(row.score)]
@@ -210,11 +213,11 @@ def _judged_again(path: str, score: str | None, reference: str | None) -> int:
 
 
 def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
-    """A set whose outputs are of systems that are not known, all under one name: a segment for each document, source and
-    reference, whose distinct outputs are numbered, "1", "2", ... The numbers of different segments have nothing in common.
+    """Regroup a set of unknown systems, all under one name, into a segment for each document, source and reference.
 
-    What has neither source nor reference is compared with nothing. Also how many scores were averaged away, as they are of
-    an output that has another.
+    The distinct outputs of a segment become the systems "1", "2", ...; equal numbers in different segments are unrelated.
+    Outputs with neither source nor reference are not compared. Also returns how many scores were merged by averaging
+    because their output has several.
     """
     segments: dict[Hashable, dict[str, list[float]]] = {}
     first: list[int] = []
@@ -243,7 +246,7 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
         hypotheses=hypotheses,
         references=[[stream[segment] for segment in first] for stream in judged.references],
         sources=judged.sources and [judged.sources[segment] for segment in first],
-        doc_ids=None,  # the segments of a document may be apart now, and no pair needs them
+        doc_ids=None,  # the segments of a document may no longer be adjacent, and pairs do not need them
         segment_scores=scores,
         system_scores=None,
     )
@@ -251,8 +254,10 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
 
 
 def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
-    """The set with those preferences that can be learned from and the outputs that they name; and how many other preferences
-    there are, each for its first lack."""
+    """Return the set with its usable preferences and their outputs, and the number of other preferences by reason.
+
+    Each unusable preference counts once, under its first defect.
+    """
     preferences, texts = preferences_of(judged), judged.texts
     kept = np.ones(len(preferences), dtype=bool)
     left: Counter = Counter()
@@ -280,7 +285,7 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
 
 
 def _reference(judged: JudgedSet, segment: int) -> str | None:
-    """A segment's first reference."""
+    """Return a segment's first reference that is not missing, or None."""
     return next((stream[segment] for stream in judged.references if stream[segment] is not None), None)
 
 
@@ -289,7 +294,7 @@ def _source(judged: JudgedSet, segment: int) -> str | None:
 
 
 def _say(path: str, count: Counter, threshold: float | None) -> None:
-    """Say what was left out of a path, if anything; raises InputError if all was."""
+    """Print a notice of what was left out of a path, if anything; raises InputError if nothing is left."""
     left = [(number, why) for why, number in count.items() if number and why not in ("rows", "kept")]
     reasons = ", ".join(
         f"{f'{number:,}' if k else counted(number, 'pair', 'pairs')} {why}" for k, (number, why) in enumerate(left)

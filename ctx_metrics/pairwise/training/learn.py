@@ -1,4 +1,4 @@
-"""From preferences to a pairwise model in a folder: what `ctx-metrics train pairwise` runs."""
+"""Trains a pairwise model on preferences and writes its folder, for `ctx-metrics train pairwise`."""
 
 import functools
 import hashlib
@@ -33,18 +33,18 @@ from .data import preferences_of
 from .recipe import Architecture, PairwiseRecipe
 from .task import Check, PairwiseTask
 
-# What numbers of the same settings may depend on.
+# Versions that cached numbers may depend on besides the settings.
 VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
 
 
 class Trained(NamedTuple):
-    """A model that was written.
+    """The result of a training whose model was written.
 
-    config        its folder's config.json
-    checks        on the development data, epoch after epoch
-    best          number of the best one, the first of equals, whose weights the model has
-    feature_taus  the strict tau of each feature alone on the development data, the better sign of the two; without those
-                  that are equal for both outputs of every pair
+    config        config.json of its folder
+    checks        evaluations on the development data, one per epoch
+    best          index of the best check (the first of equals), whose weights the model has
+    feature_taus  strict tau of each feature alone on the development data, with the better of the two signs; features
+                  that are equal for both outputs of every pair are omitted
     """
 
     config: dict[str, Any]
@@ -54,10 +54,10 @@ class Trained(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """All that is read of some judged sets, not scaled yet.
+    """The unscaled network inputs of some judged sets.
 
-    vectors    of each source, fp32 [texts, width]; features    fp64 [outputs, features]
-    pairs      int64 [pairs, 5]: better text, worse text, reference text, better output, worse output
+    vectors    fp32 [texts, width] for each source; features    fp64 [outputs, features]
+    pairs      int64 [pairs, 5]: rows of better text, worse text, reference text, better output, worse output
     """
 
     vectors: list[np.ndarray]
@@ -82,7 +82,7 @@ def learn(
     training, development    sets with preferences, outputs and references
     cache        folder that keeps features and sentence vectors for other trainings; None: they are not kept
 
-    PCA and scaling are fitted on the training data. The rest is as training.quality.learn.learn has it.
+    PCA and scaling are fitted on the training data. Everything else is as in training.quality.learn.learn.
     """
     features = parse_features(architecture.features)
     sources = [parse_source(text) for text in architecture.vectors]
@@ -154,10 +154,10 @@ def learn(
 
 
 class Reader:
-    """Reads features and sentence vectors of judged sets.
+    """Computes the features and sentence vectors of judged sets.
 
-    features, sources, encoder    what is read
-    cache                         folder that keeps it, or None
+    features, sources, encoder    the features, the sources of sentence vectors, and their encoder
+    cache                         folder that keeps the results, or None
     """
 
     def __init__(
@@ -175,10 +175,10 @@ class Reader:
         self._known: dict[tuple[str, str], np.ndarray] = {}
 
     def read(self, sets: Sequence[JudgedSet]) -> Readings:
-        """What is read of the outputs and references that the sets' preferences name.
+        """Return the features and vectors of the outputs and references in the sets' preferences.
 
-        Pairs with an output that has no score of a feature are left out, with a notice. Raises InputError where none is
-        left.
+        Pairs are left out, with a notice, if a feature has no score for one of their outputs. Raises InputError if no pair
+        is left.
         """
         texts: dict[str, int] = {}
         pairs, columns, outputs = [], [], 0
@@ -205,12 +205,12 @@ class Reader:
         return Readings(self._of_texts(list(texts)), np.concatenate(columns), np.array(pairs, dtype=np.int64))
 
     def _of_set(self, judged: JudgedSet) -> np.ndarray:
-        """All features of a set's outputs: fp64 [systems, segments, features], NaN where there is none."""
+        """Return all features of a set's outputs: fp64 [systems, segments, features], NaN where missing."""
         columns = [self._column(judged, feature) for feature in self.features]
         return np.concatenate(columns, axis=2) if columns else np.zeros((len(judged.systems), judged.segments, 0))
 
     def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
-        """One feature's columns. Those of a set that was parted in two are computed once."""
+        """Return the columns of one feature; for a set that was split in two they are computed only once."""
         languages = judged.source_lang, judged.target_lang
         [settings] = feature_settings([feature], *languages, self._engine)
         streams = [*judged.texts, None, *judged.references, None, judged.sources]
@@ -222,10 +222,10 @@ class Reader:
         return self._known[key]
 
     def _of_texts(self, texts: list[str]) -> list[np.ndarray]:
-        """The sentence vectors of texts, of each source: fp32 [texts, width]."""
+        """Return the texts' sentence vectors from each source: fp32 [texts, width]."""
         if (vectors := self._vectors) is None:
             return []
-        computed = functools.cache(lambda: vectors(texts, "sentence vectors"))  # of all sources, where one is not kept
+        computed = functools.cache(lambda: vectors(texts, "sentence vectors"))  # for all sources, if one is not cached
         key, settings = texts_key([texts]), {**vectors.signature(), "dtype": self._dtype, **VERSIONS}
         signatures = [f"{source._replace(dimensions=None).spec} {settings}" for source in vectors.sources]
         return [
@@ -235,7 +235,7 @@ class Reader:
 
 
 def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Readings, seed: int) -> PairwiseNumbers:
-    """A model with random weights whose PCA and scaling are fitted on what was read for training."""
+    """Return a model with random weights, its PCA and scaling fitted on the training data."""
     numbers = PairwiseNumbers(shape, widths, seed)
     for k, (vectors, (_, kept)) in enumerate(zip(readings.vectors, widths, strict=True)):
         if kept is not None:
@@ -253,18 +253,18 @@ def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Rea
 
 
 def prepared(numbers: PairwiseNumbers, readings: Readings) -> Comparisons:
-    """What was read, as the network reads it."""
+    """Return the readings, reduced and scaled for the network."""
     texts = len(readings.vectors[0]) if readings.vectors else int(readings.pairs[:, :3].max()) + 1
     vectors = numbers.vectors(readings.vectors) if readings.vectors else np.zeros((texts, 0))
-    features = np.nan_to_num(numbers.features(readings.features))  # NaN stands where no pair looks
+    features = np.nan_to_num(numbers.features(readings.features))  # no pair uses a NaN
     return Comparisons(vectors.astype(np.float32), features.astype(np.float32), readings.pairs)
 
 
 def feature_taus(readings: Readings) -> list[float | None]:
-    """The strict tau of each feature alone, with the sign that makes it the larger; TER, for one, falls with quality.
+    """Return the strict tau of each feature alone, with the sign that makes it larger (TER, for one, falls with quality).
 
-    Features of few values have many ties, which count against both signs. None for one that is equal for both outputs of
-    every pair.
+    A feature with few distinct values has many ties, which count against both signs. None for a feature that is equal for
+    both outputs of every pair.
     """
     better, worse = (readings.features[readings.pairs[:, side]] for side in (3, 4))
     margins = (better - worse).T
@@ -273,7 +273,7 @@ def feature_taus(readings: Readings) -> list[float | None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, torch computes on one thread: steps of 30 pairs are too small to share, and wait for each other."""
+    """Make torch compute on one thread inside the block: steps of 30 pairs are too small to parallelise."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -283,13 +283,13 @@ def one_thread() -> Iterator[None]:
 
 
 def one_language(sets: Sequence[JudgedSet]) -> str | None:
-    """The target language of all sets, None where it is not known or there are several."""
+    """Return the target language of all sets, or None if it is unknown or there are several."""
     known = {judged.target_lang for judged in sets}
     return known.pop() if len(known) == 1 else None
 
 
 def digest(comparisons: Comparisons) -> str:
-    """sha256 of all that is learned from."""
+    """Return the sha256 of all arrays of the comparisons."""
     sha256 = hashlib.sha256()
     for array in (comparisons.texts, comparisons.outputs, comparisons.pairs):
         sha256.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())

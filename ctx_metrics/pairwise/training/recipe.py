@@ -1,4 +1,4 @@
-"""What a pairwise network is, and how it is trained: the settings of Guzmán et al. (2015), and a quicker way."""
+"""Architecture and training settings of a pairwise network: those of Guzmán et al. (2015), and a faster recipe."""
 
 from argparse import ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from ...settings import check_choices, setting
 
 COSTS = ("logistic", "kendall", "logistic+kendall")
 OPTIMISERS = ("adagrad", "adamw")
-# For the paper's 25 syntactic dimensions the middle layer's, for its 50 of averaged word vectors the token embeddings'.
+# The middle layer replaces the paper's 25 syntactic dimensions, the token embeddings its 50 of averaged word vectors.
 VECTORS = ("encoder@3:25", "encoder@0:50")
 MOST_UNITS = 10_000
-MOST = 1e6  # of what steps and costs are multiplied by; products of two of them are still far from fp32's end
+MOST = 1e6  # limit of factors of steps and costs; the product of two of them is still far below fp32's maximum
 
 
 def units(text: str) -> int:
-    """0, or a number above it that memory holds."""
+    """Parse a number of hidden units, from 0 to MOST_UNITS, for argparse."""
     if (number := int(text)) < 0:
         raise ArgumentTypeError(f"{text} is not at least 0")
     if number > MOST_UNITS:
@@ -28,10 +28,10 @@ def units(text: str) -> int:
 
 @dataclass(frozen=True)
 class Architecture:
-    """What is built.
+    """The network to build.
 
-    features         as parse_features takes them
-    vectors          as parse_source takes them; none for features alone
+    features         in the syntax of parse_features
+    vectors          in the syntax of parse_source; empty to use features alone
     antisymmetric    P(2, 1) is exactly 1 - P(1, 2)
     """
 
@@ -71,15 +71,15 @@ class Architecture:
 class PairwiseRecipe:
     """Settings of a training run. The defaults are those of the paper.
 
-    cost             see training.pairwise.costs; logistic+kendall: logistic in a first phase, and from the best weights of
-                     that, with a fresh optimiser, kendall in a second one
-    optimiser        adagrad, to whose gradients weight_decay * weight is added; adamw, which shrinks weights by
-                     learning_rate * weight_decay a step. Both do so to biases too
-    learning_rate    of all steps of Adagrad and AdamW alike
-    patience         epochs without a higher tau on the development pairs after which a phase ends; None: never
-    seed             of the first weights, of which text of a pair is shown first, and of the order of pairs
+    cost             see pairwise.training.task; logistic+kendall: logistic in a first phase, then kendall in a second one,
+                     from the best weights of the first and with a fresh optimiser
+    optimiser        adagrad adds weight_decay * weight to the gradients; adamw shrinks weights by
+                     learning_rate * weight_decay per step. Both apply this to biases too
+    learning_rate    constant over all steps
+    patience         number of epochs without a higher tau on the development pairs after which a phase ends; None: never
+    seed             seed of the initial weights, of which text of a pair comes first, and of the order of pairs
 
-    Raises InputError for a cost or an optimiser that there is not, and for numbers that fp32 cannot compute with.
+    Raises InputError for an unknown cost or optimiser, and for numbers too large for fp32.
     """
 
     cost: str = setting(

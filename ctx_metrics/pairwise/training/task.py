@@ -1,4 +1,4 @@
-"""What training of a pairwise network on human preferences has of its own."""
+"""The training task of the pairwise network: learning from human preferences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from ..network import PairwiseNetwork
 from .comparisons import Comparisons, strict_tau
 from .recipe import PairwiseRecipe
 
-# Pairs that `margins` takes at a time.
+# Number of pairs that `margins` processes at a time.
 MARGIN_PAIRS = 16384
-# Keep what is drawn for different ends apart, whatever the seed.
+# Keep random draws for different purposes independent, whatever the seed.
 COIN, ORDER = 1, 2
-# Rows of the text shown first, of the second and of the reference; of both outputs; and y, 1 where the first is the better.
+# Rows of the first text, the second text and the reference; rows of both outputs; and y, 1 where the first is better.
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 @dataclass(frozen=True)
 class Check:
-    """A look at the development pairs after an epoch, the phase's first being 1.
+    """An evaluation on the development pairs after an epoch; a phase's epochs count from 1.
 
-    phase    logistic or kendall; cost    its mean over the epoch's pairs; tau    strict, over the development pairs
+    phase    logistic or kendall; cost    its mean over the epoch's pairs; tau    strict tau over the development pairs
     """
 
     phase: str
@@ -36,12 +36,12 @@ class Check:
 
 
 class PairwiseTask(Task):
-    """Minimises a recipe's cost over pairs, a phase for each of its costs; the development pairs' tau checks it.
+    """Minimises a recipe's costs over pairs, one phase per cost, and evaluates tau on the development pairs.
 
-    Which text of a pair is shown first is one coin a pair for the whole training. The decision on a development pair is
-    the mean of both orders.
+    One coin flip per pair decides which of its texts comes first, for the whole training. The decision on a development
+    pair is the mean of both orders.
 
-    Raises InputError for sets without a pair, and ValueError for sets of other widths than the network's.
+    Raises InputError for sets without pairs, and ValueError for sets whose widths differ from the network's.
     """
 
     kind, score, quick = Check, "tau", True
@@ -93,7 +93,7 @@ class PairwiseTask(Task):
         return kendall_cost(theta, swapped, y, self.recipe.beta, self.recipe.gamma)
 
     def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
-        self.gradient.zero_()  # in its place, of which the network's gradients are views
+        self.gradient.zero_()  # in place: the network's gradients are views of it
         loss.backward()
         optimizer.step()
 
@@ -109,9 +109,10 @@ class PairwiseTask(Task):
 
 
 def flattened(network: nn.Module) -> tuple[nn.Parameter, torch.Tensor]:
-    """All weights of a network as one parameter, of which its own are views; and its gradient, of which theirs are.
+    """Return all weights of a network as one parameter, and its gradient; the network's own become views of them.
 
-    An optimiser takes as long over four small tensors as over large ones; over one it takes a quarter of that.
+    An optimiser step costs as much for a small tensor as for a large one, so one tensor in place of four takes a quarter
+    of the time.
     """
     own = list(network.parameters())
     flat = nn.Parameter(nn.utils.parameters_to_vector(own).detach().clone())
@@ -124,10 +125,10 @@ def flattened(network: nn.Module) -> tuple[nn.Parameter, torch.Tensor]:
 
 @torch.inference_mode()
 def margins(network: PairwiseNetwork, comparisons: Comparisons) -> np.ndarray:
-    """How far a network puts the better output above the worse one: float64 [P], of the logits of both orders.
+    """Return the margin, in logits, by which a network prefers the better output to the worse one: float64 [P].
 
-    (logit of (better, worse) - logit of (worse, better)) / 2: its sign is that of the mean of both orders' probabilities
-    minus .5, also where these are rounded to 0 or 1.
+    The margin is (logit of (better, worse) - logit of (worse, better)) / 2. It has the sign of the mean probability over
+    both orders minus .5, even where these probabilities are rounded to 0 or 1.
     """
     terms, outputs = network.terms(torch.from_numpy(comparisons.texts)), torch.from_numpy(comparisons.outputs)
     found = []
@@ -141,9 +142,11 @@ def margins(network: PairwiseNetwork, comparisons: Comparisons) -> np.ndarray:
 
 
 def logistic_cost(logits: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The negative log-likelihood: the mean of -(y log theta + (1 - y) log(1 - theta)), theta = 1 / (1 + exp(-logit)).
+    """Return the negative log-likelihood: the mean of -(y log theta + (1 - y) log(1 - theta)).
 
-    logits    fp32 [pairs], for the text shown first; y    fp32 [pairs], 1 where the first is better, 0 where the second
+    Here theta = 1 / (1 + exp(-logit)).
+
+    logits    fp32 [pairs], in favour of the first text; y    fp32 [pairs], 1 where the first is better, 0 otherwise
 
     >>> round(logistic_cost(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 0.0])).item(), 4)  # (log 2 + log(1 + e^2)) / 2
     1.41
@@ -154,12 +157,12 @@ def logistic_cost(logits: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def kendall_cost(
     theta: torch.Tensor, theta_swapped: torch.Tensor, y: torch.Tensor, beta: float = 100.0, gamma: float = 100.0
 ) -> torch.Tensor:
-    """A smooth stand-in for Kendall's tau, the mean of y sig(-gamma D) + (1-y) sig(gamma D) + exp(-beta D^2 / 2).
+    """Return a smooth surrogate for Kendall's tau, the mean of y sig(-gamma D) + (1-y) sig(gamma D) + exp(-beta D^2 / 2).
 
-    D = theta - theta_swapped is what the network says of a pair minus what it says of it in the other order, and sig the
-    logistic function. The first two terms count the pairs in the wrong order, the Gaussian those that are near a tie.
+    D = theta - theta_swapped is the network's probability for a pair minus that for the pair in the other order, and sig is
+    the logistic function. The first two terms count pairs in the wrong order; the Gaussian counts pairs close to a tie.
 
-    theta, theta_swapped    fp32 [pairs], in [0, 1]; y    as logistic_cost has it
+    theta, theta_swapped    fp32 [pairs], in [0, 1]; y    as in logistic_cost
 
     >>> theta, swapped = torch.tensor([0.5, 0.6]), torch.tensor([0.5, 0.4])
     >>> round(kendall_cost(theta, swapped, torch.ones(2), beta=50, gamma=10).item(), 4)  # (1/2 + 1 + 1/(1+e^2) + 1/e) / 2

@@ -46,7 +46,7 @@ examples:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is filtered, by what, and for whom."""
+    """Flags for the texts to filter, the references, and the systems under test."""
 
     references: Files = setting(
         "Gold references; with several, a pseudo-reference must paraphrase at least one.",
@@ -109,7 +109,7 @@ def run(args: Namespace) -> int:
 
 
 def read(args: Namespace) -> "tuple[list[Segments], list[Segments], list[Segments]]":
-    """References, pseudo-references and systems under test; raises InputError where their lengths differ."""
+    """Read references, pseudo-references and systems under test; raises InputError if their lengths differ."""
     from ...run.streams import check_lengths, file_segments, system_names
 
     roles = (args.references, args.pseudo_refs, args.translations)
@@ -122,7 +122,7 @@ def read(args: Namespace) -> "tuple[list[Segments], list[Segments], list[Segment
 
 
 def file_names(paths: Sequence[str], form: str) -> list[str]:
-    """The name of each pseudo-reference system's output file.
+    """Return the name of each pseudo-reference system's output file.
 
     >>> file_names(["out/a.txt", "out/b.en.gz"], "text"), file_names(["big/a.txt", "small/a.txt"], "jsonl")
     (['a.filtered.txt', 'b.en.filtered.txt'], ['big-a.filtered.jsonl', 'small-a.filtered.jsonl'])
@@ -139,7 +139,7 @@ def file_names(paths: Sequence[str], form: str) -> list[str]:
 
 
 def filtered(selection: "Selection", number: int, lines: Sequence[str], form: str) -> str:
-    """The text of one pseudo-reference system's file."""
+    """Return the content of one pseudo-reference system's output file."""
     from ...cli.common.output import as_json
 
     kept, values = selection.streams[number], selection.scores[number]
@@ -153,7 +153,7 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
 
 
 def scores(selection: "Selection") -> str:
-    """The table of all scores, one line for each segment and system. kept is 1 or 0; scores not requested are empty."""
+    """Return the table of all scores, one line for each segment and system; kept is 1 or 0, missing scores are empty."""
     from ...cli.common.output import cells
 
     rows = [
@@ -167,7 +167,7 @@ def scores(selection: "Selection") -> str:
 def report(
     selection: "Selection", systems: "Sequence[Segments]", shares: Sequence[Sequence[float]], guard: float | None
 ) -> str:
-    """What the command prints: lines kept and dropped, and with systems under test the guard's shares, in per cent."""
+    """Return the command's output: lines kept and dropped, and for systems under test the guard's shares, in percent."""
     from ...cli.common.output import table
 
     columns = selection.names, selection.kept, selection.dropped

@@ -1,1 +1,1 @@
-"""Classifiers of paraphrases."""
+"""Paraphrase classifiers."""

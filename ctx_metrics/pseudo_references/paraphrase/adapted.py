@@ -1,7 +1,7 @@
-"""The small folders of paraphrase classifiers that are low-rank changes of an encoder.
+"""The small folders of paraphrase classifiers that adapt an encoder by low-rank changes.
 
-model.safetensors    the changes, vectors and head, by the names that `learned` gives; matrices in fp16
-config.json          what they belong to: the encoder and its hash, the rank, the hash of the weights
+model.safetensors    the changes, vectors and head, under the names of `learned`; matrices in fp16
+config.json          the encoder and its hash, the rank, and the hash of the weights
 """
 
 from collections.abc import Mapping
@@ -35,11 +35,14 @@ def is_adapted(folder: Path) -> bool:
     try:
         return read_config(folder).get("model_type") == KIND
     except ModelError:
-        return False  # transformers says what is wrong with it
+        return False  # transformers will report what is wrong with it
 
 
 def new_classifier(encoder: Path, rank: int) -> PairClassifier:
-    """An encoder with low-rank changes of its linear layers and a new head; raises InputError for what cannot be adapted."""
+    """Return an encoder with low-rank changes of its linear layers and a new head.
+
+    Raises InputError if the encoder cannot be adapted.
+    """
     model = new_pair_classifier(encoder)
     if rank > model.config.hidden_size:
         raise InputError(
@@ -51,7 +54,7 @@ def new_classifier(encoder: Path, rank: int) -> PairClassifier:
 
 
 def read_adapted_config(folder: Path) -> dict[str, Any]:
-    """config.json of an adapted classifier; raises ModelError for fields that are missing or cannot be."""
+    """Read config.json of an adapted classifier; raises ModelError if fields are missing or invalid."""
     config = read_config(folder)
     check_fields(folder, config, FIELDS, "paraphrase train")
     if config["rank"] < 1:
@@ -60,9 +63,9 @@ def read_adapted_config(folder: Path) -> dict[str, Any]:
 
 
 def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
-    """The classifier, its changes merged into the encoder's weights, in fp32; and the folder of its encoder.
+    """Load a classifier in fp32, its changes merged into the encoder's weights; also return the folder of its encoder.
 
-    Raises ModelError where config.json, the weights and the encoder do not belong together.
+    Raises ModelError if config.json, the weights and the encoder do not match.
     """
     config = read_adapted_config(folder)
     encoder = encoder_of(folder, config)
@@ -89,6 +92,6 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
 
 
 def write_adapted(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write what an adapted network has learned, matrices as fp16, and its config.json; raises InputError."""
+    """Write an adapted network's learned tensors, matrices as fp16, and its config.json; raises InputError on failure."""
     rounded = {name: tensor.half() if tensor.dim() > 1 else tensor for name, tensor in tensors.items()}
     write_model(folder, {"model_type": KIND, **config}, rounded)

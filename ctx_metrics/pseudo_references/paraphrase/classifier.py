@@ -1,7 +1,7 @@
-"""The chance that two sentences say the same, from a sequence-classification model that reads both as one sequence.
+"""The probability that two sentences mean the same, by a sequence-classification model that reads both as one sequence.
 
 Yoshimura et al. (2019), "Filtering Pseudo-References by Paraphrasing for Automatic Evaluation of Machine Translation", keep
-a pseudo-reference where BERT, fine-tuned on MRPC, gives the pair (pseudo-reference, reference) more than .5.
+a pseudo-reference if BERT, fine-tuned on MRPC, gives the pair (pseudo-reference, reference) a probability above .5.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ EMBEDDED_FOLDER = FOLDER / "paraphrase"
 
 
 class Network(NamedTuple):
-    """A loaded classifier: what turns pairs into ids, the model, and the tokens of a pair that are kept."""
+    """A loaded classifier: the tokenizer, the model, and the maximum number of tokens of a pair."""
 
     tokenizer: "PreTrainedTokenizerBase"
     model: "PreTrainedModel | PairClassifier"
@@ -53,15 +53,16 @@ class Network(NamedTuple):
 
 
 class ParaphraseClassifier:
-    """P(paraphrase) of ordered pairs (pseudo-reference, gold reference).
+    """Computes P(paraphrase) of ordered pairs (pseudo-reference, gold reference).
 
-    model         embedded (or None), a folder, or a hub name[@revision]: what `ctx-metrics paraphrase train` wrote, or any
-                  checkpoint that transformers loads as a sequence classifier, of two labels or of a single logit
-    engine        device, number format and tokens of a batch
-    max_length    most tokens of a pair, the special ones with them; longer pairs lose the end of their longer sentence
+    model         embedded (or None), a folder, or a hub name[@revision]: a model that `ctx-metrics paraphrase train` wrote,
+                  or any checkpoint that transformers loads as a sequence classifier with two labels or a single logit
+    engine        device, number format and tokens per batch
+    max_length    maximum number of tokens of a pair, including special ones; longer pairs lose the end of their longer
+                  sentence
 
-    The model is found and hashed at once, and loaded at the first pair. Raises ModelError, in one line, for what is no such
-    model, ResourceError for a device that is not there, and InputError for a max_length that leaves a sentence no token.
+    The model is located and hashed at once, and loaded at the first pair. Raises a one-line ModelError if it is not such a
+    model, ResourceError if the device is not available, and InputError if max_length leaves a sentence without tokens.
     """
 
     def __init__(self, model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH):
@@ -78,7 +79,7 @@ class ParaphraseClassifier:
         return {**self.__dict__, "_network": None}
 
     def is_current(self) -> bool:
-        """Whether the model's files hold what they held when this was made, by their hashes."""
+        """Whether the hashes of the model's files are unchanged since this classifier was created."""
         return same_hashes(self._hashes, self._hashed)
 
     def forget_texts(self) -> None:
@@ -92,19 +93,19 @@ class ParaphraseClassifier:
         return hashes
 
     def signature(self) -> dict[str, Any]:
-        """The signature's part on the classifier: model, rev, ckpt."""
+        """Return the classifier's part of the signature: model, rev, ckpt."""
         return self.resolved.signature()
 
     @property
     def limit(self) -> int:
-        """The tokens of a pair that are kept: max_length, or what the model can read if that is less. Loads the model."""
+        """The maximum number of tokens of a pair: max_length, or the model's limit if that is lower. Loads the model."""
         return self._loaded().limit
 
     def probabilities(self, pairs: Sequence[Pair]) -> list[float]:
-        """P(paraphrase) of each pair, 0 to 1. A pair is computed once in the classifier's life.
+        """Return P(paraphrase) of each pair, from 0 to 1. Each distinct pair is computed once in the classifier's lifetime.
 
-        The batch that a pair is in, and its place there, do not change its value beyond rounding (1e-5 in fp32). Pairs that
-        were cut are counted in a notice.
+        A pair's batch and its position in it change its value only by rounding (1e-5 in fp32). A notice counts the pairs
+        that were cut.
         """
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
@@ -125,7 +126,7 @@ class ParaphraseClassifier:
                 done.update(len(batch))
 
     def _batch(self, network: Network, encodings: list[dict]) -> list[float]:
-        """The probabilities of one batch, which runs in several parts where memory runs out."""
+        """Return the probabilities of one batch, computed in several parts if memory runs out."""
 
         def forward(part: Sequence[dict]) -> list[float]:
             with torch.inference_mode():
@@ -157,9 +158,9 @@ class ParaphraseClassifier:
 
 
 def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig", max_length: int) -> int:
-    """The tokens of a pair that are kept: max_length, or what the model can read if that is less.
+    """Return the maximum number of tokens of a pair: max_length, or the model's limit if that is lower.
 
-    Raises InputError for a max_length below a token of each sentence beside the special ones, which BERT has three of.
+    Raises InputError if max_length does not leave one token for each sentence besides the special ones (three in BERT).
     """
     special = tokenizer.num_special_tokens_to_add(pair=True)
     if max_length < special + 2:
@@ -171,7 +172,7 @@ def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig"
 
 
 def resolve_classifier(name: str) -> ResolvedModel:
-    """Where a classifier lies and what it is; raises ModelError as models.hub.resolve does."""
+    """Locate and identify a classifier; raises ModelError as models.hub.resolve does."""
     if name == EMBEDDED:
         return ResolvedModel(f"{EMBEDDED}-paraphrase", EMBEDDED_FOLDER, None, checkpoint_hash(EMBEDDED_FOLDER), True)
     return resolve(name)
@@ -183,6 +184,6 @@ _classifiers: LoadedModels[ParaphraseClassifier] = LoadedModels()
 def shared_classifier(
     model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH
 ) -> ParaphraseClassifier:
-    """The process's one classifier of these settings, so that metrics share its weights and what it has computed."""
+    """Return the process's only classifier with these settings, so that metrics share its weights and results."""
     place = (model or EMBEDDED, engine, max_length)
     return _classifiers.get(place, lambda: ParaphraseClassifier(model, engine, max_length))

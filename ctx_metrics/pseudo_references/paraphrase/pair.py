@@ -1,4 +1,4 @@
-"""An encoder that reads two sentences as one sequence, and a head that compares what it made of each."""
+"""An encoder that reads two sentences as one sequence, and a head that compares its states of the two."""
 
 import copy
 from pathlib import Path
@@ -18,15 +18,15 @@ DROPOUT = 0.1
 
 
 class PairClassifier(nn.Module):
-    """Two labels of a pair, [CLS] first [SEP] second [SEP], from a sentence encoder.
+    """Predicts two labels of a pair, [CLS] first [SEP] second [SEP], with a sentence encoder.
 
-    With h the states of the last layer, u and v the means of the first and the second sentence's (with the special tokens
-    that are of their token type), both scaled to the length sqrt(d), the head is
+    Let h be the states of the last layer, and u and v their means over the first and the second sentence (including the
+    special tokens with the sentence's token type), both scaled to norm sqrt(d). The head is
 
         logits = W2 tanh(W1 [h_CLS; |u - v|; u * v; u . v / (2 sqrt(d))] + b1) + b2
 
-    The comparisons are what the encoder was trained for, so that the head begins with more than an untrained h_CLS. The
-    encoder is given tokens of type 0 alone, as sentence encoders were trained; the types part the sentences in the head.
+    The encoder was trained for such comparisons, so the head starts with more than an untrained h_CLS. The encoder only
+    gets token type 0, as in the training of sentence encoders; the head uses the token types to separate the sentences.
     """
 
     def __init__(self, encoder: "PreTrainedModel"):
@@ -42,7 +42,7 @@ class PairClassifier(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor
     ) -> "SequenceClassifierOutput":
-        """Logits [n, 2], of the head's dtype, of padded inputs, int64 [n, tokens]."""
+        """Return logits [n, 2], in the head's dtype, for padded inputs, int64 [n, tokens]."""
         from transformers.modeling_outputs import SequenceClassifierOutput
 
         types = torch.zeros_like(token_type_ids)
@@ -58,7 +58,7 @@ class PairClassifier(nn.Module):
 
 
 def mean_direction(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The mean [n, d] of fp32 states [n, tokens, d] where the mask [n, tokens] is 1, scaled to length 1.
+    """Return the mean [n, d] of fp32 states [n, tokens, d] where the mask [n, tokens] is 1, scaled to length 1.
 
     >>> mean_direction(torch.tensor([[[3.0, 0.0], [3.0, 8.0], [9.0, 9.0]]]), torch.tensor([[1, 1, 0]]))
     tensor([[0.6000, 0.8000]])
@@ -67,7 +67,7 @@ def mean_direction(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def new_pair_classifier(folder: Path) -> PairClassifier:
-    """A classifier with an untrained head over a checkpoint's encoder; raises ModelError where that cannot be loaded."""
+    """Return a classifier with an untrained head on a checkpoint's encoder; raises ModelError if that cannot be loaded."""
     from transformers import AutoModel
 
     encoder, _ = load_with(AutoModel, folder, "cannot be loaded as an encoder: {why}")

@@ -24,12 +24,13 @@ _NUMBERED = re.compile(r"(LABEL_)?[01]")
 
 
 def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel":
-    """A checkpoint as a sequence classifier in fp32.
+    """Load a checkpoint as a sequence classifier in fp32.
 
-    labels    None: the checkpoint must have a head, of two labels or one logit. A number: with a new head of so many labels
-              where it has none, for training
+    labels    None: the checkpoint must have a head of two labels or one logit. A number: a checkpoint without a head gets a
+              new one with this number of labels, for training
 
-    Raises ModelError for what transformers cannot load, for a checkpoint without a head, and for other numbers of labels.
+    Raises ModelError if transformers cannot load the checkpoint, if a required head is missing, or if the number of labels
+    is wrong.
     """
     from transformers import AutoModelForSequenceClassification
 
@@ -49,7 +50,7 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
 
 
 def load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
-    """A checkpoint's fast or slow tokenizer; raises ModelError where it cannot be loaded, or cannot pad."""
+    """Load a checkpoint's fast or slow tokenizer; raises ModelError if it cannot be loaded or cannot pad."""
     from transformers import AutoTokenizer
 
     with opening(folder, ": its tokenizer cannot be loaded: {why}"), silent():
@@ -66,7 +67,7 @@ def load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
 def encode_pairs(
     tokenizer: "PreTrainedTokenizerBase", pairs: Sequence[Pair], limit: int
 ) -> tuple[list[dict[str, list[int]]], int]:
-    """The inputs of each pair, at most `limit` tokens with the special ones, and how many pairs were cut to that."""
+    """Return each pair's inputs, cut to `limit` tokens including special ones, and the number of pairs that were cut."""
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     with silent():
         whole = tokenizer(first, second)
@@ -80,24 +81,24 @@ def encode_pairs(
 def batch_of(
     tokenizer: "PreTrainedTokenizerBase", encodings: Sequence[dict[str, list[int]]], device: torch.device
 ) -> dict[str, torch.Tensor]:
-    """The inputs of several pairs by their names, padded to the longest, on a device: each int64 [pairs, tokens]."""
+    """Return the inputs of several pairs by name, padded to the longest, on a device: each int64 [pairs, tokens]."""
     with silent():
         padded = tokenizer.pad(list(encodings), return_tensors="pt")
     return {name: send(tensor, device) for name, tensor in padded.items()}
 
 
 def positions(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig") -> int:
-    """The tokens that a model can read: what its tokenizer says, and the positions that it has."""
+    """Return the maximum number of tokens of a model: the lower of its tokenizer's limit and its number of positions."""
     most = getattr(config, "max_position_embeddings", None)
     if not isinstance(most, int) or most < 1:
         return tokenizer.model_max_length
-    # RoBERTa and its kin count positions from the padding id + 1
+    # RoBERTa and its variants count positions from the padding id + 1
     first = config.pad_token_id + 1 if "roberta" in config.model_type and config.pad_token_id is not None else 0
     return min(tokenizer.model_max_length, most - first)
 
 
 def paraphrase_label(config: "PretrainedConfig") -> int:
-    """Which of two labels means paraphrase: the one whose name says so, else 1.
+    """Return which of two labels means paraphrase: the one whose name says so, else 1.
 
     >>> from transformers import BertConfig
     >>> paraphrase_label(BertConfig(id2label={0: "is_duplicate", 1: "not_duplicate"})), paraphrase_label(BertConfig())
@@ -113,7 +114,7 @@ def _names(config: "PretrainedConfig") -> dict[int, str]:
 
 
 def say_label(name: str, config: "PretrainedConfig") -> None:
-    """Say which label is taken for paraphrase, where neither name tells and both are more than numbers."""
+    """Print a notice of which label is read as paraphrase, if neither name says so and not both are mere numbers."""
     labels = [name for _, name in sorted(_names(config).items())]
     telling = any(_PARAPHRASE.search(label) for label in labels) or all(map(_NUMBERED.fullmatch, labels))
     if config.num_labels == 2 and not telling:
@@ -121,7 +122,7 @@ def say_label(name: str, config: "PretrainedConfig") -> None:
 
 
 def probabilities(logits: torch.Tensor, config: "PretrainedConfig") -> torch.Tensor:
-    """P(paraphrase), fp32 [n], of logits [n, 1] by the sigmoid, or [n, 2] by the softmax.
+    """Return P(paraphrase), fp32 [n], from logits [n, 1] by the sigmoid, or [n, 2] by the softmax.
 
     >>> from transformers import BertConfig
     >>> probabilities(torch.tensor([[0.0, 0.0], [1.0, 4.0]]), BertConfig()).tolist()

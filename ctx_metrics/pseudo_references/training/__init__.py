@@ -1,1 +1,1 @@
-"""The training of the paraphrase classifier."""
+"""Training of the paraphrase classifier."""

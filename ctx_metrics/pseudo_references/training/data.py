@@ -1,4 +1,4 @@
-"""Labelled sentence pairs to learn from: read, joined, split."""
+"""Reads, joins and splits labelled sentence pairs for training."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ..paraphrase.sequence_classifier import Pair
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """Ordered pairs of sentences, and the label 1 (paraphrase) or 0 of each."""
+    """Ordered pairs of sentences, each with a label, 1 (paraphrase) or 0."""
 
     pairs: list[Pair]
     labels: np.ndarray
@@ -26,11 +26,11 @@ class LabelledPairs:
 
 
 def read_labelled(path: str, alike: bool = False) -> LabelledPairs:
-    """The pairs of a file (.gz, .xz too): a header that names sentence1, sentence2 and label, or MRPC's own.
+    """Read the pairs of a file (also .gz, .xz) whose header names sentence1, sentence2 and label, or is that of MRPC.
 
-    alike    whether the labels may all be the same
+    alike    whether all labels may be the same
 
-    Raises InputError, naming file and line, for what is no such file.
+    Raises InputError, naming file and line, if the file is not of this kind.
     """
     found = read_pairs(path, alike)
     if found.graded:
@@ -40,14 +40,14 @@ def read_labelled(path: str, alike: bool = False) -> LabelledPairs:
 
 
 def joined(parts: Sequence[LabelledPairs]) -> LabelledPairs:
-    """The pairs of several files, one after the other."""
+    """Concatenate the pairs of several files."""
     return LabelledPairs(
         [pair for part in parts for pair in part.pairs], np.concatenate([part.labels for part in parts])
     )
 
 
 def split(pairs: LabelledPairs, share: float, seed: int) -> tuple[LabelledPairs, LabelledPairs]:
-    """Two parts in the order of the rows: what is left, and a random share of the rows, rounded.
+    """Split pairs into the rest and a random share of the rows (rounded), each in the original order.
 
     Raises InputError if a part would be empty.
 

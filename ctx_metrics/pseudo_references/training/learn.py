@@ -1,6 +1,7 @@
 """Trains a paraphrase classifier: an encoder that reads both sentences as one sequence, with a head of two labels.
 
-Stopped at any moment, it goes on where it was: on a CPU bit for bit, on a GPU but for rounding.
+A training can be stopped at any moment and resumed; the result is the same bit for bit on a CPU, and up to rounding on a
+GPU.
 """
 
 import hashlib
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class TrainedClassifier:
-    """The network with its best weights, rounded as they will be stored, and the figures of those."""
+    """The network with its best weights, rounded as they will be stored, and their figures."""
 
     network: "PreTrainedModel | PairClassifier"
     tokenizer: "PreTrainedTokenizerBase"
@@ -60,16 +61,16 @@ def learn(
     engine: EngineOptions = EngineOptions(),
     state: Path | None = None,
 ) -> TrainedClassifier:
-    """Train a classifier, and keep the weights of the epoch that is most often right on the development pairs.
+    """Train a classifier, and keep the weights of the epoch with the highest accuracy on the development pairs.
 
     encoder    embedded, a folder, or a hub name[@revision]
-    state      a file that holds where the training is while it runs; started again with the same arguments, it goes on from
-               there. None: nothing is kept
-    engine     its dtype bf16 computes the training's matrix products in bf16, about twice as fast where the CPU can; the
-               development pairs are always read in fp32
+    state      file that holds the state of the running training; started again with the same arguments, it resumes from
+               there. None: no state is kept
+    engine     with dtype bf16, the training's matrix products are computed in bf16, about twice as fast on CPUs that support
+               it; the development pairs are always scored in fp32
 
-    On a CPU the same settings, data and number of threads give the same weights bit for bit. Raises what
-    training.quality.learn.learn does, and KeyboardInterrupt, after saving the state, on Ctrl-C.
+    On a CPU the same settings, data and number of threads give the same weights bit for bit. Raises the same errors as
+    training.quality.learn.learn, and KeyboardInterrupt, after saving the state, on Ctrl-C.
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:
@@ -100,7 +101,7 @@ def learn(
         )
         loop = Loop(task, state, fingerprint, engine.quiet)
         checks = loop.train()
-        if recipe.rank:  # to the fp16 in which the matrices of an adapted one are stored
+        if recipe.rank:  # to fp16, in which an adapted classifier's matrices are stored
             rounded = {name: each.half().float() if each.dim() > 1 else each for name, each in learned(network).items()}
             network.load_state_dict(rounded, strict=False)
         values = figures(task.values(development), development.labels)
@@ -110,12 +111,12 @@ def learn(
 def write_model(
     trained: TrainedClassifier, recipe: ParaphraseRecipe, out: Path, encoder: str, notes: Mapping[str, Any]
 ) -> None:
-    """Write the model's folder but for its card: paraphrase.adapted's layout; for rank 0 that of transformers.
+    """Write the model's folder except its card, in the layout of paraphrase.adapted; for rank 0, that of transformers.
 
-    encoder    as it was named
-    notes      what config.json of the former says beside, such as the data
+    encoder    as named by the user
+    notes      further entries of config.json, such as the data; not used for rank 0
 
-    Raises InputError where that fails.
+    Raises InputError on failure.
     """
     if not recipe.rank:
         return _write_checkpoint(trained, out)
@@ -131,11 +132,11 @@ def write_model(
 
 
 def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
-    """A checkpoint folder as transformers writes it: safetensors, config and tokenizer, each whole or not at all."""
-    network = cast("PreTrainedModel", trained.network)  # what is trained whole
+    """Write a checkpoint folder like transformers: safetensors, config and tokenizer, each file atomically."""
+    network = cast("PreTrainedModel", trained.network)  # with rank 0
     network.config.id2label = LABELS
     network.config.label2id = {name: label for label, name in LABELS.items()}
-    network.config._name_or_path = trained.encoder.name  # not the folder, which is of this machine
+    network.config._name_or_path = trained.encoder.name  # not the local folder
     make_folder(str(out))
     with os_errors(f"cannot write into {out}"), tempfile.TemporaryDirectory(".tmp", ".", out) as own, silent():
         network.save_pretrained(own, safe_serialization=True)
@@ -146,12 +147,12 @@ def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
 
 
 def digest(pairs: LabelledPairs) -> str:
-    """sha256 of all pairs and their labels."""
+    """Return the sha256 of all pairs and their labels."""
     return hashlib.sha256(json.dumps([pairs.pairs, pairs.labels.tolist()]).encode()).hexdigest()
 
 
 def check_types(folder: Path, tokenizer: "PreTrainedTokenizerBase") -> None:
-    """Raise InputError for a tokenizer that does not mark the second sentence by token types, as BERT's does."""
+    """Raise InputError if the tokenizer does not mark the second sentence by token types, as BERT's does."""
     if set(tokenizer("a", "b").get("token_type_ids", ())) != {0, 1}:
         raise InputError(
             f"{folder}: its tokenizer marks no second sentence (token types), which low-rank changes need; train it whole "

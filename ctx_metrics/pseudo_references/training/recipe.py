@@ -1,4 +1,4 @@
-"""How a paraphrase classifier is trained: the settings, low-rank changes of an encoder or all of it."""
+"""Training settings of a paraphrase classifier, which adapts an encoder by low-rank changes or trains all of it."""
 
 from dataclasses import dataclass, replace
 
@@ -8,13 +8,13 @@ from ...settings import setting
 
 @dataclass(frozen=True)
 class ParaphraseRecipe:
-    """Settings of a training.
+    """Settings of a training run.
 
-    learning_rate    rises over a tenth of all steps and falls to 0 at the last
-    swap             anew in each epoch
-    weight_decay     of matrices; vectors have none
-    clip             longest gradient
-    seed             of the head's first weights, the order of pairs, their turning, and dropout
+    learning_rate    maximum; it is reached after a tenth of all steps, then falls to 0
+    swap             drawn again in each epoch
+    weight_decay     applies to matrices, not to vectors
+    clip             maximum norm of the gradient
+    seed             seed of the head's initial weights, the order of pairs, their swaps, and dropout
     """
 
     rank: Rank = setting(

@@ -1,4 +1,4 @@
-"""What training of a paraphrase classifier has of its own."""
+"""The training task of the paraphrase classifier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ Batch = tuple[list[dict[str, list[int]]], np.ndarray]
 
 @dataclass(frozen=True)
 class PairCheck:
-    """What an epoch ended with: the mean loss of its steps, and the figures on the development pairs."""
+    """The results of an epoch: the mean loss of its steps, and the figures on the development pairs."""
 
     epoch: int
     loss: float
@@ -41,10 +41,10 @@ class PairCheck:
 
 
 def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
-    """Accuracy and F1 of the class 1 at P > .5, and the area under the ROC curve; NaN where there are not both labels.
+    """Return accuracy and F1 of class 1 at P > .5, and the area under the ROC curve; NaN without both labels.
 
-    By hand: two of four are right; of two called paraphrases one is, and of two paraphrases one was found, so F1 is 1/2;
-    the paraphrases .9 and .2 beat 1 and 0 of (.6, .4), and so half of the pairs.
+    In the example, two of four predictions are right. One of two predicted paraphrases is right, and one of two paraphrases
+    was found, so F1 is 1/2. The paraphrases .9 and .2 beat both and none of (.6, .4), which is half of the pairs.
 
     >>> figures([0.9, 0.2, 0.6, 0.4], np.array([1, 1, 0, 0]))
     {'accuracy': 0.5, 'f1': 0.5, 'auc': 0.5}
@@ -61,10 +61,10 @@ def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
 
 @dataclass(eq=False)
 class ParaphraseTask(Task):
-    """Minimises the cross entropy of labels; how many are right checks it. A batch is tokens and labels.
+    """Minimises the cross entropy of labels and checks accuracy. A batch consists of tokens and labels.
 
-    limit    tokens of a pair;  dtype    of the training's matrix products
-    batch_tokens    most tokens of development pairs at once; None: the device's default
+    limit    maximum number of tokens of a pair;  dtype    dtype of the training's matrix products
+    batch_tokens    maximum number of tokens in a batch of development pairs; None: the device's default
     """
 
     network: "PreTrainedModel | PairClassifier"
@@ -85,7 +85,7 @@ class ParaphraseTask(Task):
         self.budget = TokenBudget(self.device, self.batch_tokens)
 
     def prepare(self) -> None:
-        """Encode the training's pairs, in both orders."""
+        """Encode the training pairs in both orders."""
         pairs = self.training.pairs
         self.forward, cut = encode_pairs(self.tokenizer, pairs, self.limit)
         self.turned, _ = encode_pairs(self.tokenizer, [pair[::-1] for pair in pairs], self.limit)
@@ -128,7 +128,7 @@ class ParaphraseTask(Task):
 
     @torch.inference_mode()
     def values(self, pairs: LabelledPairs) -> np.ndarray:
-        """P(paraphrase) of each pair: float64 [n]."""
+        """Return P(paraphrase) of each pair: float64 [n]."""
         self.network.eval()
         encodings, _ = encode_pairs(self.tokenizer, pairs.pairs, self.limit)
         values = np.zeros(len(encodings))

@@ -51,7 +51,7 @@ examples:
   ctx-metrics train esim --teacher comet --comet-model Unbabel/wmt22-unite-da --comet-inputs mt+ref --train texts.tsv \\
       --dev dev.tsv --out small
 """
-# what `comet` has not, and why
+# flags that do not apply to `comet`, and why
 NOT_OF_COMET = {
     "projection": "which has no projection",
     "pooling": "which has its own pooling",
@@ -72,7 +72,7 @@ NOT_OF_UNIFIED = {
 
 @dataclass(frozen=True)
 class Data:
-    """The network, what it learns from, and what its weights are chosen on."""
+    """Flags for the network, the training data, and the development data."""
 
     kind: str = setting(f"One of {', '.join(KINDS)}; or pairwise, before all flags.", flag="NETWORK", choices=KINDS)
     train: Files = setting(
@@ -128,7 +128,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Model:
-    """What the model begins as, and what it is for."""
+    """Flags for the model's initial weights and its languages."""
 
     init: Folder | None = setting("Start from a trained model of the same network and sizes: a folder, or embedded.")
     init_share: Share | None = setting(
@@ -143,7 +143,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Cached(Running):
-    """What is kept of the encoder, and what is drawn."""
+    """Flags for the cache and the plot."""
 
     cache: File | None = cache("the encoder's states of all texts", "on the same encoder and layers")
     cache_mb: Positive = setting(
@@ -153,7 +153,7 @@ class Cached(Running):
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the teacher, if this command line names one, its own."""
+    """Add all flags, including those of the teacher if the command line names one."""
     table = metric_table()
     parts: Sequence[Part] = [
         Data,
@@ -175,7 +175,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def teacher_of(argv: Sequence[str]) -> str | None:
-    """The metric that --teacher names, before anything is parsed.
+    """Return the metric that --teacher names, before the command line is parsed.
 
     >>> teacher_of(["esim", "--teacher", "COMET"]), teacher_of(["--teacher=bleu"]), teacher_of(["comet"])
     ('comet', 'bleu', None)
@@ -191,7 +191,7 @@ def run(args: Namespace) -> int:
 
 
 def check(args: Namespace) -> None:
-    """Exit with 2, as argparse does, where flags contradict each other."""
+    """Exit with status 2, as argparse does, if flags contradict each other."""
     error = args.parser.error
     unified = args.kind == "comet" and "inputs" in args
     refused = NOT_OF_UNIFIED if unified else NOT_OF_COMET if args.kind == "comet" else NOT_OF_NETWORKS
@@ -218,6 +218,6 @@ def check(args: Namespace) -> None:
 
 
 def recipe_of(args: Namespace) -> Recipe:
-    """The network's usual recipe, with what the command line says in its place."""
+    """Return the network's default recipe, changed by the other flags."""
     usual = PAPER if args.kind != "comet" else UNIFIED if "inputs" in args else COMET
     return from_flags(Recipe, args, usual=usual)

@@ -33,7 +33,7 @@ from .trainings import Languages
 
 
 def train(args: Namespace) -> None:
-    """Train a model as the command line asks for; writes its folder, and prints how well it does."""
+    """Train a model as the command line asks, write its folder, and print how well it performs."""
     if args.teacher_scores and not os.path.exists(args.teacher_scores):
         check_writable(args.teacher_scores)
     out, plot = Path(args.out), trainings.can_plot(args)
@@ -77,7 +77,7 @@ def train(args: Namespace) -> None:
         notes["targets"] = {"teacher": teacher}
     init = _first_weights(args)
     first = {} if init is None else read_config(init)
-    notes["commands"] = [*first.get("commands", []), command(args.argv)]  # from nothing to this model
+    notes["commands"] = [*first.get("commands", []), command(args.argv)]  # the whole history of the model
     trainings.begin(out, args.restart)
     target = args.languages or trainings.target_languages(architecture.encoder, known)
     if target and first.get("languages") and not args.languages:
@@ -108,7 +108,10 @@ def train(args: Namespace) -> None:
 
 
 def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
-    """A random part of the rows, which a larger one of the same seed holds; all, and said, if there are no more."""
+    """Return a random sample of the rows; a larger one with the same seed contains it.
+
+    If the rows are too few, return all of them, with a notice.
+    """
     if rows >= len(training):
         notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are used")
         return training
@@ -119,7 +122,7 @@ def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
 
 
 def say_shared(training: TrainingSet, development: DevelopmentSet) -> None:
-    """Say if pairs of texts are in both sets: the development score then tells what was learned by heart."""
+    """Print a notice if both sets share pairs of texts: the development score then measures memorisation."""
     trained = set(zip(training.hypotheses, training.partners, strict=True))
     pairs = list(zip(development.hypotheses, development.partners, strict=True))
     if shared := sum(pair in trained for pair in pairs):
@@ -129,7 +132,7 @@ def say_shared(training: TrainingSet, development: DevelopmentSet) -> None:
 
 
 def learned_from(training: TrainingSet, development: DevelopmentSet) -> str:
-    """How much was read, in a line."""
+    """Return the amount of data, in one line of text."""
     rows, segments = len(training), len(set(training.groups))
     outputs, sets = len(development.hypotheses), len(development.parts)
     return (
@@ -139,7 +142,7 @@ def learned_from(training: TrainingSet, development: DevelopmentSet) -> str:
 
 
 def _first_weights(args: Namespace) -> Path | None:
-    """The folder that --init names, which for "embedded" is that of the network's embedded model."""
+    """Return the folder that --init names; for "embedded", that of the network's embedded model."""
     if args.init == "embedded":
         if args.kind == "comet" and from_flags(Architecture, args).unified:
             return EMBEDDED_UNIFIED

@@ -27,7 +27,7 @@ Languages = dict[str, tuple[str | None, str | None]]
 
 
 def run_resumable(args: Namespace, module: str, check: Callable[[Path, bool], None] | None = None) -> int:
-    """The exit code of the `train` of a module, after a check of --out; a Ctrl-C ends it with what to do next."""
+    """Check --out, run a module's `train`, and return the exit code; on Ctrl-C, KeyboardInterrupt says how to continue."""
     (check or check_out)(Path(args.out), args.overwrite)
     try:
         import_module(module).train(args)  # here, so that a Ctrl-C while torch is imported is caught too
@@ -39,7 +39,7 @@ def run_resumable(args: Namespace, module: str, check: Callable[[Path, bool], No
 
 @dataclass(frozen=True)
 class Running:
-    """Where a model goes, and what becomes of what is there."""
+    """Flags for the output folder and for handling its contents."""
 
     out: Folder = setting("Folder of the model; while training, also of its state.", group="running", required=True)
     overwrite: bool = setting("Replace the model in --out when this training is done.", False)
@@ -47,7 +47,7 @@ class Running:
 
 
 def cache(kept: str, others: str) -> Any:
-    """The flag --cache of what is kept for `others` of the trainings."""
+    """Return the flag --cache; `kept` and `others` say in its help what is kept, and for which other trainings."""
     help = (
         f"Folder that keeps {kept} for other trainings {others}. (Default: a folder in --out, deleted when the training is "
         "done)"
@@ -56,12 +56,12 @@ def cache(kept: str, others: str) -> Any:
 
 
 def data_options(args: Namespace) -> DataOptions:
-    """What the command line says of how judgements are read."""
+    """Return the options for reading judgements."""
     return replace(from_flags(DataOptions, args), text_checks=not args.no_text_checks)
 
 
 def check_pairs(args: Namespace) -> None:
-    """Exit with 2, as argparse does, for a language pair of -l that is none."""
+    """Exit with status 2, as argparse does, if -l is not a language pair."""
     for pair in args.pairs or ():
         try:
             language_pair(pair)
@@ -70,7 +70,7 @@ def check_pairs(args: Namespace) -> None:
 
 
 def begin(out: Path, restart: bool) -> None:
-    """Throw away what a training that was stopped has left in `out`, where it is to begin anew."""
+    """With `restart`, delete the state that a stopped training left in `out`."""
     from ..state import STATE
 
     if restart:
@@ -87,8 +87,11 @@ def finish(
     lines: Sequence[str],
     uses: Sequence[str],
 ) -> None:
-    """Put checks, card and learning curve beside a model that is trained, throw away what was kept for that, and print what
-    is to be said of it, its files, and how it is used."""
+    """Write checks, card and learning curve to a trained model's folder, delete its cache, and print a summary.
+
+    lines    lines to print before the model's files
+    uses     commands that use the model, printed after them
+    """
     from ...cli.common.output import as_json
 
     folder = Path(out)
@@ -105,7 +108,7 @@ def finish(
 
 
 def _is_begun(out: Path) -> bool:
-    """Whether a folder holds the state of a training, or what was kept of its texts."""
+    """Whether a folder contains the state of a training, or cached data of its texts."""
     from ..state import STATE
 
     kept = (out / EMBEDDINGS).rglob("*")
@@ -113,11 +116,11 @@ def _is_begun(out: Path) -> bool:
 
 
 def check_out(out: Path, overwrite: bool) -> None:
-    """Raise InputError where no model can be written to `out`, or one is there already; makes nothing."""
+    """Raise InputError if no model can be written to `out` or it already contains one; creates nothing."""
     from ..state import STATE
 
     check_writable(str(out), folder=True)
-    # weights without config.json are of a training that was stopped in its last moment, and goes on from its state
+    # weights without config.json come from a training that was stopped at the last moment and can resume from its state
     is_model = (out / "config.json").exists() or ((out / "model.safetensors").exists() and not (out / STATE).exists())
     if is_model and not overwrite:
         raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
@@ -131,7 +134,7 @@ def check_out(out: Path, overwrite: bool) -> None:
 
 
 def name_of(path: str) -> str:
-    """The last part of a path.
+    """Return the last part of a path.
 
     >>> name_of("data/newstest2016/"), name_of("mqm.tsv")
     ('newstest2016', 'mqm.tsv')
@@ -140,7 +143,7 @@ def name_of(path: str) -> str:
 
 
 def known_languages(datasets: Sequence[str], pairs: Sequence[str] | None) -> Languages:
-    """Source and target language of each data set, as its name or a single -l tells; None where nothing does.
+    """Return the source and target language of each data set, from its name or a single -l; None if unknown.
 
     >>> known_languages(["wmt20.en-de", "mine"], ["cs-en"])
     {'wmt20.en-de': ('en', 'de'), 'mine': ('cs', 'en')}
@@ -150,22 +153,24 @@ def known_languages(datasets: Sequence[str], pairs: Sequence[str] | None) -> Lan
     one = rows.language_pair(pairs[0]) if pairs is not None and len(pairs) == 1 else (None, None)
     languages = {}
     for name in dict.fromkeys(datasets):
-        # of two data sets of one name, the second has its path behind it
+        # if two data sets have the same name, the second has its path appended
         of_name = rows.language_pair(name.rpartition(" (")[0] or name)
         languages[name] = of_name if of_name[0] else one
     return languages
 
 
 def target_languages(encoder: str | None, known: Languages) -> list[str] | None:
-    """What the model is for, unless --languages says it: the known target languages, English with the embedded encoder."""
+    """Return the model's default languages: the known target languages, or English for the embedded encoder."""
     if encoder in (None, "embedded"):
         return ["en"]
     return sorted({target for _, target in known.values() if target}) or None
 
 
 def guard(command: str, asked: bool, languages: Iterable[str | None], texts: Iterable[Sequence[Any]]) -> None:
-    """Stop, or warn, before the embedded encoder reads another language than English: of languages that are known, and of
-    texts whose language is not."""
+    """Stop or warn if the embedded encoder would read a language other than English.
+
+    Checks all known languages, and the texts whose language is unknown.
+    """
     from ...language import guard_english
 
     for language in sorted({each for each in languages if each}):
@@ -175,7 +180,7 @@ def guard(command: str, asked: bool, languages: Iterable[str | None], texts: Ite
 
 
 def source(path: str, counts: Mapping[str, int], weight: float | None = None) -> "Source":
-    """A path of the data, as card and config.json have it."""
+    """Return a path of the data for the card and config.json."""
     from ..card import Source
     from ..digest import data_sha256
 
@@ -183,12 +188,12 @@ def source(path: str, counts: Mapping[str, int], weight: float | None = None) ->
 
 
 def as_json(sources: "Mapping[str, Sequence[Source]]") -> dict[str, list[dict[str, Any]]]:
-    """What config.json says of the paths of each side."""
+    """Return the entries of config.json for the paths of each side."""
     return {side: [each.as_json() for each in paths] for side, paths in sources.items()}
 
 
 def can_plot(args: Namespace) -> bool:
-    """Whether a learning curve is to be drawn, and can be; says so if not."""
+    """Whether a learning curve is wanted and possible; prints a notice if it is impossible."""
     from ... import plots
 
     if not args.no_plot:

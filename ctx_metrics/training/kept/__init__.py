@@ -1,1 +1,1 @@
-"""What trainings keep on disk of texts."""
+"""Caches of trainings: data computed from texts, on disk."""

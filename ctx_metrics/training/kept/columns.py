@@ -1,4 +1,4 @@
-"""Numbers of texts on disk (metrics' scores, sentence vectors), so that a second training need not compute them again."""
+"""A disk cache of numbers computed from texts (metrics' scores, sentence vectors), for reuse by other trainings."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from .files import MEND, read_kept, write_kept
 
 
 class FeatureCache:
-    """Arrays in one .npy file each, named by what they were computed of, with a checksum behind them.
+    """Caches each array in a .npy file that is named by a digest of its inputs and ends with a checksum.
 
-    folder    where the files lie, made if it is not there; None keeps nothing
+    folder    folder of the files, created if it does not exist; None: no cache
 
-    Raises InputError for a folder that cannot be made.
+    Raises InputError if the folder cannot be created.
     """
 
     def __init__(self, folder: Path | None):
@@ -29,15 +29,15 @@ class FeatureCache:
                 raise self._unusable(error) from error
 
     def columns(self, signature: str, texts_key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """What `compute` gives, from the folder where it is there already, else computed and kept there.
+        """Return the result of `compute`, from the cache if it is there; otherwise compute and store it.
 
         A damaged file is computed again, with a notice.
 
-        signature    all that the numbers depend on beside the texts: settings, versions, number format
-        texts_key    of all texts, by texts_key()
-        compute      gives an array of numbers, not of objects
+        signature    everything that the numbers depend on besides the texts: settings, versions, number format
+        texts_key    key of all texts, from texts_key()
+        compute      returns an array of numbers, not of objects
 
-        Raises InputError where the folder cannot be read or written, and what `compute` raises.
+        Raises InputError if the folder cannot be read or written, and any error of `compute`.
         """
         if self.folder is None:
             return compute()
@@ -46,7 +46,7 @@ class FeatureCache:
             content = read_kept(path)
             if content is not None:
                 return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        except ValueError:  # none of ours, or empty
+        except ValueError:  # not a file of this cache, or an empty one
             content = None
         except FileNotFoundError:
             content = b""
@@ -64,7 +64,7 @@ class FeatureCache:
 
 
 def texts_key(streams: Sequence[Sequence[str | None] | None]) -> str:
-    """64 hex digits, equal for equal streams of texts alone; None is a missing stream, or a missing text of one.
+    """Return 64 hex digits that are equal only for equal streams of texts; None is a missing stream or a missing text.
 
     >>> texts_key([["a", "b"]]) == texts_key([["a"], ["b"]]), texts_key([[None]]) == texts_key([["None"]])
     (False, False)

@@ -1,4 +1,4 @@
-"""Files that trainings keep: each whole or not at all, with a checksum at its end that tells when a disk has changed it."""
+"""Cache files of trainings: written atomically, with a checksum at the end that reveals damage."""
 
 from pathlib import Path
 
@@ -9,15 +9,15 @@ MEND = "; name another --cache folder"
 
 
 def write_kept(path: Path, content: bytes, of: bytes = b"") -> None:
-    """Write a file; raises InputError where that fails.
+    """Write a file; raises InputError on failure.
 
-    of    what the content is of: for something else, `read_kept` takes it as damaged
+    of    identity of the content; with a different one, `read_kept` treats the file as damaged
     """
     write_bytes(str(path), content + checksum(of, content).to_bytes(SUM_BYTES, "little"), MEND)
 
 
 def read_kept(path: Path, of: bytes = b"") -> bytes | None:
-    """The content of a file, None where it is damaged; raises OSError where there is none."""
+    """Return the content of a file, or None if it is damaged; raises OSError if it cannot be read."""
     content = path.read_bytes()
     is_sound = checksum(of, content[:-SUM_BYTES]) == int.from_bytes(content[-SUM_BYTES:], "little")
     return content[:-SUM_BYTES] if is_sound else None

@@ -1,11 +1,11 @@
-"""A cache of a frozen encoder's token states for training: on disk, bounded, resumable, the same bit for bit.
+"""A disk cache of a frozen encoder's token states for training: bounded, resumable, reproducible bit for bit.
 
-A text's states depend, in their last bits, on the texts that go through the network with it. So each text gets its chunk
-once, by a plan that is on disk before anything is encoded, and a chunk is always encoded whole: after an interruption, or
-again and again where the bound leaves no room for it, with the same result.
+The last bits of a text's states depend on the other texts in its batch. So each text is assigned to a chunk once, by a plan
+that is written to disk before encoding, and a chunk is always encoded as a whole. The result is therefore the same after an
+interruption, and each time if the size limit leaves no room for the chunk.
 
-Files: cache.json (what made it), plan-N (texts, as `as_bytes` has them), chunk-N-C.f16 (the states of a finished chunk C
-of plan N), lock. A chunk that the disk has changed is encoded again.
+Files: cache.json (settings of the cache), plan-N (texts, in the format of `as_bytes`), chunk-N-C.f16 (the states of the
+finished chunk C of plan N), lock. A damaged chunk is encoded again.
 """
 
 import json
@@ -29,46 +29,47 @@ from ...notices import counted, notice
 from ...writing import leftovers, os_errors, remove_leftovers, write_bytes
 from .files import MEND, SUM_BYTES, read_kept, write_kept
 
-FORMAT = 3  # of the files, and of the rule that cuts plans into chunks
-CHUNK_TOKENS = 512  # enough for a CPU's full speed; more would make texts beyond the bound dearer
-ID_BYTES = 4  # texts are their token ids, specials included: int32, as bytes
-RECENT_BYTES = 2**28  # of chunks beyond the bound that stay in memory
+FORMAT = 3  # version of the files, and of the rule that splits plans into chunks
+CHUNK_TOKENS = 512  # enough for a CPU's full speed; more would make texts beyond the size limit more expensive
+ID_BYTES = 4  # texts are stored as token ids, including special ones: int32, as bytes
+RECENT_BYTES = 2**28  # memory for recent chunks beyond the size limit
 TOKENIZED_AT_ONCE = 10_000  # the tokenizer's own results take much more memory than the ids
 IDENTITY, LOCK = "cache.json", "lock"
 
 
 class Chunk(NamedTuple):
-    """Texts that go through the network together; `file` is that of their states, None for those that may not be kept."""
+    """Texts that are encoded together; `file` holds their states, None if they may not be stored."""
 
     texts: list[bytes]
     file: Path | None
 
     @property
     def ends(self) -> list[int]:
-        """0, and the content tokens to the end of each text."""
+        """0, then the cumulative number of content tokens at the end of each text."""
         return [0, *accumulate(len(text) // ID_BYTES - 2 for text in self.texts)]
 
     @property
     def identity(self) -> bytes:
-        """What no other chunk has."""
+        """Bytes that identify the chunk."""
         return b"".join(self.texts)
 
 
 class EmbeddingCache:
-    """States of the content tokens of texts, in fp16, encoded once and then read from disk.
+    """States of texts' content tokens, in fp16, encoded once and then read from disk.
 
-    folder         where the files lie, made if it is not there; None: one that goes with it. One process at a time has it
-    encoder        what encodes, in its own number format; results are rounded to fp16. Its store is neither read nor filled
-    layers         the hidden layers to keep: 0 is the embedding layer
-    ckpt           12 hex digits of the sha256 of the encoder's weights, as models.hub gives it
-    max_content    most content tokens of a text; None for the most that the encoder takes
-    limit_mb       bound, in MiB, of the folder's files together. Texts beyond it are encoded whenever they are asked for.
-                   What an earlier run left in the folder is used and kept, whatever the bound
+    folder         folder of the files, created if it does not exist; None: a temporary one. Only one process at a time can
+                   use it
+    encoder        encodes in its own number format; results are rounded to fp16. Its store is neither read nor filled
+    layers         the hidden layers to store: 0 is the embedding layer
+    ckpt           12 hex digits of the sha256 of the encoder's weights, from models.hub
+    max_content    maximum number of content tokens of a text; None: the encoder's maximum
+    limit_mb       size limit, in MiB, of all files in the folder. Texts beyond it are encoded each time they are requested.
+                   Files from an earlier run are used and kept, whatever the limit
 
     The same fills in the same order, with the same engine options on the same machine, give the same states bit for bit,
-    however often the process was stopped in between and whatever the bound. `cut` counts the distinct texts that were filled
-    and lost tokens to max_content. Raises InputError for a folder that another
-    process uses, that was made with other settings, that holds something else, or that cannot be written.
+    regardless of interruptions and of the limit. `cut` counts the distinct texts that max_content truncated. Raises
+    InputError if another process uses the folder, if it was made with other settings, if it contains something else, or if
+    it cannot be written.
     """
 
     def __init__(
@@ -88,12 +89,12 @@ class EmbeddingCache:
         self._shape = (len(self.layers), encoder.width)
         self._token_bytes = 2 * len(self.layers) * encoder.width
         self.cut = 0
-        self._chunks: list[Chunk] = []  # of all plans; those of a plan that had no room are not kept
-        self._next = 0  # the number of the next plan
-        self._planned: dict[bytes, tuple[int, int]] = {}  # the place of each text: its chunk, and the row there
-        self._places: dict[str, tuple[int, int] | None] = {}  # of what was filled; None for texts without tokens
-        self._kept: set[int] = set()  # chunks that are finished
-        self._sound: set[int] = set()  # those of them whose file was checked
+        self._chunks: list[Chunk] = []  # of all plans; those of a plan without room are not stored
+        self._next = 0  # number of the next plan
+        self._planned: dict[bytes, tuple[int, int]] = {}  # place of each text: its chunk, and its row there
+        self._places: dict[str, tuple[int, int] | None] = {}  # of all filled texts; None for texts without tokens
+        self._kept: set[int] = set()  # finished chunks
+        self._sound: set[int] = set()  # finished chunks whose file was checked
         self._recent = EmbeddingStore(RECENT_BYTES)
         self._lock: FileLock | None = None
         try:
@@ -104,10 +105,10 @@ class EmbeddingCache:
             raise
 
     def fill(self, texts: Sequence[str], label: str = "encoding") -> None:
-        """Make texts known, and encode and keep what is not kept yet of them, with a progress bar.
+        """Register texts, and encode and store those that are not stored yet, with a progress bar.
 
-        Notices count the chunks whose checksum tells of damage, which are encoded again, and the texts that the bound leaves
-        out. Raises InputError where the folder cannot be written.
+        Notices count the damaged chunks, which are encoded again, and the texts beyond the size limit. Raises InputError if
+        the folder cannot be written.
         """
         self._plan(texts)
         places = {place for text in texts if (place := self._places[text]) is not None}
@@ -133,15 +134,15 @@ class EmbeddingCache:
             )
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Content tokens kept of each text, specials not counted; 0 for an empty one. All must have been filled."""
+        """Return the number of stored content tokens of each text, 0 if it is empty. All texts must have been filled."""
         places = [self._places[text] for text in texts]
         return [0 if place is None else self._part(*place)[1] for place in places]
 
     def states(self, texts: Sequence[str]) -> list[torch.Tensor]:
-        """fp16 CPU tensor [content tokens, layers, width] of each text. All must have been filled."""
+        """Return an fp16 CPU tensor [content tokens, layers, width] for each text. All texts must have been filled."""
         of_texts = [torch.empty(0, *self._shape, dtype=torch.float16) for _ in texts]
         places = [(place, i) for i, text in enumerate(texts) if (place := self._places[text]) is not None]
-        for (number, row), i in sorted(places):  # texts of one chunk one after another
+        for (number, row), i in sorted(places):  # process the texts of a chunk together
             start, length = self._part(number, row)
             if number not in self._kept:
                 of_texts[i] = torch.from_numpy(np.array(self._beyond(number)[start : start + length]))
@@ -153,12 +154,12 @@ class EmbeddingCache:
         return of_texts
 
     def _part(self, number: int, row: int) -> tuple[int, int]:
-        """Where a text starts among the content tokens of its chunk, and how many it has."""
+        """Return where a text starts among its chunk's content tokens, and how many it has."""
         start, end = self._chunks[number].ends[row : row + 2]
         return start, end - start
 
     def close(self) -> None:
-        """Let another process have the folder; the cache cannot be used from then on."""
+        """Release the folder for other processes; the cache cannot be used afterwards."""
         self._kept.clear()
         if self._lock is not None:
             self._lock.release()
@@ -166,7 +167,7 @@ class EmbeddingCache:
             self._own.cleanup()
 
     def _plan(self, texts: Sequence[str]) -> None:
-        """Find each new text's place, in a new plan where no plan has it."""
+        """Find the place of each new text, adding a plan for texts that are in none."""
         keys: dict[str, bytes | None] = {}  # None for texts without tokens
         cut = 0
         fresh = list(dict.fromkeys(text for text in texts if text not in self._places))
@@ -175,7 +176,7 @@ class EmbeddingCache:
             for text, tokens in zip(some, self.encoder.tokenizer(some, self.max_content), strict=True):
                 keys[text] = tokens.key if tokens.content else None
                 cut += tokens.cut > 0
-        # equal lengths together, which is fast, and the short first, so that the bound leaves out few texts
+        # equal lengths together for speed, and short texts first, so that few texts are beyond the limit
         new = sorted({key for key in keys.values() if key} - self._planned.keys(), key=lambda key: (len(key), key))
         if new:
             self._add_plan(new)
@@ -183,7 +184,7 @@ class EmbeddingCache:
         self.cut += cut
 
     def _add_plan(self, texts: list[bytes]) -> None:
-        """Write a new plan; one that has no room comes out the same the next time."""
+        """Write a new plan, if there is room; otherwise the next run computes the same plan again."""
         content = as_bytes(texts)
         has_room = self._used() + len(content) + SUM_BYTES <= self.limit
         if has_room:
@@ -191,7 +192,7 @@ class EmbeddingCache:
         self._know(texts, self._next if has_room else None)
 
     def _know(self, texts: list[bytes], plan: int | None) -> None:
-        """Take up the chunks of a plan: its number, None for one that is not on disk."""
+        """Register the chunks of a plan, given its texts and its number (None if it is not on disk)."""
         for number, chunk in enumerate(chunked(texts)):
             file = None if plan is None else self.folder / f"chunk-{plan:0>4}-{number:0>6}.f16"
             self._planned.update({text: (len(self._chunks), row) for row, text in enumerate(chunk)})
@@ -199,7 +200,7 @@ class EmbeddingCache:
         self._next = self._next if plan is None else plan + 1
 
     def _check(self, chunks: set[int]) -> None:
-        """Forget those of the chunks that are not on the disk as they were written, and say how many."""
+        """Drop chunks that are damaged on disk, with a notice of how many."""
         with self._os_errors():
             unchecked = [(number, self._chunks[number]) for number in (chunks & self._kept) - self._sound]
             damaged = {
@@ -211,7 +212,7 @@ class EmbeddingCache:
             notice(f"{self.folder}: {counted(len(damaged), 'chunk is', 'chunks are')} damaged and encoded again")
 
     def _beyond(self, number: int) -> np.ndarray:
-        """The states of a chunk that is not kept."""
+        """Return the states of a chunk that is not stored."""
         recent = self._recent.get(number, {()})
         if recent is None:
             recent = {(): torch.from_numpy(self._encoded(self._chunks[number]))}
@@ -219,9 +220,9 @@ class EmbeddingCache:
         return recent[()].numpy()
 
     def _encoded(self, chunk: Chunk) -> np.ndarray:
-        """fp16 [content tokens, layers, width] of all texts of a chunk."""
+        """Encode all texts of a chunk: fp16 [content tokens, layers, width]."""
         kept = self.encoder.store
-        self.encoder.store = EmbeddingStore(0)  # what a store holds would be left out of the batch, and change it
+        self.encoder.store = EmbeddingStore(0)  # stored texts would be left out of the batch and change it
         try:
             tokens = [TokenIds(np.frombuffer(text, np.int32), 0) for text in chunk.texts]
             layers = self.encoder.encode(tokens, [(layer,) for layer in self.layers])
@@ -236,7 +237,7 @@ class EmbeddingCache:
         return states.numpy()
 
     def _open(self, ckpt: str) -> None:
-        """Take the folder, check what made it, and find what it holds."""
+        """Lock the folder, check its settings, and register its contents."""
         self.folder.mkdir(parents=True, exist_ok=True)
         identity = self.folder / IDENTITY
         others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
@@ -271,7 +272,7 @@ class EmbeddingCache:
         self._kept = {number for number, chunk in enumerate(self._chunks) if chunk.file and chunk.file.exists()}
 
     def _used(self) -> int:
-        """Bytes of the limit that are taken."""
+        """Return the number of bytes in use."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
     def _os_errors(self) -> AbstractContextManager[None]:
@@ -279,7 +280,7 @@ class EmbeddingCache:
 
 
 def check_identity(path: Path, made_with: dict) -> None:
-    """Refuse a folder that was made with other settings."""
+    """Raise InputError if the folder was made with other settings."""
     try:
         written = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
@@ -294,24 +295,26 @@ def check_identity(path: Path, made_with: dict) -> None:
 
 
 def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """The texts of each chunk, in the order in which texts are given."""
+    """Split texts into chunks, in their order."""
     starts = groups([len(text) // ID_BYTES for text in texts], CHUNK_TOKENS)
     return (list(texts[start:end]) for start, end in pairwise(starts))
 
 
 def as_bytes(texts: Sequence[bytes]) -> bytes:
-    """A plan for a file: int32 numbers, of texts and of each one's bytes; and the texts."""
+    """Serialise a plan: the number of texts and the length of each in bytes, as int32, then the texts."""
     return np.array([len(texts), *map(len, texts)], np.int32).tobytes() + b"".join(texts)
 
 
 def from_bytes(content: bytes) -> list[bytes]:
-    """The texts of which `as_bytes` gave these."""
+    """Return the texts that `as_bytes` serialised."""
     number, *lengths = np.frombuffer(content, np.int32, 1 + int.from_bytes(content[:ID_BYTES], "little")).tolist()
     return [content[start:end] for start, end in pairwise(accumulate(lengths, initial=ID_BYTES * (1 + number)))]
 
 
 def groups(sizes: Sequence[int], limit: int) -> list[int]:
-    """Where groups of neighbours start, each as long as fits the limit but of one at least; then the number of sizes.
+    """Return where groups of consecutive items start, then the number of items.
+
+    A group holds at least one item, and as many as fit the limit.
 
     >>> groups([3, 3, 9, 1, 1], limit=7)
     [0, 2, 3, 5]

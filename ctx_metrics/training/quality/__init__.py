@@ -1,1 +1,1 @@
-"""The training of quality models."""
+"""Training of quality models."""

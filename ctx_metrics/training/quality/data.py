@@ -1,4 +1,4 @@
-"""Human judgements as rows to learn from."""
+"""Reads human judgements as training rows."""
 
 import math
 import os
@@ -22,16 +22,16 @@ from ...run.streams import named
 from ...run.text_checks import check_texts
 
 K = TypeVar("K", bound=Hashable)
-# what a model reads beside the output: of a row, whatever it has of these
+# what a model reads besides the output: whichever of these a row has
 PARTNERS = {"mt+ref": ("reference",), "mt+src": ("source",), "mt+src+ref": ("source", "reference")}
 
 
 class Judgement(NamedTuple):
-    """One human score of one output. Scores are comparable within a data set only, where higher is better.
+    """One human score of one output. Scores are comparable only within a data set; higher is better.
 
-    dataset     such as "newstest2016.cs-en"; document, reference, source and rater are None where they are not known
-    segment     rows of a data set with the same are of the same source and reference
-    output      rows of a data set with the same are judgements of one output
+    dataset     such as "newstest2016.cs-en"; document, reference, source and rater are None if unknown
+    segment     equal for rows of a data set with the same source and reference
+    output      equal for rows of a data set that judge the same output
     """
 
     hypothesis: str
@@ -50,9 +50,9 @@ class JudgementSet(NamedTuple):
     """The judgements of one data set.
 
     path           the file or folder
-    name           the data set's; where another path has one of this name, with the path after it
-    preferences    whether scores are only 1 and 0, of the better and the worse output of one pair each, which is a segment
-    by_system      whether an output's score is its system's, as no segments were judged
+    name           name of the data set; the path is appended if another path has a set of this name
+    preferences    whether each segment is a pair of outputs with the scores 1 (better) and 0 (worse)
+    by_system      whether an output's score is its system's score, because segments were not judged
     """
 
     path: str
@@ -63,10 +63,9 @@ class JudgementSet(NamedTuple):
 
 
 def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
-    """The outputs of a set, segment after segment, beside the first reference.
+    """Return the outputs of a set, segment by segment, with the first reference.
 
-    The score is NaN where nobody judged an output. Outputs that are not there are left out, and those of human systems
-    unless `humans`.
+    The score is NaN if an output was not judged. Missing outputs are left out, and those of human systems unless `humans`.
 
     >>> import numpy as np
     >>> scores = np.array([[0.5, np.nan], [1.0, 0.0]])
@@ -86,17 +85,17 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 def read_judgements(
     paths: Sequence[str], options: DataOptions = ALL, scored: bool = True, by_system: bool = False
 ) -> list[JudgementSet]:
-    """The judgements of files and folders, in every layout that meta.judgements.readers knows, but for rankings.
+    """Read the judgements of files and folders, in any layout of meta.judgements.readers except rankings.
 
-    A row is a judgement of a table with raters, and an output elsewhere. Human systems and outputs without a score, a
-    reference or a text are still there.
+    A row is a judgement if the file is a table with raters, and an output otherwise. Human systems, and outputs without a
+    score, a reference or a text, are included.
 
-    options  of the language pairs a file whose name tells none is taken
-    scored   whether sets must have scores of segments; else sets with scores of systems alone are read too, with NaN
-    by_system    whether outputs of a set with scores of systems alone have their system's score
+    options  if it selects language pairs, files whose names give none are read too
+    scored   whether sets must have segment scores; otherwise sets with only system scores are read too, with NaN
+    by_system    whether outputs of a set with only system scores get their system's score
 
-    Raises InputError as the readers do, for a path that is given twice, for sets without scores where they must have
-    them, and for sets with several references.
+    Raises InputError as the readers do, for a path that is given twice, for sets without required scores, and for sets
+    with several references.
     """
     sets: list[JudgementSet] = []
     for path in paths:
@@ -113,12 +112,12 @@ def read_judgements(
 def usable(
     rows: Sequence[Judgement], inputs: str, scored: bool = True, humans: bool = False
 ) -> tuple[list[Judgement], Counter]:
-    """The rows of machines that have a score (if they must be `scored`), a partner (reference or source, or one of both
-    where both are read) and an output,
-    and how many others there are: {"of human systems": 3, "without a score": 5, ...}, each counted once, for the first of
-    its lacks.
+    """Return the usable rows, and the counts of others: {"of human systems": 3, "without a score": 5, ...}.
 
-    humans    whether rows of human systems count too, but for those that are the reference
+    A usable row is from a machine system and has an output, a partner (reference or source; either one if both are read),
+    and, if `scored`, a score. Each other row counts once, for its first defect.
+
+    humans    whether rows of human systems are usable too, except those equal to the reference
     """
     partners = PARTNERS[inputs]
     kept: list[Judgement] = []
@@ -139,18 +138,18 @@ def usable(
 
 
 def read_of(row: Judgement, inputs: str) -> tuple[str | None, str | None]:
-    """A row's reference and source, each None where the inputs leave it out or it is blank."""
+    """Return a row's reference and source, each None if it is blank or not part of the inputs."""
     reference, source = (getattr(row, name) if name in PARTNERS[inputs] else None for name in ("reference", "source"))
     return reference if (reference or "").strip() else None, source if (source or "").strip() else None
 
 
 def partners_of(references: Sequence[str | None], sources: Sequence[str | None]) -> list[str]:
-    """The reference of each row, or its source where there is none."""
+    """Return the reference of each row, or its source if it has none."""
     return [(source if text is None else text) or "" for text, source in zip(references, sources, strict=True)]
 
 
 def check_inputs(of_set: JudgementSet, inputs: str) -> None:
-    """Raise InputError if none of a set's rows has a partner that the inputs want."""
+    """Raise InputError if no row of a set has a partner that the inputs require."""
     partners = PARTNERS[inputs]
     if not any(getattr(row, partner) for row in of_set.rows for partner in partners):
         if len(partners) > 1:
@@ -162,7 +161,7 @@ def check_inputs(of_set: JudgementSet, inputs: str) -> None:
 
 
 def averaged(rows: Sequence[Judgement], values: np.ndarray) -> tuple[list[Judgement], np.ndarray]:
-    """The first row of each output, m of them, and the mean of the values of all its rows, float64 (m,).
+    """Return the first row of each of m outputs, and the mean value of all its rows, float64 (m,).
 
     >>> rows = [Judgement(text, "r", 0.0, "toy", "A", None, output=text) for text in "aba"]
     >>> firsts, means = averaged(rows, np.array([1.0, 5, 2]))
@@ -174,7 +173,7 @@ def averaged(rows: Sequence[Judgement], values: np.ndarray) -> tuple[list[Judgem
 
 
 def rows_by(keys: Iterable[K]) -> dict[K, list[int]]:
-    """The numbers of the rows that have each key.
+    """Return the row numbers of each key.
 
     >>> rows_by("aba")
     {'a': [0, 2], 'b': [1]}
@@ -186,7 +185,7 @@ def rows_by(keys: Iterable[K]) -> dict[K, list[int]]:
 
 
 def say_left_out(left: Counter) -> str:
-    """What `usable` counted, in words: "left out 3 rows of human systems, 5 without a score"; "" for nothing.
+    """Return the counts of `usable` in words: "left out 3 rows of human systems, 5 without a score"; "" if there are none.
 
     >>> say_left_out(Counter({"without a score": 1}))
     'left out 1 row without a score'
@@ -197,8 +196,7 @@ def say_left_out(left: Counter) -> str:
 
 
 class Share(NamedTuple):
-    """A path of training data, how much each of its rows counts in the loss, and at most how many rows of each of its data
-    sets are taken (None: all)."""
+    """A path of training data, the weight of its rows in the loss, and the maximum rows per data set (None: all)."""
 
     path: str
     weight: float = 1.0
@@ -206,9 +204,9 @@ class Share(NamedTuple):
 
 
 def share(path: str) -> Share:
-    """What PATH, PATH:WEIGHT or PATH:WEIGHT:ROWS asks for; where a file of the whole name is there, that is the path.
+    """Parse PATH, PATH:WEIGHT or PATH:WEIGHT:ROWS; if the whole text is an existing path, it is PATH.
 
-    Raises InputError for a weight that is not a positive number, and for rows that are no positive whole number.
+    Raises InputError if WEIGHT is not a positive number, or ROWS not a positive integer.
 
     >>> share("no/such/da.tsv:0.25"), share("no/such/da.tsv:1:500").most
     (Share(path='no/such/da.tsv', weight=0.25, most=None), 500)
@@ -235,8 +233,10 @@ def share(path: str) -> Share:
 
 
 def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
-    """At most so many row numbers, ascending, in a random order of parts that are taken whole: documents, and segments
-    where the document is not known. A part that no longer fits is passed over."""
+    """Draw at most `most` rows in whole documents, or whole segments if the document is unknown; return row numbers.
+
+    Documents and segments are drawn in random order; one that no longer fits is skipped. The row numbers are ascending.
+    """
     parts = rows_by(row.segment if row.document is None else row.document for row in rows)
     in_order, taken = list(parts.values()), list[int]()
     for k in np.random.default_rng(seed).permutation(len(in_order)):
@@ -246,7 +246,7 @@ def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
 
 
 def _positive(text: str) -> float | None:
-    """The number, None if it is not a positive one."""
+    """Parse a positive number; None for anything else."""
     try:
         number = float(text)
     except ValueError:
@@ -275,7 +275,7 @@ def _read(path: str, options: DataOptions, scored: bool, by_system: bool) -> lis
 
 
 def _check_texts(of_set: JudgementSet) -> None:
-    """Say what looks odd in the texts, as text_checks.check_texts does, but not of systems with few outputs."""
+    """Print notices about suspicious texts, as text_checks.check_texts does, except for systems with few outputs."""
     length = 1 + max((row.segment for row in of_set.rows), default=0)
     outputs: dict[str, dict[int, str]] = {}
     partners: dict[str, list[str | None]] = {name: [None] * length for name in ("reference", "source")}

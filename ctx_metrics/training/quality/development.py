@@ -1,4 +1,4 @@
-"""How well values agree with people on data that is not learned from."""
+"""Measures how well a model's values agree with human judgements on development data."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,8 +31,12 @@ METRICS = ("pearson", "darr")
 
 
 class _Part(NamedTuple):
-    """One data set: which distinct row each output is, int64 (n,), what people say of it, float64 (n,), and preferences,
-    int64 (P, 3), rows (0, better, worse) of positions in these."""
+    """One data set of n outputs.
+
+    rows           int64 (n,), the index of each output's distinct pair of texts in the DevelopmentSet
+    scores         float64 (n,), the human score of each output
+    preferences    int64 (P, 3), rows (0, better, worse) of indices into `rows` and `scores`
+    """
 
     name: str
     rows: np.ndarray
@@ -42,12 +46,12 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DevelopmentSet:
-    """m distinct pairs of texts to score, and how the values are compared with people's.
+    """m distinct pairs of texts to score, and the human judgements to compare the values with.
 
     hypotheses, references, sources    m texts each, as in TrainingSet
     metric                  pearson or darr
-    counts                  {path: {"rows": all that were read, "kept": those used, "without a score": ..., ...}}; rows of an
-                            output are averaged, so "kept" may be more than the outputs that are compared
+    counts                  {path: {"rows": rows read, "kept": rows used, "without a score": ..., ...}}; rows of the same
+                            output are averaged, so "kept" may exceed the number of outputs compared
     """
 
     hypotheses: list[str]
@@ -59,16 +63,16 @@ class DevelopmentSet:
 
     @property
     def partners(self) -> list[str]:
-        """The reference of each output, or its source where there is none."""
+        """The reference of each output, or its source if it has none."""
         return partners_of(self.references, self.sources)
 
     def scores(self, values: np.ndarray) -> dict[str, float]:
-        """The agreement by data set, from -1 to 1: Pearson's r of values and scores, or the DARR tau of the pairs.
+        """Return the agreement for each data set, from -1 to 1: Pearson's r of values and scores, or the DARR tau of pairs.
 
         values    float (m,), one for each hypothesis
 
-        Pearson's r is 0 where a set's values are all alike: they tell nothing. (A tau is -1 then, as a tie counts
-        against.) Raises InputError if a value is no finite number.
+        If all values of a set are equal, Pearson's r is 0, and tau is -1, as a tie counts as wrong. Raises InputError if a
+        value is not finite.
         """
         values = np.asarray(values, np.float64)
         if values.shape != (len(self.hypotheses),):
@@ -87,25 +91,26 @@ class DevelopmentSet:
         return agreement
 
     def shares(self, values: np.ndarray) -> np.ndarray:
-        """What k values of an output weigh in the sum that agrees best with people: float64 (k,), hundredths of 1.
+        """Return the weights of k values of an output in the sum that agrees best with people: float64 (k,).
 
         values    float (m, k), all on one scale
 
-        The least squares of people's scores, standardised in each set, by weights of at least 0, which Pearson's r does not
-        see the size of; each set counts alike. All the same where no weight is above 0.
+        The weights are a non-negative least-squares fit to the human scores, standardised in each set; all sets have the
+        same influence. They are normalised to a sum of 1, which does not change Pearson's r, and rounded to hundredths. If
+        no weight is above 0, all are equal.
         """
         centred = [(values[part.rows] - values[part.rows].mean(0)) / len(part.rows) ** 0.5 for part in self.parts]
         wanted = [(part.scores - part.scores.mean()) / part.scores.std() / len(part.rows) ** 0.5 for part in self.parts]
         weights, _ = nnls(np.concatenate(centred), np.concatenate(wanted))
         total = weights.sum()
         k = values.shape[1]
-        # the parts that rounding leaves out go to the largest
+        # the largest weight gets what rounding removed
         hundredths = np.floor(100 * (weights / total if total > 0 else np.full(k, 1 / k)) + 1e-9)
         hundredths[weights.argmax()] += 100 - hundredths.sum()
         return hundredths / 100
 
     def score(self, values: np.ndarray) -> float:
-        """The mean of `scores` over data sets, from -1 to 1."""
+        """Return the mean of `scores` over data sets, from -1 to 1."""
         return float(np.mean(list(self.scores(values).values())))
 
 
@@ -116,18 +121,18 @@ def read_development(
     threshold: float = 0.0,
     options: DataOptions = ALL,
 ) -> DevelopmentSet:
-    """The outputs of files and folders with people's scores; a notice for each path names what was left out.
+    """Read outputs with human scores from files and folders; a notice for each path says what was left out.
 
-    metric       pearson: the mean over data sets of Pearson's r of all outputs; darr: of WMT's Kendall-like tau over pairs
-                 of better and worse outputs, (C - D - T) / (C + D + T) as in meta.measures.taus
-    threshold    of darr: the least difference in score that makes two outputs of a segment a pair, 25 raw points in WMT;
-                 0: any difference. A file of preferences has its own pairs
+    metric       pearson: the mean over data sets of Pearson's r of all outputs; darr: the mean of WMT's Kendall-like tau
+                 over pairs of better and worse outputs, (C - D - T) / (C + D + T) as in meta.measures.taus
+    threshold    for darr: minimum difference in score for two outputs of a segment to form a pair, 25 raw points in WMT;
+                 0: any difference. Files of preferences contain their own pairs
     inputs, options    as in examples.read_training_set
 
-    An output's judgements are averaged. Human systems, and rows without a score, output or partner are kept out.
+    An output's judgements are averaged. Human systems, and rows without a score, output or partner, are left out.
 
-    Raises InputError as data.read_judgements does, for sets whose scores are all alike or that hold no pairs, and for
-    preferences where metric is pearson.
+    Raises InputError as data.read_judgements does, for sets whose scores are all equal or that contain no pairs, and for
+    preferences if metric is pearson.
     """
     if metric not in METRICS:
         raise InputError(f"development metric {metric!r} is none of {', '.join(METRICS)}")
@@ -168,7 +173,7 @@ def read_development(
 
 
 def _pairs(of_set: JudgementSet, rows: Sequence[Judgement], scores: np.ndarray, threshold: float) -> np.ndarray:
-    """Preferences among the outputs of each segment: int64 (P, 3), rows (0, better, worse), positions in `rows`."""
+    """Return preferences among the outputs of each segment: int64 (P, 3), rows (0, better, worse) of indices in `rows`."""
     least = 0.0 if of_set.preferences else threshold
     rows_of_pairs = [np.zeros((0, 3), np.int64)]
     for own in map(np.array, rows_by(row.segment for row in rows).values()):

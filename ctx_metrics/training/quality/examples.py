@@ -1,4 +1,4 @@
-"""What a trainer reads: pairs of texts with standardised human scores."""
+"""Training sets: pairs of texts with standardised human scores."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -29,7 +29,7 @@ FLAT = "standardised to 0"
 
 
 class Place(NamedTuple):
-    """Where a row is from. Segments are numbered in their order; document is None where it is not known."""
+    """The origin of a row. Segments are numbered in order; document is None if unknown."""
 
     dataset: str
     system: str
@@ -39,18 +39,18 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """n rows to learn from, as columns of length n.
+    """n training rows, as columns of length n.
 
     hypotheses    outputs
-    references    None in each row where they are not read
-    sources       as well
+    references    None in each row if they are not read
+    sources       None in each row if they are not read
     targets       float64 (n,), standardised; higher is better
-    weights       float64 (n,), positive: how much a row counts in the loss
-    groups        rows with the same are outputs for one source and reference: their targets can be compared in pairs
-    places        the data set, system, document and segment that a row is of
-    counts        {path: {"rows": all that were read, "kept": n of them, "of human systems": ..., ...}}
-    rooted        the data sets whose targets come from the roots of penalties
-    by_system     the data sets of which an output's target is its system's
+    weights       float64 (n,), positive: a row's weight in the loss
+    groups        equal for outputs of the same source and reference, whose targets can be compared in pairs
+    places        data set, system, document and segment of each row
+    counts        {path: {"rows": rows read, "kept": rows used, "of human systems": ..., ...}}
+    rooted        data sets whose targets come from the square roots of penalties
+    by_system     data sets in which an output's target is its system's score
     """
 
     hypotheses: list[str]
@@ -69,12 +69,12 @@ class TrainingSet:
 
     @property
     def datasets(self) -> list[str]:
-        """The data set that each row is of."""
+        """The data set of each row."""
         return [place.dataset for place in self.places]
 
     @property
     def partners(self) -> list[str]:
-        """The reference of each row, or its source where there is none."""
+        """The reference of each row, or its source if it has none."""
         return partners_of(self.references, self.sources)
 
 
@@ -89,28 +89,28 @@ def read_training_set(
     seed: int = 1,
     humans: bool = False,
 ) -> TrainingSet:
-    """The rows of files and folders; a notice for each path names what was left out.
+    """Read the training rows of files and folders; a notice for each path says what was left out.
 
-    paths        as data.share has them
+    paths        in the syntax of data.share
     inputs       mt+ref, mt+src or mt+src+ref
-    normalise    annotator: z-scores of each rater's judgements in a data set, of the whole set where no raters are named;
-                 file: of each data set; none: scores as they are. As `standardised` has them
-    average      whether an output's judgements become one row, their targets' mean; else each is a row, since many single
-                 judgements teach more than few averaged ones (Mathur et al. 2019)
-    mqm_root     whether a set whose scores are all 0 or less, which are penalties such as MQM's, is learned as minus the
-                 root of its penalties, which are skewed
+    normalise    annotator: z-scores of each rater's judgements in a data set, or of the whole set if no raters are named;
+                 file: z-scores of each data set; none: unchanged scores. See `standardised`
+    average      whether an output's judgements are averaged into one row; otherwise each is a row, since many single
+                 judgements teach more than a few averaged ones (Mathur et al. 2019)
+    mqm_root     whether penalties such as MQM's (sets whose scores are all 0 or less) are replaced by minus the square root
+                 of the penalty, since they are skewed
     options      as in data.read_judgements
-    scored       whether rows must have a score; else all targets are 0, to be put in by a teacher
-    seed         of the rows that are taken where a path asks for some
-    humans       whether rows of human systems are taken too, but for those that are the reference
+    scored       whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
+    seed         seed for drawing rows, if a path limits their number
+    humans       whether rows of human systems are included, except those equal to the reference
 
-    Where only systems were judged, each output learns its system's score.
+    If only systems were judged, the target of each output is its system's score.
 
-    Preferences (better and worse) give two rows of a group of their own each, of targets 1 and 0, which are neither
-    standardised nor averaged: they suit a loss on pairs.
+    Each preference (better and worse) gives two rows in a group of their own with targets 1 and 0, which are neither
+    standardised nor averaged: they are meant for a loss on pairs.
 
-    Raises InputError as read_judgements does, for a weight that is not positive, inputs that a set has not, and a path of
-    which no row is left.
+    Raises InputError as read_judgements does, and for a weight that is not positive, for inputs that a set does not have,
+    and for a path with no rows left.
     """
     if inputs not in PARTNERS:
         raise InputError(f"inputs {inputs!r} are none of {', '.join(PARTNERS)}")
@@ -167,12 +167,12 @@ def read_training_set(
 
 
 def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.ndarray, int]:
-    """z-scores of each rater's scores, float64 (n,), and how many of them are of a rater without any spread, who has one
-    score or scores all alike: these are 0.
+    """Return the z-scores of each rater's scores, float64 (n,), and how many belong to a rater without any spread.
 
-    z = (x - mean) / sd, where sd is that of the scores at hand (ddof 0).
+    z = (x - mean) / sd, where sd is the population standard deviation (ddof 0). Scores of a rater with one score, or only
+    equal scores, become 0.
 
-    Rater a's mean is 2 and sd is 1 below; rater b says one thing only.
+    In the example, rater a has mean 2 and sd 1; rater b always gives the same score.
 
     >>> z, flat = standardised(np.array([1.0, 5, 3, 5]), ["a", "b", "a", "b"])
     >>> z.tolist(), flat
@@ -181,7 +181,7 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
     z, flat = np.zeros(len(scores)), 0
     for rows in rows_by(raters).values():
         own = scores[rows]
-        spread = own.std() if own.min() < own.max() else 0.0  # rounding gives even equal scores a deviation
+        spread = own.std() if own.min() < own.max() else 0.0  # through rounding, even equal scores may have a deviation
         if spread > 0:
             z[rows] = (own - own.mean()) / spread
         else:
@@ -190,7 +190,7 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
 
 
 def _say(path: str, count: Counter) -> None:
-    """Say what was left out of a path, if anything; raises InputError if all was."""
+    """Print a notice of what was left out of a path, if anything; raises InputError if nothing is left."""
     flat = count[FLAT]
     left = say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept", FLAT)}))
     if not count["kept"]:

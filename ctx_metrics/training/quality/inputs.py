@@ -1,4 +1,4 @@
-"""A network's inputs for the rows of a data set, made batch by batch."""
+"""A network's inputs for the rows of a data set, assembled batch by batch."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,11 @@ from ..kept.token_states import EmbeddingCache
 
 
 class TokenInputs:
-    """What a network of learned.networks reads of n rows of hypothesis and partner: hidden layers of all tokens, out
-    of the embedding cache.
+    """Inputs of the networks in learned.networks for n rows of hypothesis and partner: all tokens' hidden layers.
 
-    lengths    tokens of the partner and of the hypothesis of each row: rows of a batch are of about the same
+    They come from the embedding cache.
+
+    lengths    number of tokens of each row's partner and hypothesis, by which rows are batched
     """
 
     def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
@@ -22,7 +23,7 @@ class TokenInputs:
         self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses), strict=True))
 
     def batch(self, rows: Sequence[int]) -> tuple:
-        """The network's arguments for some rows."""
+        """Return the network's arguments for some rows."""
         sides = []
         for texts in (self.hypotheses, self.partners):
             states = self.cache.states([texts[row] for row in rows])
@@ -31,7 +32,7 @@ class TokenInputs:
 
 
 class FeatureInputs:
-    """Alignment features and pooled vectors of whole pairs, computed once: what learned.regressor reads."""
+    """Inputs of learned.regressor, computed once: alignment features and pooled vectors of whole pairs."""
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class FeatureInputs:
         mixes, features = [(layer,) for layer in layers], one_by_one(PairFeatures(layers))
         pairs = list(zip(hypotheses, partners, strict=True))
         results = map_pairs(encoder, pairs, mixes, features, max_content=max_content, label=label)
-        # none is without tokens
+        # no text is without tokens
         self.inputs = [result.value for result in results if isinstance(result.value, tuple)]
         sides = [
             side for pair, of_pair in zip(pairs, results, strict=True) for side in zip(pair, of_pair.cut, strict=True)
@@ -55,11 +56,11 @@ class FeatureInputs:
         self.lengths = [(0, 0)] * len(pairs)
 
     def features(self) -> torch.Tensor:
-        """The alignment features of all rows: fp32 [n, features]."""
+        """Return the alignment features of all rows: fp32 [n, features]."""
         return torch.tensor([each[0] for each in self.inputs])
 
     def batch(self, rows: Sequence[int]) -> tuple:
-        """The network's arguments for some rows."""
+        """Return the network's arguments for some rows."""
         return network_inputs([self.inputs[row] for row in rows])
 
 

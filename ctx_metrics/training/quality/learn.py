@@ -1,4 +1,4 @@
-"""From judged texts to a trained model in a folder: what `ctx-metrics train` runs."""
+"""Trains a model on judged texts and writes its folder, for `ctx-metrics train`."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -33,7 +33,7 @@ from .task import Check, QualityTask
 
 
 class Trained(NamedTuple):
-    """A model that was written: its folder's config.json, the checks on the development data, and the best one's number."""
+    """A model that was written: its config.json, the checks on the development data, and the index of the best check."""
 
     config: dict[str, Any]
     checks: list[Check]
@@ -56,14 +56,14 @@ def learn(
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json.
 
-    cache        folder of the embedding cache, None: one that goes in the end; cache_mb    its bound in MiB
-    init         a folder of a model of the same sizes, whose weights are the first ones
-    languages    what the model is for, such as ["en"]; None: whatever the encoder reads
-    notes        what else config.json says of the training
+    cache        folder of the embedding cache, None: a temporary one; cache_mb    its maximum size in MiB
+    init         folder of a model of the same sizes, whose weights are the initial ones
+    languages    languages the model is meant for, such as ["en"]; None: any that the encoder reads
+    notes        further entries of config.json
 
-    While it runs, `out` holds its state; started again with the same arguments, it goes on from there. On a CPU its weights
-    are then the same bit for bit, on a GPU but for rounding. Raises InputError for settings that do not fit, ModelError for
-    an encoder that cannot be used, and ResourceError where the device has too little memory.
+    During training, `out` holds the state; started again with the same arguments, the training resumes from there. The
+    resulting weights are then the same bit for bit on a CPU, and up to rounding on a GPU. Raises InputError for settings
+    that do not fit, ModelError for an unusable encoder, and ResourceError if the device has too little memory.
     """
     model = hub.resolve(architecture.encoder)
     encoder = TextEncoder(model.folder, engine)
@@ -94,7 +94,7 @@ def learn(
         "development data": digest_of(development),
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
-    claim(out, fingerprint, encoder.device)  # a state of another training is refused before anything is encoded
+    claim(out, fingerprint, encoder.device)  # refuse the state of another training before encoding anything
     check_tokens(encoder.tokenizer, training, development, max_length)
     with ExitStack() as closed, memory_for("the training", encoder.device, SMALLER):
         if architecture.kind == "comet":
@@ -136,7 +136,7 @@ def learn(
 
 
 def check_tokens(tokenizer: TextTokenizer, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
-    """Raise InputError where a text has nothing that the encoder's tokenizer knows, such as a zero-width space alone."""
+    """Raise InputError if a text has no tokens for the encoder, such as one that is only a zero-width space."""
     for each, what in ((training, "training"), (development, "development")):
         read = (*each.hypotheses, *each.references, *each.sources)
         texts = list(dict.fromkeys(text for text in read if text is not None))
@@ -149,7 +149,7 @@ def check_tokens(tokenizer: TextTokenizer, training: TrainingSet, development: D
 
 
 def default_layers(kind: str, depth: int) -> list[int]:
-    """All transformer layers for the networks; for comet the middle ones and the last.
+    """Return the default layers: all transformer layers for the networks; for comet, two middle ones and the last.
 
     >>> default_layers("esim", 6), default_layers("comet", 6), default_layers("comet", 12)
     ([1, 2, 3, 4, 5, 6], [3, 4, 6], [6, 8, 12])
@@ -160,7 +160,7 @@ def default_layers(kind: str, depth: int) -> list[int]:
 
 
 def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]:
-    """The `network` of config.json."""
+    """Return the entry `network` of config.json."""
     if architecture.kind == "comet":
         return {
             "features": len(feature_names(range(layers))),
@@ -175,7 +175,7 @@ def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]
 
 
 def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> LearnedNetwork | RegressorNetwork:
-    """The network of these sizes with random weights."""
+    """Return a network of these sizes with random weights."""
     if kind == "comet":
         rate = 0.1 if dropout is None else dropout
         return RegressorNetwork(**network, alignment_dropout=rate, pooled_dropout=rate)
@@ -183,12 +183,12 @@ def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> L
 
 
 def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
-    """A digest of all hypotheses and partners, and of columns of numbers."""
+    """Return a digest of all hypotheses and partners, and of columns of numbers."""
     return digest([*texts.hypotheses, *texts.partners], after=b"".join(column.tobytes() for column in columns))
 
 
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
-    """Put the weights of a model of the same sizes, over the same encoder, into the network."""
+    """Initialise the network with the weights of a model of the same sizes and with the same encoder."""
     given = read_config(init)
     check_fields(init, given, FIELDS)
     wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
@@ -197,7 +197,7 @@ def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
             raise InputError(
                 f"{init} has {name} {given[name]}, and this training {value}; start from a model of the same"
             )
-    sizes = {name: size for name, size in config["network"].items() if name != "dropout"}  # dropout is no size
+    sizes = {name: size for name, size in config["network"].items() if name != "dropout"}  # dropout is not a size
     if differing := [
         f"{name} {given['network'].get(name)}" for name in sizes if given["network"].get(name) != sizes[name]
     ]:

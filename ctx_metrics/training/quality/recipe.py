@@ -1,4 +1,4 @@
-"""What a network is, and how it is trained: the settings, and those that the paper used."""
+"""Architecture and training settings of a network, and the recipes of the paper and of `comet`."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,12 +11,12 @@ KINDS = ("bilstm", "bilstmatt", "esim", "comet")
 
 @dataclass(frozen=True)
 class Architecture:
-    """What is built over the encoder. None stands for the default of the kind.
+    """The network to build on the encoder. None stands for the default of the kind.
 
-    kind       the last is the regressor that `comet` and `slide` use by default; with `inputs` it is a model of UniTE's
-               shape, which changes its encoder
-    hidden, projection, feedforward    widths, as learned.networks.Shape has them
-    dropout    its rate
+    kind       the last is the regressor that `comet` and `slide` use by default; with `inputs` it is a UniTE-style model,
+               which adapts its encoder
+    hidden, projection, feedforward    widths, as in learned.networks.Shape
+    dropout    dropout rate
     """
 
     kind: str
@@ -50,12 +50,12 @@ class Architecture:
 
     @property
     def unified(self) -> bool:
-        """Whether this is a model of UniTE's shape."""
+        """Whether this is a UniTE-style model."""
         return self.kind == "comet" and self.inputs is not None
 
     @property
     def reads(self) -> str:
-        """The inputs, or the default ones."""
+        """The inputs, or the default."""
         return self.inputs or "mt+ref"
 
 
@@ -64,8 +64,8 @@ class Recipe:
     """Settings of a training run. The defaults are those of the released configurations of Mathur et al. (2019).
 
     loss        mse (the mean squared error), hinge (see training.quality.task) or their sum
-    schedule    plateau: `decay` times the rate after a check that is no better than the best
-    patience    None: never;  check_rows    None: one check an epoch
+    schedule    plateau: multiply the learning rate by `decay` after each check that is no better than the best
+    patience    None: never stop early;  check_rows    None: one check per epoch
     """
 
     loss: Literal["mse", "hinge", "mse+hinge"] = setting(
@@ -93,7 +93,7 @@ class Recipe:
 
 
 PAPER = Recipe()
-# The regressor of `comet` is small, and read whole by each step: few epochs, no looking for a plateau.
+# The regressor of `comet` is small: few epochs, and no search for a plateau.
 COMET = replace(PAPER, learning_rate=1e-3, schedule="linear", weight_decay=1e-3, batch=64, epochs=6, patience=None)
-# With --inputs it changes its encoder, which learns much from each row.
+# With --inputs it adapts its encoder, which learns much from each row.
 UNIFIED = replace(COMET, learning_rate=5e-4, weight_decay=1e-2, batch=32, epochs=1, clip=1.0)

@@ -1,4 +1,4 @@
-"""What training of a network on pairs of texts with human scores has of its own."""
+"""The training task of networks that learn human scores of pairs of texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Check:
-    """A look at the development data: after `step` steps, `rows` rows in all; `loss` is the mean since the check before."""
+    """An evaluation on the development data after `step` steps and `rows` rows; `loss` is the mean since the last check."""
 
     step: int
     epoch: int
@@ -32,12 +32,12 @@ class Check:
 
 @dataclass(eq=False)
 class QualityTask(Task):
-    """Minimises a recipe's loss over a training set; the development set checks it. A batch is a list of row numbers.
+    """Minimises a recipe's loss over a training set and checks it on a development set. A batch is a list of row numbers.
 
-    network    its `outputs(*inputs)` gives one or more predictions [n] to learn, its forward the one to use
-    inputs     of the training rows, of the kind that the network reads
+    network    its `outputs(*inputs)` returns one or more predictions [n] to train, its forward the final one
+    inputs     inputs of the training rows, of the kind that the network reads
 
-    Raises InputError for a loss on pairs where there are none.
+    Raises InputError if the loss needs pairs and the training set has none.
     """
 
     network: Any
@@ -91,11 +91,11 @@ class QualityTask(Task):
         return total
 
     def read(self, batch: list[int]) -> tuple:
-        """What the network reads of some rows."""
+        """Return the network's inputs for some rows."""
         return self.inputs.batch(batch)
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
-        """The network's predictions [n], one or more."""
+        """Return the network's predictions, one or more of shape [n]."""
         return self.network.outputs(*inputs)
 
     def check(self, progress: Progress, loss: float) -> Check:
@@ -108,7 +108,7 @@ class QualityTask(Task):
 
     @torch.inference_mode()
     def values(self, inputs: Any) -> np.ndarray:
-        """The network's values of all rows: float64 [n]."""
+        """Return the network's values for all rows: float64 [n]."""
         self.network.eval()
         order = sorted(range(len(inputs.lengths)), key=inputs.lengths.__getitem__)
         values = np.zeros(len(order))
@@ -118,26 +118,26 @@ class QualityTask(Task):
         return values
 
     def on_device(self, inputs: tuple) -> tuple:
-        """The same, its tensors where the network is."""
+        """Return the inputs with tensors moved to the network's device."""
         return tuple(send(each, self.device) if isinstance(each, torch.Tensor) else each for each in inputs)
 
 
 def squared_error(values: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Mean of weight * (value - target)^2 over n rows; all tensors [n]."""
+    """Return the mean of weight * (value - target)^2 over n rows; all tensors are [n]."""
     return (weights * (values - targets).square()).mean()
 
 
 def pairwise_hinge(
     values: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor, groups: torch.Tensor, margin: float
 ) -> torch.Tensor:
-    """Mean of weight * max(0, margin - (better - worse)) over the pairs of outputs of one segment whose targets differ.
+    """Return the mean of weight * max(0, margin - (better - worse)) over pairs of a segment's outputs with unequal targets.
 
-    Mathur et al. (2019, section 6) suggest a ranking loss for Kendall's tau, which asks for the order alone. A pair weighs
-    the mean of its two weights. 0 where a batch holds no pair.
+    Mathur et al. (2019, section 6) suggest a ranking loss for Kendall's tau, which only depends on the order. A pair's
+    weight is the mean of its two weights. The loss is 0 if the batch contains no pairs.
 
     values, weights    [n], on the network's device
-    targets    [n];  groups    int64 [n], the number of each row's segment. They are on the CPU, so that a GPU is not waited
-               for when the pairs are counted
+    targets    [n];  groups    int64 [n], the number of each row's segment. Both are on the CPU, so that counting the pairs
+               does not wait for a GPU
 
     >>> values, targets = torch.tensor([0.2, 0.1, 5.0]), torch.tensor([1.0, 0.0, 0.0])
     >>> round(pairwise_hinge(values, targets, torch.ones(3), torch.tensor([7, 7, 8]), 0.5).item(), 4)    # 0.5 - 0.1

@@ -1,4 +1,4 @@
-"""Another metric's scores as what is to be learned, in place of people's."""
+"""Training targets from another metric's scores in place of human ones."""
 
 import io
 import os
@@ -18,7 +18,7 @@ from ...writing import write_bytes
 from ..digest import digest
 from .examples import TrainingSet, standardised
 
-DECIMALS = 4  # on the scale 0-100; beyond them the order of a GPU's sums may tell
+DECIMALS = 4  # on a scale of 0-100; further ones may depend on a GPU's order of summation
 
 
 def taught(
@@ -30,15 +30,15 @@ def taught(
     engine: EngineOptions = EngineOptions(),
     kept: Path | None = None,
 ) -> tuple[TrainingSet, str]:
-    """The same rows with a metric's segment scores for targets, as z-scores of all rows; and the metric's signature.
+    """Return the rows with a metric's segment scores, as z-scores over all rows, as targets; and the metric's signature.
 
-    The teacher reads what the rows have: outputs and references (inputs mt+ref), or outputs and sources (mt+src).
+    The teacher reads what the rows contain: outputs and references (inputs mt+ref), or outputs and sources (mt+src).
 
-    languages    source and target language of each data set, None where they are not known
-    kept         a file of the scores: read if it is there, else written, so that several networks learn from one scoring
+    languages    source and target language of each data set, None if unknown
+    kept         file of the scores: read if it exists, else written, so that several networks can learn from one scoring
 
-    Raises InputError for a teacher that reads something else, gives rows no score, or scores all rows alike, and for a
-    file that holds other scores.
+    Raises InputError if the teacher needs other inputs, leaves rows without a score or scores all rows alike, or if the
+    file holds the scores of something else.
     """
     sets = [_judged(name, training, rows, languages[name], inputs) for name, rows in _rows(training).items()]
     if what := next((what for judged in sets if (what := lacking(judged, teacher.cls))), ""):
@@ -68,7 +68,7 @@ def taught(
 
 
 def _rows(training: TrainingSet) -> dict[str, list[int]]:
-    """The row numbers of each data set; rows with the same partner side by side, so that it is encoded once."""
+    """Return the row numbers of each data set; rows with the same partner are adjacent, so that it is encoded once."""
     rows: dict[str, list[int]] = {}
     for row in sorted(range(len(training)), key=training.partners.__getitem__):
         rows.setdefault(training.datasets[row], []).append(row)
@@ -102,6 +102,6 @@ def _read(path: Path, key: str) -> np.ndarray:
 
 
 def _write(path: Path, key: str, scores: np.ndarray) -> None:
-    content = io.BytesIO()  # numpy's zip file does not bear that writing fails
+    content = io.BytesIO()  # numpy's zip file does not survive a failed write
     np.savez(content, key=np.array(key), scores=scores)
     write_bytes(os.fspath(path), content.getvalue())

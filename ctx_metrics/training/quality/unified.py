@@ -1,7 +1,7 @@
-"""Training of a quality model of UniTE's shape: it reads an output with its source, its reference, or both.
+"""Training of a UniTE-style quality model: it reads an output with its source, its reference, or both.
 
-A row that has both is read in one of the three ways in each epoch, as the seed says, like the other outputs of its segment,
-so that one set of weights learns them all and each row costs one pass.
+In each epoch, a row that has both is read in one of the three ways, drawn by the seed for the whole segment. So one set of
+weights learns all ways, and each row costs one pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,27 +40,27 @@ from .learn import Trained, check_tokens
 from .recipe import Architecture, Recipe
 from .task import Check, QualityTask
 
-# how a row can be read, and how often it is: without a reference there is most to learn
+# the ways to read a row, and their shares: without a reference there is most to learn
 WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
-# What a mean judgement, and a standard deviation more, are as values: nearly all then lie between 0 and 1.
+# The value of a mean judgement, and that of one standard deviation: nearly all values then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
 HEAD_WIDTH, RANK = 256, 32
-# Tokens of a forward with its gradients; on a CPU they stay in its cache, and a GPU has too little to do with fewer.
+# Tokens of a forward and backward pass: few enough for a CPU's cache, and enough to keep a GPU busy.
 TOKENS_A_PASS = {"cpu": 2048, "mps": 2048, "cuda": 8192}
 SMALLER = "give a smaller --ctx-batch-tokens or --max-length, --ctx-dtype bf16 or --ctx-device cpu"
-STANDARDISED_BY = 256  # training rows, each in all ways
+STANDARDISED_BY = 256  # number of training rows, each read in all ways
 
 
 def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
-    """The encoder's name among those that COMET knows, by which texts are joined."""
+    """Return COMET's name for the encoder, which decides how texts are joined."""
     kinds = {kind: name for name, kind in ENCODER_KINDS.items() if kind != "bert"} | {"roberta": "XLM-RoBERTa"}
     return kinds.get(config["model_type"], "BERT" if tokenizer.separator_token == "[SEP]" else "MiniLM")
 
 
 class UnifiedInputs:
-    """The token ids of n rows' texts, and what the network reads of them in each way.
+    """The token ids of n rows' texts, and the network's inputs for each way to read them.
 
-    lengths    tokens of the source or reference, and of the output of each row
+    lengths    number of tokens of each row's source or reference, and of its output
     """
 
     def __init__(
@@ -79,20 +79,20 @@ class UnifiedInputs:
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
 
     def ways(self, row: int) -> list[str]:
-        """How a row can be read."""
+        """Return the ways in which a row can be read."""
         return [way for way in WAYS if self.rows[row].keys() >= set(way.split("+"))]
 
     def tokens(self, row: int, way: str) -> int:
-        """About how many tokens that is."""
+        """Return the approximate number of tokens of a row read in a way."""
         return sum(len(self.rows[row][name].ids) for name in way.split("+"))
 
     def sequence(self, row: int, way: str) -> TokenIds:
-        """A row as it is read in a way."""
+        """Return the token ids of a row read in a way."""
         texts = [self.rows[row][name] for name in way.split("+")]
         return joined(texts, self.kind, self.tokenizer.pad, self.most)
 
     def padded(self, rows: Sequence[tuple[int, str]]) -> tuple[torch.Tensor, ...]:
-        """The network's arguments for some rows, each as it is read in a way."""
+        """Return the network's arguments for some rows, each with the way to read it."""
         sequences = [self.sequence(*row) for row in rows]
         ids, mask, types = padded(sequences, self.tokenizer.pad or 0)
         starts = range(0, ids.numel(), ids.shape[1])
@@ -103,11 +103,11 @@ class UnifiedInputs:
 
 @dataclass(eq=False)
 class UnifiedTask(QualityTask):
-    """Minimises a recipe's loss; only what was changed of the encoder, and the head, is trained.
+    """Minimises a recipe's loss; only the encoder's low-rank changes and the head are trained.
 
-    dtype    of the training's matrix products
-    batch_tokens    most tokens at once; None: the device's defaults
-    shares   of the ways in the score, chosen on the development data where all of it has source and reference
+    dtype    dtype of the training's matrix products
+    batch_tokens    maximum number of tokens at once; None: the device's defaults
+    shares   weights of the three ways in the score, fitted on the development data if all of it has source and reference
     """
 
     network: UnifiedNetwork
@@ -122,12 +122,12 @@ class UnifiedTask(QualityTask):
         self.budget = TokenBudget(self.device, self.batch_tokens)
         self.tokens_a_pass = self.batch_tokens or TOKENS_A_PASS[self.device.type]
         for module in self.network.modules():
-            if isinstance(module, LowRankLinear):  # once, and not in each pass
+            if isinstance(module, LowRankLinear):  # once rather than in each pass
                 module.linear.weight.data = module.linear.weight.data.to(self.dtype)
 
     @torch.inference_mode()
     def standardise(self) -> None:
-        """Take the constants that standardise how tokens match from some training rows, before anything is learned."""
+        """Set the constants that standardise token matches from some training rows, before the first step."""
         self.network.eval()
         draw = np.random.default_rng([self.recipe.seed, 3])
         chosen = draw.permutation(len(self.inputs.rows))[:STANDARDISED_BY].tolist()
@@ -147,13 +147,13 @@ class UnifiedTask(QualityTask):
         return adamw(self.network, self.recipe)
 
     def batches(self, progress: Progress) -> list[list[int]]:
-        """Row numbers, and with them how each segment is read in this epoch."""
+        """Return batches of row numbers, and draw the way in which each segment is read in this epoch."""
         draw = np.random.default_rng([self.recipe.seed, progress.epoch, 2])
         self._drawn = draw.random(max(self.groups) + 1)
         return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
-        """The loss, whose gradient is taken already, part by part: rows of about one length, and few tokens, go together."""
+        """Return the loss; its gradient is already computed, in parts with few tokens and rows of similar length."""
         total = torch.zeros((), device=self.device)
         for part in self._parts(batch):
             own = super().loss(part, progress) * (len(part) / len(batch))
@@ -167,7 +167,7 @@ class UnifiedTask(QualityTask):
         optimizer.zero_grad()
 
     def _parts(self, batch: list[int]) -> list[list[int]]:
-        """A batch's rows in parts of about tokens_a_pass tokens, those of a segment together, short sequences first."""
+        """Split a batch into parts of about tokens_a_pass tokens, without splitting segments, short sequences first."""
         segments: dict[int, list[int]] = {}
         for row in batch:
             segments.setdefault(self.groups[row], []).append(row)
@@ -182,7 +182,7 @@ class UnifiedTask(QualityTask):
         return parts
 
     def _way(self, row: int) -> str:
-        """How a row is read in this epoch, like the other rows of its segment."""
+        """Return the way in which a row, like all rows of its segment, is read in this epoch."""
         ways = self.inputs.ways(row)
         shares = np.cumsum([WAYS[way] for way in ways])
         return ways[int(np.searchsorted(shares, self._drawn[self.groups[row]] * shares[-1], side="right"))]
@@ -199,8 +199,11 @@ class UnifiedTask(QualityTask):
 
     @torch.inference_mode()
     def values(self, inputs: UnifiedInputs) -> np.ndarray:
-        """The network's value of each row, float64 [n]: that of the one way in which it can be read; of all three, the sum
-        with `shares`, which are chosen here."""
+        """Return the network's value for each row: float64 [n].
+
+        This is the value of the only way in which a row can be read, or the sum of all three ways weighted by `shares`,
+        which are fitted here.
+        """
         self.network.eval()
         places = [(row, way) for row in range(len(inputs.rows)) for way in inputs.ways(row)]
         lengths = [inputs.tokens(row, way) for row, way in places]
@@ -236,16 +239,17 @@ def learn_unified(
     init_share: float = 0.0,
     window: int | None = None,
 ) -> Trained:
-    """Train a model and write it to `out`: model.safetensors and config.json, as models.comet.adapted has them.
+    """Train a model and write it to `out`: model.safetensors and config.json in the format of models.comet.adapted.
 
-    init         a folder of a model of the same sizes, whose weights are the first ones
-    init_share   what part of these the written weights keep: they are init_share * first + (1 - init_share) * learned, which
-                 is often better on both what the first model knew and what was learned (Wortsman et al. 2022)
-    window       the longest one among the rows, for the card
+    init         folder of a model of the same sizes, whose weights are the initial ones
+    init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
+                 often better both on the initial model's data and on the new data (Wortsman et al. 2022)
+    window       length of the longest window among the rows, for the card
 
-    engine    its dtype bf16 computes the training's matrix products in bf16, about twice as fast where the CPU can
+    engine    with dtype bf16, the training's matrix products are computed in bf16, about twice as fast on CPUs that support
+              it
 
-    All else, also how it goes on after it was stopped, is as training.quality.learn.learn has it.
+    Everything else, including resuming after an interruption, is as in training.quality.learn.learn.
     """
     dtype = resolve_dtype(engine.dtype)
     if dtype == torch.float16:
@@ -254,7 +258,7 @@ def learn_unified(
     model = hub.resolve(architecture.encoder)
     settings = EncoderFolder(model.folder).config
     tokenizer = TextTokenizer(model.folder)
-    positions = settings["max_position_embeddings"] - 2  # as models.comet.model reads them
+    positions = settings["max_position_embeddings"] - 2  # as in models.comet.model
     config = {
         "encoder": encoder_name(architecture.encoder),
         "encoder_ckpt": model.ckpt,
@@ -320,9 +324,9 @@ def learn_unified(
 
 
 def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) -> None:
-    """Put the weights of a model of the same sizes, over the same encoder, into the network.
+    """Initialise the network with the weights of a model of the same sizes and with the same encoder.
 
-    Raises InputError for a model of another kind, encoder, inputs or sizes, and ModelError for a folder that cannot be read.
+    Raises InputError if the model's kind, encoder, inputs or sizes differ, and ModelError if the folder cannot be read.
     """
     given = read_config(init)
     wanted = {

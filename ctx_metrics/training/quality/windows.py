@@ -1,4 +1,4 @@
-"""Windows of consecutive sentences of a document, with their mean judgement, as further rows to learn from."""
+"""Additional training rows: windows of consecutive sentences of a document, with their mean judgement."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +11,12 @@ from .examples import Place, TrainingSet
 
 
 def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
-    """The same rows, and behind them those of windows of 2 to `longest` sentences.
+    """Return the training set with rows for windows of 2 to `longest` sentences appended.
 
-    Each document is cut once into consecutive windows whose lengths are drawn, the same for all systems, so that outputs
-    of a window can be compared. A window has the joined texts, the mean target and the mean weight of its rows; those of
-    which a system has not all sentences, or not all with a reference (or a source), are left out. Rows without a document
-    make none.
+    Each document is split once into consecutive windows of random lengths, the same for all systems, so that outputs of a
+    window can be compared. A window has the joined texts, the mean target and the mean weight of its rows. It is left out
+    for a system that lacks one of its sentences, or one of their references (or sources). Rows without a document are not
+    used.
     """
     segments: dict[tuple[str, str], set[int]] = {}
     rows: dict[Place, list[int]] = {}
@@ -53,7 +53,7 @@ def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
 
 
 def _window(training: TrainingSet, rows: Sequence[Sequence[int]], group: str, start: Place) -> list[tuple]:
-    """The one row of a window, whose sentences have these rows each, or none where its texts are not whole."""
+    """Return the row of a window, given the rows of each sentence, or an empty list if a text is missing."""
     firsts = [of_sentence[0] for of_sentence in rows]
     columns = training.hypotheses, training.references, training.sources
     hypothesis, reference, source = (_joined(column, firsts) for column in columns)
@@ -64,7 +64,7 @@ def _window(training: TrainingSet, rows: Sequence[Sequence[int]], group: str, st
 
 
 def runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Ascending numbers in runs without a gap.
+    """Split ascending numbers into runs without gaps.
 
     >>> runs([3, 4, 7])
     [[3, 4], [7]]
@@ -74,7 +74,7 @@ def runs(numbers: Sequence[int]) -> list[list[int]]:
 
 
 def drawn(length: int, longest: int, draw: np.random.Generator) -> list[tuple[int, int]]:
-    """Consecutive windows (start, end) of 2 to `longest` sentences of a run; a single sentence left at the end makes none.
+    """Draw consecutive windows (start, end) of 2 to `longest` sentences from a run; a last single sentence is left out.
 
     >>> drawn(7, 2, np.random.default_rng(1))
     [(0, 2), (2, 4), (4, 6)]
@@ -88,6 +88,6 @@ def drawn(length: int, longest: int, draw: np.random.Generator) -> list[tuple[in
 
 
 def _joined(texts: Sequence[str | None], rows: Sequence[int]) -> str | None:
-    """The texts of some rows in one line; None where one is missing."""
+    """Join the texts of some rows by spaces; None if one is missing."""
     own = [texts[row] for row in rows]
     return None if None in own else " ".join(text for text in own if text is not None)

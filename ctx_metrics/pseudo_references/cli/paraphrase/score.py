@@ -23,7 +23,7 @@ SUMMARY = "print the probability that each pair is a paraphrase"
 
 @dataclass(frozen=True)
 class Pairs:
-    """What is scored, with what, and what is written."""
+    """Flags for the pairs to score, the model, and the output."""
 
     pairs: Files = setting(
         "One file: pairs with a header that names sentence1 and sentence2, or MRPC's own format; with a column "
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
         args.parser.error("name one file of pairs, or two of sentences")
     check_writable(args.output)
     pairs, labelled = _read(args.pairs)
-    if labelled is None:  # else reading has said it
+    if labelled is None:  # reading a labelled file already printed it
         say_empty(" and ".join(args.pairs), pairs)
     classifier = ParaphraseClassifier(args.model, engine_options(args), args.max_length or MAX_LENGTH)
     if args.model == "embedded":
@@ -89,7 +89,7 @@ def run(args: Namespace) -> int:
 
 
 def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
-    """The pairs of one file, with their labels where it has them, or of two."""
+    """Read pairs from one file, with labels if it has them, or from two files."""
     from ....corpus import read_lines
     from ....meta.judgements.readers.rows import header_of, read_rows
     from ....meta.judgements.readers.sentence_pairs import UnknownLayout

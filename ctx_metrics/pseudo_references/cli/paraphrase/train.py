@@ -20,7 +20,7 @@ SUMMARY = "train a classifier on labelled pairs"
 
 @dataclass(frozen=True)
 class Data:
-    """What is learned from, and what is changed."""
+    """Flags for the data and the encoder."""
 
     train: Files = setting(
         "Labelled pairs to learn from: a TSV with a header that names sentence1, sentence2 and label (1 for a paraphrase, 0 "
@@ -47,7 +47,7 @@ FLAGS = [
 
 
 def recipe_of(args: Namespace) -> ParaphraseRecipe:
-    """The usual recipe for the rank, with what the command line says in its place."""
+    """Return the default recipe for the rank, changed by the other flags."""
     recipe = from_flags(ParaphraseRecipe, args, usual=WHOLE if getattr(args, "rank", None) == 0 else ADAPTED)
     return replace(recipe, swap=recipe.swap in (True, "yes"))
 
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
 
 
 def train(args: Namespace) -> None:
-    """Train a classifier as the command line asks for; writes its folder, and prints how well it does."""
+    """Train a classifier as the command line asks, write its folder, and print how well it performs."""
     from ....cli.common import output
     from ....language import guard_english
     from ....training.card import paraphrase_card
@@ -104,7 +104,7 @@ def train(args: Namespace) -> None:
 
 
 def check_out(out: Path, overwrite: bool) -> None:
-    """Raise InputError, before anything is read, where --out holds something else than a stopped training; makes nothing."""
+    """Raise InputError, before reading anything, if --out holds anything but a stopped training; creates nothing."""
     from ....training.state import STATE
 
     check_writable(str(out), folder=True)
