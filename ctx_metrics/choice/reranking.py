@@ -29,8 +29,7 @@ class Reranking:
         return "rerank"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        """The metrics' signatures, found without scoring; raises InputError for metrics that cannot score a candidate
-        alone."""
+        """The metrics' signatures, without scoring; raises InputError for metrics that cannot score a candidate alone."""
         first = items[0]
         found = {}
         for name, settings in self.metrics:

@@ -39,8 +39,7 @@ def charts(content: Content) -> list[Chart]:
 
 
 def lengths(content: Content) -> np.ndarray:
-    """The length of each segment in words, int64 [N]: of the first reference, else of the source, else of the first
-    output."""
+    """The words in each segment, int64 [N]: of the first reference, else of the source, else of the first output."""
     context = content.context
     texts = [*(context.references or []), context.sources, *context.systems]
     stream = next(stream for stream in texts if stream is not None)
