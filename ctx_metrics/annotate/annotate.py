@@ -96,8 +96,8 @@ class Planned(NamedTuple):
 def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
     """Score all rows of the tables and write the selected ones, with their scores, as parts into a folder.
 
-    Blocks that an earlier run of the same settings finished in this folder are not scored again. Returns the summary, which
-    is also written to the folder.
+    Blocks that an earlier run with the same settings finished in this folder are not scored again. Returns the summary,
+    which is also written to the folder.
 
     Raises InputError for tables, texts or a folder that cannot be used, and whatever the metrics raise.
     """

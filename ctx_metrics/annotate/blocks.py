@@ -1,5 +1,5 @@
 """Divides tables into blocks of whole documents. Blocks depend on the input alone, so that a block's scores are the same
-wherever it is scored, and whatever is scored beside it."""
+wherever it is scored, and whatever else is scored."""
 
 from collections.abc import Iterable, Iterator
 

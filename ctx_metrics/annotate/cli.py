@@ -159,7 +159,7 @@ class Blocks:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including the own settings of those metrics that this command line names."""
+    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Tables, Scores, Blocks, Work])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])

@@ -146,7 +146,7 @@ class TextReader:
 
     wanted    names of the columns to take texts from; for a table without a header, their numbers, counted from 1
 
-    TSV has no quotes: a tab ends a cell and a line feed ends a row. CSV is read as by Python's csv module; cells may contain
+    TSV has no quotes: a tab ends a cell and a line feed ends a row. CSV is read as in Python's csv module; cells may contain
     line ends. Each row of JSON lines is an object; null means no text, and keys may be missing.
     """
 

@@ -1,4 +1,4 @@
-"""Reads the candidates of each source, in all formats that decoders write."""
+"""Reads the candidates of each source, in the formats that decoders write."""
 
 import re
 from collections.abc import Sequence

@@ -33,7 +33,7 @@ class Tuned(NamedTuple):
 
 
 def check_judge(name: str) -> None:
-    """Raise InputError for a metric that cannot judge one output beside one reference."""
+    """Raise InputError for a metric that cannot score one output against one reference."""
     if not compares_two_texts(capabilities(metric_table()[name.upper()])):
         raise InputError(
             f"--tune-by {name}: the metric cannot judge single outputs; choose another one, such as chrf or comet"

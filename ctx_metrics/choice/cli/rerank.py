@@ -75,7 +75,7 @@ class Documents:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including the own settings of those metrics that this command line names."""
+    """Add all flags, including those of the metrics that this command line names."""
     choices.add_choices(parser, argv, Mixing, Documents)
 
 

@@ -222,7 +222,7 @@ class Plots:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including the own settings of those metrics that this command line names."""
+    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
     quiet = flags.quiet("No progress bars and no progress lines.")

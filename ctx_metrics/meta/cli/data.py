@@ -68,8 +68,7 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
 def score_sets(
     sets: Sequence[JudgedSet], args: Namespace, blocks: "InBlocks | None" = None
 ) -> dict[str, list[MetricScores | None]]:
-    """The scores of each set by the metrics of -m, --scores and --slide-grid. Errors are found before scoring if
-    possible.
+    """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found before scoring if possible.
 
     Raises InputError if two metrics have the same name, or if --seen names an unknown metric or set.
     """

@@ -19,7 +19,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> float:
 
     r12, r13    Pearson correlation of each metric with the human scores
     r23         Pearson correlation of the two metrics
-    n           number of items, the same for all three correlations
+    n           number of items; all three correlations are over the same items
 
     With K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23 and m = (r12 + r13) / 2,
 
@@ -132,9 +132,9 @@ def pairwise_permutation(
     follows Binomial(n, 1/2), whatever the credits were. This is the exact distribution, not an approximation. The sum of
     binomial variables with the same probability is binomial, so all groups of a set with the same m are drawn as one.
 
-    The test treats pairs as independent, but pairs that share an output are not. Therefore p is too small, the more so the
-    more systems there are: in simulations with equally good metrics, 7 % have p < .05 with 5 systems, 17 % with 14 and 24 %
-    with 30. The bootstrap of whole groups (bootstrap_parts, p_not_better) had 5 to 6 % there.
+    The test treats pairs as independent, but pairs that share an output are not. Therefore p is too small, increasingly so
+    with more systems: in simulations with equally good metrics, 7 % have p < .05 with 5 systems, 17 % with 14 and 24 % with
+    30. The bootstrap of whole groups (bootstrap_parts, p_not_better) had 5 to 6 % there.
 
     Returns p in (0, 1], or NaN if a set has no pair that both metrics have. The same seed gives the same p.
 

@@ -9,7 +9,7 @@ from ...settings import setting
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Which judgements to read, as for meta.judgements.readers.read_judged; its `outputs` only concern rankings."""
+    """Which judgements to read, as for meta.judgements.readers.read_judged; `outputs` is only for rankings."""
 
     pairs: Sequence[str] | None = setting(
         "Language pairs to read, such as zh-en. A single one is also the pair of files whose names contain none. "

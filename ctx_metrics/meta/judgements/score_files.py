@@ -149,7 +149,7 @@ def write_score_files(
     """Write METRIC-REFERENCE.seg.score and .sys.score for each metric, completely or not at all; return their paths.
 
     Scores have full precision, and NaN is written as None. reference: `src` for a metric without references; None: the set's
-    own, or `ref` if the data do not name it. Blanks and slashes in a metric's name become "_"; so do blanks, slashes and "-"
+    own, or `ref` if the data do not name it. Spaces and slashes in a metric's name become "_"; so do spaces, slashes and "-"
     in the reference's, since the last "-" of a file name separates the two. For a metric with a signature,
     METRIC-REFERENCE.signature.json is also written. It includes the metric's `settings`, since a signature need not contain
     all of them (sacrebleu's chrF omits beta).

@@ -19,7 +19,7 @@ from .serialize import NOTHING, as_json, as_rows, capital, fixed, one_line, seen
 FORMS = ("table", "json", *SEPARATED, "latex", "markdown")
 EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # only in signatures of comet and slide
 WITHIN = {"segment": "segments", "document": "documents"}  # over what a correlation is averaged, by level
-PAD = "\ue000"  # placeholder for blanks that tabulate would strip
+PAD = "\ue000"  # placeholder for spaces that tabulate would strip
 
 
 def render(report: Report, form: str, decimals: int | None = None) -> str:

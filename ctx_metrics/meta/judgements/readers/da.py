@@ -73,7 +73,7 @@ def _read_segments(human: str, test: str, pair: str) -> JudgedSet:
 def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
     """Read one set for each language pair of DA-syslevel.csv, such as "newstest2019.de-en"; only systems have human scores.
 
-    ROOT contains DA-syslevel.csv (columns LP HUMAN SYSTEM, separated by blanks), system-outputs/PAIR/TEST.SYSTEM.PAIR,
+    ROOT contains DA-syslevel.csv (columns LP HUMAN SYSTEM, separated by spaces), system-outputs/PAIR/TEST.SYSTEM.PAIR,
     references/TEST-XXYY-ref.YY and source/TEST-XXYY-src.XX. pairs: only these language pairs. Pairs without a reference file
     and systems without an output are left out, with a notice.
 

@@ -33,7 +33,7 @@ def weight(severity: str, category: str) -> float:
 
 
 def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
-    """Read segment scores from error annotations: sum the error weights of each rater; the score is minus the raters' mean.
+    """Read segment scores from error annotations: minus the mean over raters of each rater's total error weight.
 
     reference   the human translation among the systems that serves as reference, such as "refA"; it remains a system.
                 Segments without it are left out, with a notice. None: no reference

@@ -70,7 +70,7 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
 
     Each combination of doc, seg, src and ref is a segment. Without `seg`, further rows of a system for one combination count
     as further segments, unless another rater judged the same output. If raters saw different outputs of a system for one
-    segment, the most frequent output is kept (the first among equals); the other rows are left out, and a notice gives their
+    segment, the most frequent output is kept (in a tie, the first); the other rows are left out, and a notice gives their
     number.
 
     Raises InputError naming the file and line that cannot be read, and if half of the rows or more would be left out.

@@ -45,7 +45,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     human        which human scores
     reference    such as "refA", or "refA,refB" for two streams; None: the only one, or refA, or the first by name
 
-    All systems with an output are included, also human translations. System scores come from the .sys.score file. If there
+    All systems with an output are included, human translations too. System scores come from the .sys.score file. If there
     is none, they are the means of the segment scores. The means are also used, with a notice, if the scores in the file
     differ from them: the file then covers other segments, such as a whole test set of which the tree holds a part. Scored
     systems without an output are left out, with a notice. If an id recurs in another document, documents are named by domain
