@@ -1,1 +1,1 @@
-"""Tables of any size: scores beside their rows, and the best of the rows."""
+"""Score tables of any size, and select their best rows."""

@@ -1,4 +1,4 @@
-"""Scores tables of any size, block by block: one column for each metric, in parts that are complete or absent."""
+"""Scores tables of any size, block by block: one column per metric, in parts that are written completely or not at all."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,15 +26,15 @@ from .tables import Table
 
 @dataclass(frozen=True)
 class Annotation:
-    """One run over tables.
+    """The settings of one run over tables.
 
-    tables     in their order
-    scorer     what scores a block
-    names      of the columns that come, one a metric, and behind them one of the rows' faults where rows are dropped by them
-    limits     that the rows keep which are written; columns by the metrics' names
-    drop       faults of rows that are not written; None: no faults are looked for
-    top        the best of them that are written, by the metric `by`; None: all
-    lower      whether a lower score of `by` is the better one
+    tables     in the order in which they are read
+    scorer     scores a block
+    names      of the new columns: one per metric, then one for the rows' faults if `drop` is given
+    limits     that rows must pass to be written; each names its metric
+    drop       faults for which rows are dropped; None: do not look for faults
+    top        how many of the best rows to write, ranked by the metric `by`; None: all
+    lower      whether lower scores of `by` are better
     size       most rows of a block
     """
 
@@ -54,14 +54,14 @@ class Annotation:
 
     @property
     def columns(self) -> list[str]:
-        """What `names` stand for: the metrics, and the rows' faults where they are looked for."""
+        """What `names` stand for: the metrics, then the faults column if faults are looked for."""
         return self.metrics if self.drop is None else [*self.metrics, faults.COLUMN]
 
     def identity(self) -> dict[str, Any]:
         return {"tables": known_again(self.tables), **self.settings()}
 
     def settings(self) -> dict[str, Any]:
-        """What a block's scores and its part depend on besides its texts and the signatures."""
+        """Everything besides its texts and the signatures that a block's scores and its part depend on."""
         return {
             "columns": dict(self.scorer.columns),
             "metrics": [[name, repr(sorted(settings.items()))] for name, settings in self.scorer.metrics],
@@ -81,9 +81,9 @@ class Planned(NamedTuple):
     """A block of the input.
 
     number    of the block, from 0
-    table     its table's number
-    first     its first row there, from 0
-    before    how many rows of all tables come before it
+    table     number of its table, from 0
+    first     its first row in that table, from 0
+    before    number of rows that precede it in all tables
     """
 
     number: int
@@ -94,11 +94,12 @@ class Planned(NamedTuple):
 
 
 def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
-    """Score all rows of the tables, and write those that are chosen with their scores into parts in a folder.
+    """Score all rows of the tables and write the selected ones, with their scores, as parts into a folder.
 
-    Finished blocks of the same run in the folder are not scored again. Returns the summary, which is written too.
+    Blocks that an earlier run with the same settings finished in this folder are not scored again. Returns the summary,
+    which is also written to the folder.
 
-    Raises InputError for tables, texts or a folder that cannot be used, and what the metrics raise.
+    Raises InputError for tables, texts or a folder that cannot be used, and whatever the metrics raise.
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
     records = _finished(run, parts, place)
@@ -150,7 +151,7 @@ def _rows_of(records: Mapping[int, Record]) -> int:
 
 
 def _rows(run: Annotation) -> int | None:
-    """How many rows the tables have; None where one is not on this machine, whose bytes would be fetched twice."""
+    """The number of rows in all tables; None if a table is remote, since counting would download it twice."""
     if any("://" in table.path for table in run.tables):
         return None
     columns = [name for names in run.scorer.columns.values() for name in names]
@@ -158,9 +159,9 @@ def _rows(run: Annotation) -> int | None:
 
 
 def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The columns of each role: those given as (role, column), and for other roles columns of their names, if there are.
+    """The columns for each role: those given as (role, column). Other roles use a column of the same name, if there is one.
 
-    Raises InputError where no column has the outputs.
+    Raises InputError if no column holds the outputs.
     """
     columns: dict[str, list[str]] = {}
     for role, name in given:
@@ -191,7 +192,7 @@ def planned(run: Annotation) -> Iterator[Planned]:
 
 
 def _texts(run: Annotation, block: Planned) -> dict[str, list[list[str | None]]]:
-    """The texts of a block by their roles."""
+    """The texts of a block, by role."""
     return {role: [_filled(run, block, role, name) for name in names] for role, names in run.scorer.columns.items()}
 
 
@@ -200,10 +201,10 @@ def _key(run: Annotation, texts: Texts) -> str:
 
 
 def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
-    """The records of the blocks that an earlier run finished, by number.
+    """The records of the blocks that an earlier run finished, by block number.
 
-    The first block is scored again, to compare the metrics with those of the earlier run. Raises InputError where they are
-    others now.
+    The first block is scored again to compare the metrics' signatures with those of the earlier run. Raises InputError if
+    they differ.
     """
     if not parts.has_records():
         return {}
@@ -214,7 +215,7 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
         if measured is None:
             [scored] = place.map(partial(_scored_or_not, run.scorer), [(texts, True)])
             if isinstance(scored, CtxMetricsError):
-                return {}  # which is raised, with its place, when the block is scored
+                return {}  # raised, with its position, when the block is scored below
             measured = scored.metrics
         fits = partial(_fits, key=_key(run, texts), rows=len(block.rows), metrics=measured, top=run.top is not None)
         record = parts.record(block.number, fits)
@@ -229,9 +230,9 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
 
 
 def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
-    """Whether a record can be of a block of this key and so many rows.
+    """Whether a record can belong to a block with this key and number of rows.
 
-    metrics    what they gave for another block, whose sums have as many numbers
+    metrics    their results for another block: the sums must contain as many numbers
     """
     return (
         (record.key, record.rows, record.part == "") == (key, rows, top)
@@ -243,8 +244,8 @@ def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], 
 
 
 def _scored(run: Annotation, parts: Parts, place: Place, done: Mapping[int, Record]) -> Iterator[tuple[int, Record]]:
-    """Score the blocks that are not done, write their parts, and give their numbers and records."""
-    pending: list[tuple[Planned, str]] = []  # handed out, in order, with their keys
+    """Score the blocks that are not done and write their parts; yield each block's number and record."""
+    pending: list[tuple[Planned, str]] = []  # blocks being scored, in order, with their keys
     before = done.get(0)
 
     def texts() -> Iterator[tuple[Texts, bool]]:
@@ -284,7 +285,7 @@ def _scored(run: Annotation, parts: Parts, place: Place, done: Mapping[int, Reco
 
 
 def _scored_or_not(scorer: Scorer, block: tuple[Texts, bool]) -> Scored | CtxMetricsError:
-    """A block's scores, or why there are none, from whatever process."""
+    """A block's scores, or the error that prevented them, so that errors can cross process boundaries."""
     try:
         return scorer(block)
     except CtxMetricsError as error:
@@ -292,13 +293,13 @@ def _scored_or_not(scorer: Scorer, block: tuple[Texts, bool]) -> Scored | CtxMet
 
 
 def _check_signature(name: str, before: str, now: str) -> None:
-    """Raise InputError where a metric is no longer what it was when other blocks were scored."""
+    """Raise InputError if a metric's signature differs from that of the blocks scored before."""
     if now != before:
         raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
 
 
 def _filled(run: Annotation, block: Planned, role: str, name: str) -> list[str | None]:
-    """A column's texts; raises InputError for a document id that is missing."""
+    """The texts of a column; raises InputError if a document id is missing."""
     texts = block.rows.texts(name)
     if role == "doc" and (missing := [i for i, text in enumerate(texts) if not (text or "").strip()]):
         where = f"{run.tables[block.table].path}, row {block.first + missing[0] + 1}"
@@ -317,10 +318,10 @@ def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept
 
 
 def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tuple[int, float]:
-    """Write the parts of the best rows, of which the whole input is read again.
+    """Write the parts with the best rows, which requires reading the whole input again.
 
-    Returns the number of rows written, and the value of the worst of them, higher being better. Raises InputError for a
-    table that has changed meanwhile.
+    Returns the number of rows written, and the worst value among them (higher is better). Raises InputError for a table that
+    has changed in the meantime.
     """
     assert run.top is not None
     values = partial(_values, run, parts, records)

@@ -1,5 +1,5 @@
-"""The unit of work: a block of whole documents, planned from the input alone, so that its scores are the same wherever and
-beside whatever they are computed."""
+"""Divides tables into blocks of whole documents. Blocks depend on the input alone, so that a block's scores are the same
+wherever it is scored, and whatever else is scored."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,17 +7,17 @@ from ..errors import InputError
 from .rows import Rows
 
 ROWS = 10_000
-FIRST = 100  # most rows of a run's first block; each block may have twice as many as the one before
+FIRST = 100  # most rows of a run's first block; each later block may have twice as many as the one before
 
 
 def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 0) -> Iterator[Rows]:
-    """The rows of one table in blocks of whole documents.
+    """Divide the rows of one table into blocks of whole documents.
 
-    The first blocks of a run are small, so that it soon says what it has to say, and soon has something to keep.
+    The first blocks of a run are small, so that problems show early and a stopped run can keep some results.
 
-    size        most rows of a block; a document that is longer makes a block of its own
-    document    the column of document ids, a document being a run of equal ones; None: any row may begin a block
-    number      how many blocks of the run come before these
+    size        most rows of a block; a longer document becomes a block of its own
+    document    the column of document ids (a document is a run of equal ids); None: a block may begin at any row
+    number      number of blocks in this run that precede these
     """
     most = min(size, FIRST << min(number, 32))
     held: Rows | None = None
@@ -31,9 +31,9 @@ def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 
 
 
 def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[Rows]:
-    """The rows of one table as one block, of a table that is one document.
+    """Return all rows of a table as one block, for a table that is a single document.
 
-    too_long    the message of the InputError that is raised where there are more than `size` rows
+    too_long    message of the InputError raised if there are more than `size` rows
     """
     held: Rows | None = None
     for more in rows:
@@ -45,7 +45,7 @@ def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[Rows]:
 
 
 def _end(held: Rows, size: int, document: str | None) -> int:
-    """Where the first block of some rows ends; 0 where more rows must be read to tell, or there are none."""
+    """Where the first block of these rows ends; 0 if more rows must be read to tell."""
     if len(held) <= size:
         return 0
     if document is None:

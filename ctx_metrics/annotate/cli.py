@@ -43,7 +43,7 @@ Name a metric to see its flags: ctx-metrics annotate -m slide --help
 
 
 def _read(function: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A type for argparse of a function that raises ValueError, whose message is shown."""
+    """Wrap a function as an argparse type, so that the message of its ValueError is shown."""
 
     def read(text: str) -> Any:
         try:
@@ -55,7 +55,7 @@ def _read(function: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def column(text: str) -> tuple[str, str]:
-    """A role and the column that has it, from ROLE=NAME, for argparse."""
+    """Parse ROLE=NAME, a role and the column that holds it, for argparse."""
     from ..scale.scorer import roles
 
     role, _, name = text.partition("=")
@@ -114,7 +114,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Scores:
-    """The metrics, and which rows are written."""
+    """The metrics, and the choice of rows to write."""
 
     metrics: Metrics | None = setting(
         f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
@@ -159,14 +159,14 @@ class Blocks:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Tables, Scores, Blocks, Work])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])
 
 
 def check(args: Namespace) -> None:
-    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
     from ..scale.scorer import of_several_columns
     from .rows import is_number
 
@@ -189,7 +189,7 @@ def check(args: Namespace) -> None:
             error(f"--names has {fault}")
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             error("--names has a name that is not UTF-8, as the table is")
-    args.names = [name.strip() for name in args.names or []]  # as a header's names are read
+    args.names = [name.strip() for name in args.names or []]  # stripped, as the names in a header are
     if len({*args.names}) < len(args.names):
         error("--names has the same name twice; give each new column its own name")
     for name in [*(each.name for each in args.keep), *([args.by] if args.by else [])]:
@@ -212,7 +212,7 @@ def check(args: Namespace) -> None:
 
 def run(args: Namespace) -> int:
     check(args)
-    check_output()  # which takes the summary
+    check_output()  # for the summary, which goes to stdout
     from ..run.context import Context, capabilities
     from ..run.flags import engine_options
     from ..scale import faults, places

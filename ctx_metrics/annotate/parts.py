@@ -1,4 +1,4 @@
-"""A folder of parts: what is written of each block, whole or not at all, and what is known of finished blocks."""
+"""A folder of parts. Each part is written completely or not at all, and a record is kept of each finished block."""
 
 import json
 import math
@@ -17,12 +17,12 @@ from ..writing import remove_leftovers
 from .summary import BlockOfMetric
 from .tables import Table, place_of
 
-# what is known of the run and of its blocks; readers of folders pass over such names, and over _NAME
+# the state of the run and its blocks; programs that read folders ignore such names, and those like _NAME
 KEPT = ".annotate"
 SUMMARY = "_summary.json"
-NUMBER = 30  # most bytes of a score that is kept
+NUMBER = 30  # most bytes of a stored score
 
-# what a run's identity is made of, for people
+# names of the entries of a run's identity, for messages
 WORDS = {
     "tables": "tables, or tables that have changed since",
     "columns": "--columns",
@@ -38,13 +38,13 @@ WORDS = {
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a finished block.
+    """The record of a finished block.
 
-    key        of its texts and of the run
-    rows       how many it has, of which `kept` are written
-    dropped    how many have each of the faults that rows are dropped for
-    part       what its part is known again by; "" where parts are written when all blocks are scored
-    metrics    by their names
+    key        identifies its texts and the run
+    rows       number of its rows, of which `kept` are written
+    dropped    number of rows with each fault for which rows are dropped
+    part       state of its part, to detect changes; "" if parts are only written once all blocks are scored
+    metrics    summaries of the scores, by metric name
     """
 
     key: str
@@ -56,14 +56,14 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Parts:
-    """The parts of one run in a folder, local or at an address that fsspec knows. A part is finished once its record is
-    written, which is after the part.
+    """The parts of one run in a folder, which is local or at an address that fsspec supports. A part counts as finished once
+    its record exists; the record is written after the part.
 
     address     of the folder
     ending      of the parts' names, such as .tsv.gz
-    identity    what makes the run this one: of another, nothing may be kept
+    identity    what distinguishes this run; nothing from a run with another identity may be reused
 
-    Raises InputError where the folder holds something else, cannot be written, or others can write what is kept there.
+    Raises InputError if the folder holds anything else, cannot be written, or others can write to its stored state.
     """
 
     def __init__(self, address: str, ending: str, identity: Mapping[str, Any]):
@@ -71,7 +71,7 @@ class Parts:
         self._folder = folder_at(address, "-o")
         self._state = KeptResults(self._folder.below(KEPT), "-o")
         given = json.loads(plain_json(identity))
-        self._identity: dict[str, Any] | None = None  # written with what comes first
+        self._identity: dict[str, Any] | None = None  # written before anything else
         before = self._state.get("run", dict[str, Any], lambda found: found.keys() == given.keys())
         if before is None:
             names = [name for name in self._folder.names() if not name.endswith(".tmp")]
@@ -94,9 +94,9 @@ class Parts:
                 remove_leftovers(Path(folder))
 
     def record(self, number: int, fits: Callable[[Record], bool]) -> Record | None:
-        """The record of a block whose part, or whose scores, are there as they were written; None where it is not finished.
+        """The record of a finished block; None if the block is not finished or its part has changed since it was written.
 
-        fits    whether a record can be of this block
+        fits    whether a record can belong to this block
         """
         found = self._state.get(f"{number:06d}", Record, fits)
         if found is not None and found.part and found.part != self._folder.state(self._part(number)):
@@ -105,11 +105,11 @@ class Parts:
         return found
 
     def has_records(self) -> bool:
-        """Whether there may be finished blocks."""
+        """Whether there may be records of finished blocks."""
         return self._identity is None
 
     def write_part(self, number: int, content: bytes) -> str:
-        """Write the part of a block; returns what it is known again by."""
+        """Write the part of a block; return the state by which later changes to it are detected."""
         self._write_identity()
         self._folder.write(
             self._part(number), content, "; make room and run the same command again: finished parts are kept"
@@ -121,13 +121,13 @@ class Parts:
         self._state.put(f"{number:06d}", record)
 
     def write_scores(self, number: int, scores: np.ndarray) -> None:
-        """Keep the scores of a block, float64 [columns, rows], by which its rows are chosen when all blocks are scored."""
+        """Store the scores of a block, float64 [columns, rows]; rows are selected by them once all blocks are scored."""
         self._write_identity()
         plain = [[None if math.isnan(value) else value for value in column] for column in scores.tolist()]
         self._state.put(f"{number:06d}-scores", plain, MOST + NUMBER * scores.size)
 
     def scores(self, number: int, columns: int, rows: int) -> np.ndarray | None:
-        """The scores that were kept of a block, float64 [columns, rows]; None where they are not there."""
+        """The stored scores of a block, float64 [columns, rows]; None if there are none."""
         found = self._state.get(
             f"{number:06d}-scores",
             list[list[float | None]],
@@ -137,13 +137,13 @@ class Parts:
         return None if found is None else np.array(found, np.float64).reshape(columns, rows)
 
     def has_summary(self) -> bool:
-        """Whether a run has ended here."""
+        """Whether a run has finished in this folder."""
         return SUMMARY in self._folder.names()
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Write the summary, by which a run has ended."""
+        """Write the summary, which marks the run as finished."""
         content = (json.dumps(summary, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogateescape")
-        with suppress(Unusable):  # then it is written anew
+        with suppress(Unusable):  # an unreadable summary is overwritten
             if self._folder.read(SUMMARY, len(content)) == content:
                 return
         self._folder.write(SUMMARY, content)
@@ -158,7 +158,7 @@ class Parts:
 
 
 def known_again(tables: Sequence[Table]) -> list[list[str]]:
-    """What tables are known by: their names, and hashes of their content, or what their store tells of its version."""
+    """What identifies each table: its path and a hash of its content, or the version that its remote store reports."""
     found = []
     for table in tables:
         with readable(table.path):

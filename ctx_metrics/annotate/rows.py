@@ -1,4 +1,4 @@
-"""Rows of tables: read in a stream, put into blocks, and written again as they were with columns of scores behind them."""
+"""Rows of tables: streamed in, grouped into blocks, and written unchanged with columns of scores appended."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from ..scale.folders import readable
 from ..unpacking import EXTRA, LONGEST, lines_of
 from .tables import Table, opened, packed
 
-AT_ONCE = 4096  # rows that are read together
+AT_ONCE = 4096  # rows read at a time
 HEADS = {
     "src",
     "mt",
@@ -27,40 +27,40 @@ HEADS = {
     "target",
     "hypothesis",
     "reference",
-}  # that no text is likely to be
-DECIMALS = 4  # of scores in text; JSON lines and Parquet have them whole
+}  # which are unlikely to be actual texts
+DECIMALS = 4  # of scores in text formats; JSON lines and Parquet keep full precision
 Text = str | None
-Value = float | str | None  # of a column that comes
+Value = float | str | None  # in a new column
 
 
 class Rows(ABC):
-    """Some neighbouring rows of one table. `texts` of a wanted column are one a row; None where there is none."""
+    """Some consecutive rows of one table."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def texts(self, column: str) -> list[Text]:
-        """A column that was wanted when the table was opened."""
+        """The texts of a column that was wanted when the table was opened, one per row; None where there is none."""
 
     @abstractmethod
     def part(self, start: int, end: int) -> "Rows":
-        """The rows of a range."""
+        """The rows from `start` up to, but not including, `end`."""
 
     @abstractmethod
     def with_more(self, other: "Rows") -> "Rows":
-        """These rows and others of the same table behind them."""
+        """These rows followed by other rows of the same table."""
 
     @abstractmethod
     def content(self, scores: Mapping[str, Sequence[Value]], kept: Sequence[bool]) -> bytes:
-        """A file of the rows that are kept, each with its scores in columns of these names; None is written as missing."""
+        """A file of the rows that are kept, with scores in columns of these names; None is written as a missing value."""
 
 
 class TextRows(Rows):
-    """Rows of TSV, CSV and JSON lines, each kept as it is.
+    """Rows of TSV, CSV or JSON lines, each kept verbatim.
 
-    lines    the rows' own text, without the end of the line
-    cells    of each row, its texts in the wanted columns
+    lines    text of each row, without the line end
+    cells    texts of each row in the wanted columns
     """
 
     def __init__(self, reader: "TextReader", lines: list[str], cells: list[tuple[Text, ...]]):
@@ -133,10 +133,10 @@ class ArrowRows(Rows):
 
 
 def _text(value: Any, path: str, row: int, column: str) -> Text:
-    """A cell as text; raises InputError, naming the row (from 0), for what is none."""
+    """A cell as text; raises InputError naming the row (counted from 0) if the cell is not text."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, int) and not isinstance(value, bool):  # documents may be numbered
+    if isinstance(value, int) and not isinstance(value, bool):  # document ids may be numbers
         return str(value)
     raise InputError(f"{path}, row {row + 1}: column {column} holds {shown(value)}, not a text")
 
@@ -144,10 +144,10 @@ def _text(value: Any, path: str, row: int, column: str) -> Text:
 class TextReader:
     """Reads TSV, CSV or JSON lines.
 
-    wanted    names of the columns to take texts from; numbers from 1 on, of a table without a header, where all are
+    wanted    names of the columns to take texts from; for a table without a header, their numbers, counted from 1
 
-    TSV has no quotes: a tab ends a cell and a line feed a row. CSV is as Python's csv module has it, and cells may hold line
-    ends. A row of JSON lines is an object; null is no text, and a column may lack.
+    TSV has no quotes: a tab ends a cell and a line feed ends a row. CSV is read as in Python's csv module; cells may contain
+    line ends. Each row of JSON lines is an object; null means no text, and keys may be missing.
     """
 
     def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str]):
@@ -159,7 +159,7 @@ class TextReader:
         self._first = ""
 
     def names(self) -> list[str]:
-        """The names of the columns, from the table's first line; none of an empty table."""
+        """The column names from the table's first line; [] for an empty table."""
         with readable(self.table.path), opened(self.table) as file:
             lines = self._lines(file)
             if self.table.form == "jsonl":
@@ -167,11 +167,11 @@ class TextReader:
             return next(([cell.strip() for cell in cells] for _, cells in self._split(lines)), [])
 
     def header(self, added: Sequence[str]) -> list[str]:
-        """The line of the header, if there is one, with more names behind it."""
+        """The header line, if there is one, with further names appended."""
         return [] if self._names is None else [self._joined(self._first, list(added))]
 
     def extended(self, line: str, values: Sequence[Value], names: Sequence[str]) -> str:
-        """A row with values behind it."""
+        """A row with values appended."""
         if self.table.form == "jsonl":
             pairs = zip(names, values, strict=True)
             more = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value)}" for name, value in pairs)
@@ -184,11 +184,11 @@ class TextReader:
         if self.table.form == "tsv":
             return "\t".join([line, *cells])
         more = io.StringIO()
-        csv.writer(more, lineterminator="").writerow(["", *cells])  # a cell alone would be written as ""
+        csv.writer(more, lineterminator="").writerow(["", *cells])  # a lone empty cell would be written as ""
         return line + more.getvalue()
 
     def rows(self) -> Iterator[TextRows]:
-        """All rows, AT_ONCE together."""
+        """Yield all rows, AT_ONCE at a time."""
         lines: list[str] = []
         cells: list[tuple[Text, ...]] = []
         with readable(self.table.path), opened(self.table) as file:
@@ -203,7 +203,7 @@ class TextReader:
 
     def count(self) -> int:
         with readable(self.table.path), opened(self.table) as file:
-            if self.table.form == "csv":  # a row may have several lines
+            if self.table.form == "csv":  # a row may span several lines
                 rows = sum(1 for _ in self._split(self._lines(file)))
             else:
                 rows, last = 0, b"\n"
@@ -227,7 +227,7 @@ class TextReader:
             yield line
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[str, tuple[Text, ...]]]:
-        """Each row as it is, and its texts in the wanted columns."""
+        """Yield each row verbatim, with its texts in the wanted columns."""
         if self.table.form == "jsonl":
             yield from self._objects(lines)
             return
@@ -254,7 +254,7 @@ class TextReader:
         return _of_tsv(lines) if self.table.form == "tsv" else _of_csv(lines, self.table)
 
     def _places(self, cells: list[str]) -> list[int]:
-        """Where the wanted columns are; the header is kept, and must not have the columns that come."""
+        """The positions of the wanted columns. Stores the header; raises InputError if a new column already exists."""
         if self.numbered:
             places = {str(place + 1): place for place in range(len(cells))}
             if beyond := [name for name in self.wanted if name.lstrip("0") not in places]:
@@ -288,7 +288,7 @@ def _of_tsv(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _of_csv(lines: Iterator[str], table: Table) -> Iterator[tuple[str, list[str]]]:
-    """Each record's own text, and its cells."""
+    """Yield the text of each record, and its cells."""
     taken: list[str] = []
 
     def noted() -> Iterator[str]:
@@ -314,7 +314,7 @@ def _of_csv(lines: Iterator[str], table: Table) -> Iterator[tuple[str, list[str]
 
 
 def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added: Sequence[str]) -> None:
-    """Raise InputError where a wanted column lacks or is there twice, or one that is to come is there."""
+    """Raise InputError if a wanted column is missing or occurs twice, or a new column already exists."""
     for name in wanted:
         if names.count(name) != 1:
             what = "two columns" if name in names else "no column"
@@ -323,18 +323,18 @@ def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added:
 
 
 def check_added(where: str, names: Collection[str], added: Sequence[str]) -> None:
-    """Raise InputError where a column that is to come is among those that are there."""
+    """Raise InputError if a new column already exists."""
     if taken := [name for name in added if name in names]:
         raise InputError(f"{where} has a column {taken[0]} already; give the new ones other names with --names")
 
 
 def is_number(column: str) -> bool:
-    """Whether a column is named by its number, as in a table without a header."""
+    """Whether a column is given by its number, as in a table without a header."""
     return column.isascii() and column.isdigit()
 
 
 class ParquetReader:
-    """Reads Parquet; takes what TextReader takes."""
+    """Reads Parquet; takes the same arguments as TextReader."""
 
     def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str]):
         self.table, self.wanted, self._added = table, list(wanted), added
@@ -358,7 +358,7 @@ class ParquetReader:
             return int(parquet.read_metadata(bytes_).num_rows)
 
     def rows(self) -> Iterator[ArrowRows]:
-        """All rows, AT_ONCE together."""
+        """Yield all rows, AT_ONCE at a time."""
         import pyarrow
         from pyarrow import parquet
 
@@ -375,6 +375,6 @@ Reader = TextReader | ParquetReader
 
 
 def reader_of(table: Table, wanted: Sequence[str], added: Sequence[str]) -> Reader:
-    """What reads a table's wanted columns; `added` are columns that it must not have yet."""
+    """The reader for a table's wanted columns; `added` are new columns, which the table must not contain yet."""
     kind: Callable[..., Reader] = ParquetReader if table.form == "parquet" else TextReader
     return kind(table, wanted, added)

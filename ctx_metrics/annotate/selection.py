@@ -1,4 +1,4 @@
-"""Which rows are written: those whose scores pass limits, and the best share or number of all."""
+"""Selects the rows to write: those whose scores pass the limits, and of these the best share or number."""
 
 import math
 import operator
@@ -11,11 +11,11 @@ import numpy as np
 
 _OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 _LIMIT = re.compile(r"\s*(?P<name>\S+?)\s*(?P<operator>>=|<=|>|<)\s*(?P<value>[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*")
-_BINS = 20  # bits of a score that are counted first
+_BINS = 20  # leading bits of a score, by which scores are counted first
 
 
 class Limit(NamedTuple):
-    """A limit that rows must keep, such as comet >= 70."""
+    """A limit that the scores of a row must pass, such as comet >= 70."""
 
     name: str
     operator: str
@@ -23,18 +23,18 @@ class Limit(NamedTuple):
 
 
 class Top(NamedTuple):
-    """The best rows: a share of all in (0, 1], or a number."""
+    """How many of the best rows to select: a share of all in (0, 1], or a number."""
 
     share: float | None
     number: int | None
 
     def of(self, rows: int) -> int:
-        """How many of so many rows these are."""
+        """How many of `rows` rows to select."""
         return math.floor(self.share * rows + 1e-9) if self.share is not None else self.number or 0
 
 
 def limit(text: str) -> Limit:
-    """A limit from its text; raises ValueError for what is none.
+    """Parse a limit; raises ValueError if the text is not one.
 
     >>> limit("comet >= 70")
     Limit(name='comet', operator='>=', value=70.0)
@@ -46,7 +46,7 @@ def limit(text: str) -> Limit:
 
 
 def top(text: str) -> Top:
-    """A share such as 20% or a number from its text; raises ValueError for what is neither.
+    """Parse a share such as 20%, or a number; raises ValueError if the text is neither.
 
     >>> top("20%"), top("1000").of(50_000)
     (Top(share=0.2, number=None), 1000)
@@ -62,25 +62,26 @@ def top(text: str) -> Top:
 
 
 def passing(limits: Sequence[Limit], scores: Mapping[str, np.ndarray], rows: int) -> np.ndarray:
-    """Which rows keep all limits, bool [rows]; a row without a score keeps none of them."""
+    """Which rows pass all limits, bool [rows]; a row without a score passes none."""
     kept = np.ones(rows, bool)
     for name, sign, value in limits:
-        kept &= _OPERATORS[sign](scores[name], value)  # NaN compares as false
+        kept &= _OPERATORS[sign](scores[name], value)  # comparisons with NaN are false
     return kept
 
 
 @dataclass
 class Best:
-    """Chooses the best rows of a stream by a threshold; of equal ones at it, those that come first.
+    """Selects the best rows of a stream by a threshold; among rows that equal it, the earlier ones.
 
-    threshold    the worst value that is chosen, and `equal` the number of rows at it that are
+    threshold    the worst selected value
+    equal        how many more rows with exactly this value to select
     """
 
     threshold: float
     equal: int
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Which of the next rows are chosen, bool [rows]. To be called on all rows, in their order."""
+        """Which of the next rows are selected, bool [rows]. Must be called on all rows, in order."""
         chosen, at = values > self.threshold, np.flatnonzero(values == self.threshold)
         chosen[at[: self.equal]] = True
         self.equal -= min(self.equal, len(at))
@@ -88,9 +89,9 @@ class Best:
 
 
 def best(values: Callable[[], Iterable[np.ndarray]], number: int) -> Best:
-    """What chooses the `number` largest values of a stream that is read twice; NaN is never among them.
+    """Return a Best that selects the `number` largest values of a stream, which is read twice; NaN is never selected.
 
-    The memory is that of the values that agree with the threshold in their first bits, not that of all.
+    Only values whose leading bits equal those of the threshold are held in memory.
 
     >>> chosen = best(lambda: [np.array([3.0, 1.0]), np.array([2.0, 2.0])], 2)
     >>> chosen(np.array([3.0, 1.0])).tolist(), chosen(np.array([2.0, 2.0])).tolist()
@@ -102,7 +103,7 @@ def best(values: Callable[[], Iterable[np.ndarray]], number: int) -> Best:
     histogram = np.zeros(1 << _BINS, np.int64)
     for part in values():
         histogram += np.bincount((_keys(part) >> shift).astype(np.int64), minlength=1 << _BINS)
-    above = np.cumsum(histogram[::-1])[::-1]  # values in a bin or in one above it
+    above = np.cumsum(histogram[::-1])[::-1]  # number of values in this bin or a higher one
     if not above[0]:
         return Best(math.inf, 0)
     number = min(number, int(above[0]))
@@ -117,7 +118,7 @@ def best(values: Callable[[], Iterable[np.ndarray]], number: int) -> Best:
 
 
 def _keys(values: np.ndarray) -> np.ndarray:
-    """Whole numbers in the order of the values, uint64; those of NaN are left out."""
+    """Map the values to uint64 numbers that sort in the same order; NaN values are left out."""
     bits = (values[~np.isnan(values)] + 0.0).view(np.uint64)  # -0.0 becomes 0.0
     sign = np.uint64(1 << 63)
     return np.where(bits & sign, ~bits, bits | sign)

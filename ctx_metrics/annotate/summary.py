@@ -1,4 +1,4 @@
-"""What is known of a run over tables: counts, scores and how they are distributed, block by block and of the whole."""
+"""The summary of a run over tables: counts, scores and their distribution, for each block and for the whole."""
 
 import math
 from collections import Counter
@@ -13,20 +13,22 @@ from ..notices import Odd, counted
 from ..scale.kept import KeptOdd, Line
 from ..scale.scorer import OfMetric
 
-BIN = 0.5  # points of a bin in which scores are counted
+BIN = 0.5  # width of the bins, in points, in which scores are counted
 SHOWN_BINS = 12
 QUANTILES = (0.1, 0.5, 0.9)
-BAR = 40  # characters of the longest bar
+BAR = 40  # length of the longest bar, in characters
 
 
 class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept of one metric's scores of a block: enough for the summary of the whole.
+    """What is stored of one metric's scores for a block: enough to summarise the whole run.
 
     signature    the metric's
-    scored       how many rows have a score;  total, least, most    of these scores, None where there are none
-    bins         how many scores are in each bin of width BIN, by the bin's number
-    sums         the columns' sums of the rows' statistics
-    counts       of what was cut, dropped, empty;  odd    the same in words
+    scored       number of rows with a score
+    total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
+    bins         number of scores in each bin of width BIN, by bin number
+    sums         column sums of the rows' statistics
+    counts       numbers of texts that were cut, dropped or empty
+    odd          the same in words
     """
 
     signature: Line
@@ -40,7 +42,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     odd: list[KeptOdd]
 
     def fits(self, rows: int, width: int | None) -> bool:
-        """Whether it can be of so many rows, with statistics of so many numbers; None: that is not known."""
+        """Whether this can belong to so many rows, with `width` statistics each (None if the width is unknown)."""
         return (
             0 <= self.scored <= rows
             and (self.scored > 0) == (self.least is not None) == (self.most is not None)
@@ -53,7 +55,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def of_block(scored: OfMetric) -> BlockOfMetric:
-    """What is kept of one metric's scores of a block."""
+    """What to store of one metric's scores for a block."""
     values = scored.scores[~np.isnan(scored.scores)]
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
     return BlockOfMetric(
@@ -70,10 +72,10 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
 
 
 def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: float | None) -> dict[str, Any]:
-    """One metric's part of the summary.
+    """The entry of one metric in the summary.
 
-    befores    how many rows come before each block
-    score      of the whole corpus, None where there is none
+    befores    number of rows that precede each block
+    score      of the whole corpus; None if there is none
     """
     bins: Counter[int] = Counter()
     counts: Counter[str] = Counter()
@@ -89,7 +91,7 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
         choose((value for each in blocks if (value := getattr(each, name)) is not None), default=None)
         for choose, name in ((min, "least"), (max, "most"))
     )
-    # a bin is wider than what is in it
+    # keeps quantiles within the scores, since a bin is wider than the scores in it
     quantiles = {f"{share:g}": np.clip(quantile(bins, share), least, most).item() for share in QUANTILES if scored}
     return {
         "signature": blocks[0].signature,
@@ -106,7 +108,7 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
 
 
 def dropped(blocks: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """How many rows have each of the faults that rows are dropped for."""
+    """The number of rows with each fault for which rows are dropped."""
     counts: Counter[str] = Counter()
     for own in blocks:
         counts.update(own)
@@ -118,7 +120,7 @@ def _rows(where: str) -> str:
 
 
 def quantile(bins: Mapping[int, int], share: float) -> float:
-    """The value below which a share of the counted ones is, taken to be spread evenly over each bin.
+    """The value below which this share of the scores lies, assuming that scores are spread evenly within each bin.
 
     >>> quantile({140: 1, 141: 1}, 0.5)    # one in [70, 70.5), one in [70.5, 71)
     70.5
@@ -132,7 +134,7 @@ def quantile(bins: Mapping[int, int], share: float) -> float:
 
 
 def shown(summary: Mapping[str, Any]) -> str:
-    """The summary as a person reads it."""
+    """The summary as text for people."""
     tables = counted(summary["tables"], "table", "tables")
     parts = f"{counted(summary['rows'], 'row', 'rows')} of {tables} scored; {summary['written']:,} written"
     worst = summary["worst_of_top"]
@@ -156,7 +158,7 @@ def shown(summary: Mapping[str, Any]) -> str:
 
 
 def _bars(histogram: Iterable[Sequence[float]]) -> list[str]:
-    """A bar a bin, in bins of a round width."""
+    """The lines of a histogram: one bar per bin, with bins of a round width."""
     bins = {start: int(count) for start, _, count in histogram}
     span = max(bins) - min(bins)
     width = next(

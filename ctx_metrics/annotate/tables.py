@@ -1,4 +1,4 @@
-"""Tables of any size: which files there are, what they are packed with, and how their bytes are read."""
+"""Finds the files of tables of any size, recognises their format and compression, and opens them."""
 
 import gzip
 import lzma
@@ -24,7 +24,7 @@ class Table(NamedTuple):
 
     path      its name or address
     form      one of FORMS
-    packed    one of PACKED, or ""
+    packed    one of PACKED; "" if the file is not compressed
     """
 
     path: str
@@ -33,17 +33,17 @@ class Table(NamedTuple):
 
     @property
     def ending(self) -> str:
-        """What the names of its kind end with, such as .tsv.gz."""
+        """The file-name ending of tables of this kind, such as .tsv.gz."""
         return f".{self.form}{'.' * bool(self.packed)}{self.packed}"
 
 
 def find_tables(paths: Sequence[str]) -> list[Table]:
-    """The tables of files, patterns and folders, in their order; those of a pattern or a folder by name.
+    """The tables that files, patterns and folders name, in the given order; those of a pattern or folder are sorted by name.
 
-    A path is local or an address that fsspec knows, such as s3://bucket/folder. Of a folder, files whose names begin with
-    . or _ are left out, and those that are no tables.
+    A path is local or an address that fsspec supports, such as s3://bucket/folder. Files in a folder are skipped if their
+    names begin with . or _, or if they are not tables.
 
-    Raises InputError for what is not there, is no table or is named twice, and for tables of several kinds.
+    Raises InputError for a path that does not exist, is not a table or is named twice, and for tables of different kinds.
     """
     found: list[Table] = []
     for path in paths:
@@ -72,8 +72,8 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
 
 
 def place_of(path: str) -> tuple[Any, str]:
-    """fsspec's file system of a path, and the path there. Without :// it is local, also where it holds ::, by which fsspec
-    would chain addresses."""
+    """The fsspec file system of a path, and the path within it. A path without :// is local, even if it contains ::, which
+    fsspec would take for a chain of addresses."""
     if "://" in path:
         return fsspec.url_to_fs(path)
     return fsspec.filesystem("file"), os.path.abspath(os.path.expanduser(path))
@@ -84,7 +84,7 @@ def _is_seen(name: str) -> bool:
 
 
 def _address(system: Any, given: str, name: str) -> str:
-    """A file's name as the user would write it, with the protocol that was given."""
+    """A file's address as the user would write it, with the protocol that was given."""
     return str(system.unstrip_protocol(name)) if "://" in given else name
 
 
@@ -109,14 +109,14 @@ def _kinds() -> str:
 
 @contextmanager
 def opened(table: Table) -> Iterator[IO[bytes]]:
-    """The unpacked bytes of a table."""
+    """Open a table and yield a stream of its decompressed bytes."""
     system, inside = place_of(table.path)
     with system.open(inside, "rb") as file:
         yield unpacked(file, table.packed, table.path)
 
 
 def packed(content: bytes, kind: str) -> bytes:
-    """The content packed as tables of a kind are; the same bytes for the same content."""
+    """Compress the content as tables of a kind are compressed; equal content gives equal bytes."""
     if kind == "gz":
         return gzip.compress(content, 6, mtime=0)
     if kind == "xz":

@@ -1,1 +1,1 @@
-"""Choosing among candidates of one source: minimum Bayes risk decoding and reranking."""
+"""Chooses among the candidates of each source: minimum Bayes risk decoding and reranking."""

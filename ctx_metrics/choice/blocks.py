@@ -1,4 +1,4 @@
-"""Choices for many sources: block by block, here or on Ray, without those that an earlier run kept."""
+"""Scores the candidates of many sources block by block, locally or on Ray, reusing what an earlier run kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from .decisions import Method, expected, is_exact
 from .of_metric import utility
 from .utilities import Distinct, WeightedSum, distinct
 
-TEXTS = 8_192  # most texts of a block, unless one source has more
+TEXTS = 8_192  # most texts of a block, unless a single source has more
 SOURCES = 256
 Metrics = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 class Chosen(NamedTuple):
-    """What was found for a block: of each item a score for each candidate (NaN where it was left out), the metrics'
-    signatures, what was counted, what was said meanwhile, and of each item whether its scores are those of all pairs."""
+    """The results of a block: for each item, the scores of its candidates (NaN for those left out); the metrics' signatures;
+    counts; notices; and for each item, whether its scores equal those of all pairs."""
 
     scores: list[list[float]]
     signatures: dict[str, str]
@@ -39,24 +39,24 @@ class Chosen(NamedTuple):
 
 
 class Chooser(Protocol):
-    """Scores the candidates of a block of items; it can be pickled."""
+    """Scores the candidates of a block of items; can be pickled."""
 
     @property
     def name(self) -> str:
-        """What a progress bar says."""
+        """The label of the progress bar."""
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        """The metrics' signatures, without scoring."""
+        """The metrics' signatures, found without scoring."""
 
     def identity(self) -> list:
-        """What the scores depend on besides the texts and the signatures; how they are computed is left out."""
+        """What the scores depend on besides the texts and the signatures. How they are computed is not part of it."""
 
     def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
-        """The scores; the flag is true for the first block of a run."""
+        """Score a block; the flag is true for the first block of a run."""
 
 
 class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept of a block; a candidate that was left out has no score."""
+    """The stored form of a block's Chosen: None is the score of a candidate that was left out."""
 
     scores: list[list[float | None]]
     signatures: dict[Line, Line]
@@ -74,7 +74,7 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Chosen(scores, self.signatures, self.counts, self.said, self.exact)
 
     def fits(self, items: Sequence[Item], signatures: Mapping[str, str]) -> bool:
-        """Whether it can be of these items, by metrics of these signatures."""
+        """Whether this can belong to these items and to metrics with these signatures."""
         return (
             [len(own) for own in self.scores] == [len(item.candidates) for item in items]
             and len(self.exact) == len(items)
@@ -85,16 +85,16 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def identity_of(metrics: Metrics, weights: Sequence[float], context: Context) -> list:
-    """What weighted metrics' scores depend on besides the texts and the signatures."""
+    """What the scores of weighted metrics depend on besides the texts and the signatures."""
     settings = [[name, repr(sorted(own.items()))] for name, own in metrics]
     return [settings, list(weights), context.source_lang, context.target_lang]
 
 
 @dataclass(frozen=True)
 class MinimumRisk:
-    """Minimum Bayes risk by the weighted sum of some metrics.
+    """Minimum Bayes risk with the weighted sum of some metrics as utility.
 
-    nbest    how many candidates the user wants of each source
+    nbest    how many candidates of each source the user wants
     """
 
     metrics: Metrics
@@ -112,7 +112,6 @@ class MinimumRisk:
             return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
 
     def identity(self) -> list:
-        """What the scores depend on besides the texts and the signatures."""
         return ["mbr", identity_of(self.metrics, self.weights, self.context), repr(self.method), self.nbest]
 
     def _utilities(self, items: Sequence[Distinct]) -> list:
@@ -120,7 +119,7 @@ class MinimumRisk:
 
     def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
         """The expected utilities of a block's candidates."""
-        forget_texts()  # so that a block's scores do not depend on the blocks before it
+        forget_texts()  # so that a block's scores do not depend on earlier blocks
         items, first = block
         with noted() as said, memory_for("mbr", self.context.engine.device):
             texts = [distinct(item) for item in items]
@@ -138,9 +137,10 @@ class MinimumRisk:
 def choose(
     items: Sequence[Item], chooser: Chooser, place: Place = HERE, kept: ResultCache | None = None, quiet: bool = False
 ) -> Chosen:
-    """The scores of all items' candidates.
+    """Score the candidates of all items.
 
-    Raises InputError for texts and metrics that cannot be used, and what the metrics raise; what was finished is in `kept`.
+    Raises InputError for texts and metrics that cannot be used, and whatever the metrics raise; `kept` then holds the blocks
+    that were finished.
     """
     ranges = list(block_ranges(items))
     signatures = chooser.signatures(items) if kept is not None else {}
@@ -200,7 +200,7 @@ def choose(
 
 @dataclass(frozen=True)
 class _Caught:
-    """A chooser whose errors travel as results."""
+    """Wraps a chooser so that its errors are returned as results."""
 
     chooser: Chooser
 
@@ -212,7 +212,7 @@ class _Caught:
 
 
 def block_ranges(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
-    """Runs of items, from the first to before the last, that are scored together.
+    """Ranges (start, end) of items that form a block; `end` is exclusive.
 
     >>> list(block_ranges([Item(("a",) * 5000)] * 3))
     [(0, 1), (1, 2), (2, 3)]

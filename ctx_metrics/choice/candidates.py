@@ -1,4 +1,4 @@
-"""Candidates of sources, in every layout that decoders write them in."""
+"""Reads the candidates of each source, in the formats that decoders write."""
 
 import re
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from .fairseq import is_fairseq, read_fairseq
 
 FORMS = ("lines", "nbest", "tsv", "jsonl", "fairseq")
 _NBEST = re.compile(r"(\d+) *\|\|\| ?(.*)")
-_DIGITS = 18  # of the number of a source
+_DIGITS = 18  # most digits of a source's number
 _LAST_NUMBER = re.compile(r"(-?(?:(?<!\d)\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)\s*$")
 
 
 class Item(NamedTuple):
-    """One source with what is chosen from.
+    """One source and its candidates.
 
     candidates    at least one
-    scores        what the decoder gave each candidate, such as its log-probability; None where that is not known
-    source        None where it is not known
-    references    pseudo-references, at least one; None: the candidates are
+    scores        the decoder's score of each candidate, such as its log-probability; None if unknown
+    source        None if unknown
+    references    pseudo-references, at least one; None: the candidates serve as pseudo-references
     """
 
     candidates: tuple[str, ...]
@@ -39,15 +39,15 @@ def read_items(
     references: str | None = None,
     encoding: str = "utf-8",
 ) -> list[Item]:
-    """The candidates of files, source by source.
+    """Read the candidates of each source.
 
-    paths         one file in any layout, or several, of which each has a candidate a line
-    form          lines (`number` lines a source), nbest (`0 ||| text ||| ... ||| score`), tsv (a row a source, a column a
-                  candidate), jsonl (objects with candidates, and maybe src, scores and references) or fairseq (the output
-                  of fairseq-generate); None: by the file's name, and nbest or fairseq where its first lines are
-    number        candidates of each source, of lines; None: as many as there are lines for a source
-    sources       a file with a source a line
-    references    a file of pseudo-references, in any of these layouts
+    paths         one file in any format, or several with one candidate of each source per line
+    form          lines (`number` lines per source), nbest (`0 ||| text ||| ... ||| score`), tsv (a row per source, a column
+                  per candidate), jsonl (objects with candidates, and optionally src, scores and references) or fairseq (the
+                  output of fairseq-generate); None: judged by the file name, or by its first lines for nbest and fairseq
+    number        with lines: candidates per source; None: the number of lines divided by the number of sources
+    sources       file with one source per line
+    references    file of pseudo-references, in any of these formats
 
     Raises InputError naming the file and line that cannot be used.
     """
@@ -83,7 +83,7 @@ def _read(
     encoding: str,
     holds: str = "candidates",
 ) -> list[Item]:
-    """The items of files; `known` has as many entries as there are sources, `holds` says what is in the files."""
+    """Read the items of files. `known` has one entry per source; `holds` names the files' content in messages."""
     if len(paths) > 1:
         return _of_files(paths, form, number, encoding)
     [path] = paths
@@ -96,7 +96,7 @@ def _read(
     if form == "lines":
         return _of_lines(path, lines, number, known)
     if form == "fairseq":
-        # its sources are tokenized, so those of a file are better
+        # fairseq prints sources tokenized; prefer those of a file
         return [
             Item(tuple(texts), tuple(scores), source if known is None else None)
             for source, texts, scores in read_fairseq(path, lines)
@@ -114,7 +114,7 @@ def _form_of(path: str, lines: Sequence[str]) -> str:
 
 
 def _of_files(paths: Sequence[str], form: str | None, number: int | None, encoding: str) -> list[Item]:
-    """A candidate a line in each file."""
+    """Read files with one candidate of each source per line."""
     if form not in (None, "lines") or number is not None:
         flag = "-n" if number is not None else f"--input-format {form}"
         raise InputError(
@@ -159,7 +159,7 @@ def _of_lines(path: str, lines: list[str], number: int | None, known: Sequence[A
 
 
 def _of_nbest(path: str, lines: list[str]) -> list[Item]:
-    """Lines `source ||| text ||| features ||| score`, whose sources count from 0 or 1; the features may be missing."""
+    """Read lines `source ||| text ||| features ||| score`; sources count from 0 or 1, and features may be missing."""
     texts: dict[int, list[str]] = {}
     scores: dict[int, list[float]] = {}
     for place, line in enumerate(lines, 1):
@@ -190,7 +190,7 @@ def _whole(scores: list[float] | None, candidates: int) -> tuple[float, ...] | N
 
 
 def _of_tsv(path: str, lines: list[str]) -> list[Item]:
-    """A row a source; empty columns at its end are none, so that rows may differ in their number."""
+    """Read one row per source; empty columns at its end are ignored, so the number of candidates may vary."""
     items = []
     for place, line in enumerate(lines, 1):
         if not line.strip("\t "):
@@ -223,7 +223,7 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
             raise InputError(f"{where}: src is not a text")
         try:
             known = None if scores is None or None in scores else tuple(map(float, scores))
-        except OverflowError as error:  # a whole number of more than 308 digits
+        except OverflowError as error:  # an integer of more than 308 digits
             raise InputError(f"{where}: scores holds a number that is too large; it must be below 1e308") from error
         references = given.get("references")
         items.append(
@@ -248,7 +248,7 @@ def _texts(where: str, name: str, given: Any) -> tuple[str, ...]:
 
 
 def say_duplicates(items: Sequence[Item]) -> None:
-    """Say how many candidates stand more than once among those of their source, since each text is scored once."""
+    """Say how many candidates repeat another one of their source, since each distinct text is scored only once."""
     candidates = sum(len(item.candidates) for item in items)
     repeated = candidates - sum(len({*item.candidates}) for item in items)
     if repeated:

@@ -1,15 +1,15 @@
 """Minimum Bayes risk: which candidate agrees best, on average, with all others (Kumar and Byrne 2004; Eikema and Aziz 2020).
 
-The expected utility of a candidate h over pseudo-references r_1..r_n is
+The expected utility of a candidate h over the pseudo-references r_1..r_n is
 
     U(h) = sum_j w_j u(h, r_j) / sum_j w_j
 
-where w_j is how often r_j was drawn, and u any metric. All n^2 pairs are scored ("exact"), or fewer:
+where w_j is how often r_j was drawn, and u is any metric. All n^2 pairs are scored ("exact"), or fewer:
 
-aggregate    u(h, mean of the references): one value a candidate (Vamvas and Sennrich 2024)
-prune        after 8, 16, 32 ... references, a bootstrap leaves out what is unlikely to win (Cheng and Vlachos 2023)
-low-rank     some pairs are scored, and a matrix of low rank fills in the others (Trabelsi et al. 2024)
-centroids    u(h, centroids of the references), weighted by the clusters' sizes (Deguchi et al. 2024)
+aggregate    u(h, mean of the references): one value per candidate (Vamvas and Sennrich 2024)
+prune        after 8, 16, 32 ... references, a bootstrap drops candidates unlikely to win (Cheng and Vlachos 2023)
+low-rank     some pairs are scored, and a low-rank matrix fills in the others (Trabelsi et al. 2024)
+centroids    u(h, centroids of the references), weighted by cluster size (Deguchi et al. 2024)
 """
 
 import zlib
@@ -24,13 +24,13 @@ from .utilities import Distinct, Utility
 
 METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
 BOOTSTRAP = 500  # resamples of prune
-STEPS, REGULARISATION = 10, 1.0  # of the search for a matrix of low rank
-FIRST = 8  # references that prune begins with
+STEPS, REGULARISATION = 10, 1.0  # iterations and regularisation of the low-rank factorisation
+FIRST = 8  # number of references that prune starts with
 
 
 @dataclass(frozen=True)
 class Method:
-    """How expected utilities are found."""
+    """How expected utilities are computed."""
 
     method: str = setting(
         "exact scores all pairs. The other methods score fewer: aggregate uses one mean reference (chrf, bleu, COMET "
@@ -52,7 +52,7 @@ class Method:
     seed: int = setting("Seed of prune, low-rank and centroids.", 0)
 
     def check_numbers(self) -> None:
-        """Raise InputError for numbers that say nothing."""
+        """Raise InputError for numbers out of range and for flags that belong to another method."""
         for flag, number in (("--refine", self.refine), ("--rank", self.rank), ("--centroids", self.centroids)):
             if number is not None and number < 1:
                 raise InputError(f"{flag} {number}: give at least 1")
@@ -65,7 +65,7 @@ class Method:
             raise InputError("--exclude-self works only with --method exact; leave one out")
 
     def check(self, utility: Utility) -> None:
-        """Raise InputError where a utility does not go with the method."""
+        """Raise InputError if the method does not work with a utility."""
         possible = {"aggregate": utility.aggregates, "centroids": utility.clusters}
         if not possible.get(self.method, True):
             others = "chrf, bleu and " if self.method == "aggregate" else ""
@@ -77,11 +77,11 @@ class Method:
 
 
 def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:
-    """The expected utilities of items' candidates: float64 [distinct texts] each; NaN of those that prune left out.
+    """Expected utilities of each item's candidates: float64 [distinct texts] per item, NaN for candidates left out.
 
-    nbest    how many candidates prune keeps at least
+    nbest    prune keeps at least this many candidates
 
-    Raises InputError for utilities that do not go with the method, and what the metrics raise.
+    Raises InputError for utilities that do not work with the method, and whatever the metrics raise.
     """
     method.check(utility)
     utility.read(items)
@@ -97,10 +97,10 @@ def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest:
 
 
 def is_exact(item: Distinct, found: np.ndarray, method: Method, nbest: int = 1) -> bool:
-    """Whether what `expected` found for an item is what exact finds: there were too few texts to leave anything out.
+    """Whether `expected` found the same as "exact" would for an item, because nothing had to be left out.
 
     found    the item's expected utilities
-    nbest    as it was given to `expected`
+    nbest    as given to `expected`
     """
     texts, references = len(item.texts), len(item.references)
     if method.method == "aggregate":
@@ -139,27 +139,27 @@ def _aggregated(utility: Utility, items: Sequence[Distinct], method: Method) -> 
 
 
 def _generator(item: Distinct, seed: int) -> np.random.Generator:
-    """What draws for an item: the same wherever it stands."""
+    """A random generator for an item; it depends on the seed and the item's references, not on the item's position."""
     return np.random.default_rng([seed, zlib.crc32("\n".join(item.references).encode("utf-8", "surrogatepass"))])
 
 
 class _Pruning:
-    """The candidates of one item that are left, and their values against the references that were seen."""
+    """The remaining candidates of one item, and their values against the references seen so far."""
 
     def __init__(self, item: Distinct, seed: int):
         self.generator = _generator(item, seed)
         drawn = np.repeat(np.arange(len(item.references)), item.weights.astype(np.int64))
-        self.order = self.generator.permutation(drawn)  # a list may be sorted by what its decoder thought
+        self.order = self.generator.permutation(drawn)  # shuffled: a decoder may have sorted the list by its scores
         self.left = np.arange(len(item.texts))
         self.grid = np.full((len(item.texts), len(item.references)), np.nan)
         self.seen = 0
 
     def missing(self, number: int) -> np.ndarray:
-        """References among the first `number` that were not seen yet."""
+        """The references among the first `number` that have not been seen yet."""
         return np.setdiff1d(self.order[:number], self.order[: self.seen])
 
     def step(self, number: int, columns: np.ndarray, values: np.ndarray, confidence: float, nbest: int) -> None:
-        """Take the values against more references, and leave out what wins too seldom."""
+        """Add the values against further references, and drop candidates that win too seldom."""
         self.grid[np.ix_(self.left, columns)] = values
         self.seen = min(number, len(self.order))
         if self.seen == len(self.order):
@@ -206,7 +206,7 @@ def _completed(utility: Utility, items: Sequence[Distinct], method: Method) -> l
 
 
 def _share(item: Distinct, method: Method) -> int:
-    """How many pairs of an item low-rank scores; of few texts, all."""
+    """How many pairs of an item low-rank scores; for few texts, all of them."""
     height, width = len(item.texts), len(item.references)
     return max(2 * (height + width), int(np.ceil(method.share * height * width)))
 
@@ -214,8 +214,8 @@ def _share(item: Distinct, method: Method) -> int:
 def completed(
     shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray, values: np.ndarray, rank: int, seed: int = 0
 ) -> np.ndarray:
-    """A matrix, float64 of `shape`, of which some entries are known: their mean and a matrix of low rank that fits the rest
-    best, by alternating least squares; known entries stay as they are.
+    """Complete a matrix, float64 of `shape`, of which only some entries are known: their mean plus the low-rank matrix that
+    fits them best, found by alternating least squares. Known entries stay as they are.
 
     >>> full = np.outer([1.0, 2.0, 3.0], [2.0, 1.0, 4.0]) + 5
     >>> known = np.array([(i, j) for i in range(3) for j in range(3) if (i, j) != (2, 2)]).T

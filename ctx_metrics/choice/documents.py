@@ -1,4 +1,4 @@
-"""Choosing whole documents: the best one of several translations, or the best path from segment to segment under windows."""
+"""Chooses whole documents: the best of several translations, or the best path from segment to segment, scored by windows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from ..windows import Window, sentence_windows
 from .blocks import Metrics
 from .candidates import Item
 
-Text = tuple[int, int, tuple[int, ...]]  # a document's number, a window's first segment, and which candidates are in it
+Text = tuple[int, int, tuple[int, ...]]  # a document's number, a window's first segment, and the candidates in it
 
 
 class OfDocuments(NamedTuple):
-    """A score for each candidate (NaN where it was left out), and the metrics' signatures."""
+    """The scores of all candidates (NaN for those left out), and the metrics' signatures."""
 
     scores: list[list[float]]
     signatures: dict[str, str]
@@ -31,9 +31,10 @@ class OfDocuments(NamedTuple):
 def best_documents(
     metrics: Metrics, weights: Sequence[float], context: Context, items: Sequence[Item], doc_ids: Sequence[str]
 ) -> OfDocuments:
-    """Every candidate's score is that of the document whose segments are all the candidates of its number.
+    """Score each candidate by the document it is part of: the k-th candidates of all segments form the k-th document.
 
-    Raises InputError for other numbers of candidates or ids than of segments, and what the metrics raise.
+    Raises InputError if sources differ in their number of candidates, if there is not one document id per segment, and
+    whatever the metrics raise.
     """
     number = len(items[0].candidates)
     for place, item in enumerate(items, 1):
@@ -59,12 +60,12 @@ def best_documents(
 def best_paths(
     metrics: Metrics, context: Context, items: Sequence[Item], doc_ids: Sequence[str], beam: int
 ) -> OfDocuments:
-    """The candidates, one a segment, whose windows slide scores best together, by beam search: the chosen ones have the mean
-    of their document's windows as their score.
+    """Choose one candidate per segment by beam search, such that slide scores the windows of each document best. The score
+    of a chosen candidate is the mean of its document's windows; the others have NaN.
 
-    beam    how many beginnings of a document are kept from segment to segment
+    beam    how many partial paths of a document are kept at each segment
 
-    Raises InputError for other metrics than slide over sentences, or for one that reads references.
+    Raises InputError for metrics other than slide over sentences, and for a model that reads references.
     """
     [(name, settings), *others] = metrics
     if name != "slide" or others:
@@ -104,7 +105,7 @@ def best_paths(
 
 
 class _Beginning(NamedTuple):
-    """Choices from a document's first segment on, and the sum of weight * value of the windows that they fill."""
+    """The choices for the first segments of a document, and the sum of weight * value over the windows they complete."""
 
     choices: tuple[int, ...]
     total: float
@@ -116,14 +117,15 @@ def search(
     values: Callable[[Sequence[Text]], Sequence[float]],
     beam: int,
 ) -> list[tuple[tuple[int, ...], float]]:
-    """For each document the choices with the best weighted mean over its windows, as far as a beam sees, and that mean.
+    """Find the choices with the best weighted mean over each document's windows, as far as the beam reaches; return the
+    choices and that mean for each document.
 
-    Step by step all documents' beginnings are made longer by every candidate of the next segment. The best ones stay, by the
-    windows that are full, and by what the longest open window is worth so far.
+    At each step, the partial paths of all documents are extended by every candidate of the next segment. The best ones are
+    kept, judged by their complete windows and the current value of the longest incomplete one.
 
-    numbers    of each document's segments, how many candidates there are
+    numbers    how many candidates each segment of each document has
     windows    of each document
-    values     of parts of documents
+    values     scores parts of documents
     """
     beams = [[_Beginning((), 0.0)] for _ in numbers]
     for place in range(max(map(len, numbers), default=0)):
@@ -155,8 +157,8 @@ def search(
 
 
 def _parts(windows: Sequence[Window], place: int) -> list[tuple[int, float, bool]]:
-    """What is scored once a segment is chosen: (first segment, weight, whether it is full) of the windows that end there,
-    and of the longest one that goes on behind it."""
+    """What to score once a segment is chosen: (first segment, weight, whether it is complete) of each window that ends
+    there, and of the longest window that continues beyond it."""
     full = [(start, weight, True) for start, end, weight in windows if end == place + 1]
     going = [window for window in windows if window.start <= place and window.end > place + 1]
     if not going:
@@ -168,7 +170,7 @@ def _parts(windows: Sequence[Window], place: int) -> list[tuple[int, float, bool
 def _filled(
     context: Context, items: Sequence[Item], doc_ids: Sequence[str], systems: Sequence[Sequence[str]]
 ) -> Context:
-    """The context with the texts of a run; raises InputError for other ids than of segments."""
+    """The context with the texts of a run; raises InputError if there is not one document id per segment."""
     if len(doc_ids) != len(items):
         raise InputError(
             f"--docids: {len(doc_ids):,} document ids for the candidates of {len(items):,} segments; "

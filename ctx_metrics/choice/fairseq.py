@@ -1,4 +1,4 @@
-"""What fairseq-generate and fairseq-interactive print: lines of a kind, and the number of the source that they are of."""
+"""Reads the output of fairseq-generate and fairseq-interactive: each line has a kind and the number of its source."""
 
 import re
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from ..errors import InputError
 from ..notices import counted, notice
 
-_BEGINNING = 1000  # lines; before the first hypothesis there may be a log
+_BEGINNING = 1000  # lines to search for the first hypothesis, which a log may precede
 _HYPOTHESIS = re.compile(r"[HD]-\d+\t-?(\d|inf|nan)")
 _LINE = re.compile(r"([SHD])-(\d{1,18})(?:\t(.*))?")
-_OTHER = re.compile(r"[A-Z]-\d+(_\d+)?(\t|$)")  # references, scores of tokens, alignments, steps, times
+_OTHER = re.compile(r"[A-Z]-\d+(_\d+)?(\t|$)")  # references, token scores, alignments, steps, times
 
 
 class Hypotheses(NamedTuple):
-    """The hypotheses of one source, with the decoder's scores; the source is None where the output does not have it."""
+    """The hypotheses of one source and the decoder's scores; the source is None if the output does not contain it."""
 
     source: str | None
     texts: list[str]
@@ -31,12 +31,12 @@ def is_fairseq(lines: Sequence[str]) -> bool:
 
 
 def read_fairseq(path: str, lines: Sequence[str]) -> list[Hypotheses]:
-    """The hypotheses of lines of fairseq's output, source by source, in the order of the sources' numbers.
+    """Read the hypotheses of each source, in the order of the sources' numbers.
 
-    The detokenized hypotheses (D-) are taken where there are any, else H-. Other lines, such as a log, are left out, with a
-    notice.
+    Detokenized hypotheses (D-) are preferred; without any, the H- lines are read. Other lines, such as a log, are skipped
+    with a notice.
 
-    Raises InputError, naming `path`, for a source without hypotheses and for lines that are missing or cannot be read.
+    Raises InputError, naming `path`, for a source without hypotheses, and for missing or unreadable lines.
     """
     sources: dict[int, str] = {}
     found: dict[str, dict[int, list[tuple[str, float]]]] = {"H": {}, "D": {}}

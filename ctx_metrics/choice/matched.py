@@ -1,4 +1,4 @@
-"""Metrics that match tokens, for all pairs of texts at once: one product of matrices, and its maxima text by text."""
+"""Token-matching metrics for all pairs of texts at once: one matrix product, then maxima for each text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,16 +11,16 @@ from ..engine.pairs import EncodedText
 from ..scoring.token_matching import TokenMatchingMetric
 from .utilities import Distinct, Utility, Wanted, others_of
 
-CELLS = 2**24  # cosines at once, which bounds memory
-TOKENS = 2**15  # whose states are held at once, unless one source has more
+CELLS = 2**24  # most cosines computed at once, to bound the memory
+TOKENS = 2**15  # most tokens whose states are held at once, unless a single source has more
 
 
 class Side(NamedTuple):
-    """The tokens of some texts, one text behind the other.
+    """The tokens of some texts, one text after the other.
 
-    unit       states of length 1, fp32 [tokens, width]
-    weights    of tokens, which sum to 1 in each text
-    starts     where each text begins
+    unit       normalised states, float32 [tokens, width]
+    weights    token weights, which sum to 1 for each text
+    starts     index of each text's first token
     """
 
     unit: torch.Tensor
@@ -61,7 +61,7 @@ class MatchedPairs(Utility):
         return found
 
     def _groups(self, wanted: Sequence[Wanted]) -> list[list[Wanted]]:
-        """Items that are encoded together."""
+        """Divide the items into groups that are encoded together."""
         groups: list[list[Wanted]] = [[]]
         held = 0
         for each in wanted:
@@ -75,7 +75,7 @@ class MatchedPairs(Utility):
         return groups if groups[0] else []
 
     def _states(self, group: Sequence[Wanted]) -> dict[str, EncodedText]:
-        """The states of the texts of a group that have tokens."""
+        """Encode the texts of a group that have tokens."""
         metric = self._metric
         texts = dict.fromkeys(
             text
@@ -95,7 +95,7 @@ class MatchedPairs(Utility):
     def _grid(
         self, states: dict[str, EncodedText], item: Distinct, rows: np.ndarray, columns: np.ndarray
     ) -> np.ndarray:
-        """Values float64 [rows, columns]; 0 where a text has no tokens."""
+        """Values of the pairs, float64 [rows, columns]; 0 if a text has no tokens."""
         full = [
             np.array([k for k, i in enumerate(of) if texts[i] in states], np.int64)
             for of, texts in ((rows, item.texts), (columns, item.references))

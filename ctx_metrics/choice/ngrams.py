@@ -1,4 +1,4 @@
-"""Sentence chrF and BLEU of all pairs of some texts, from counts of n-grams that are made once a text."""
+"""Sentence chrF and BLEU of all pairs of some texts; the n-grams of each text are counted only once."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -6,17 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
-CELLS = 2**23  # of a matrix of n-grams, which bounds memory
-NO_LOG = -9999999999.0  # sacrebleu's logarithm of 0
+CELLS = 2**23  # most cells of a matrix of n-grams, to bound the memory
+NO_LOG = -9999999999.0  # what sacrebleu uses for log(0)
 EPS = 1e-16
 
 
 class OfOrder(NamedTuple):
-    """The n-grams of one order in T texts: an entry for each distinct one of each text.
+    """The n-grams of one order in T texts, with one entry for each distinct n-gram of each text.
 
-    texts, ids, counts    int64 [entries]: which text, which n-gram, and how often
-    totals                float64 [T]: n-grams of each text
-    kinds                 how many distinct ones all texts have
+    texts, ids, counts    int64 [entries]: number of the text, id of the n-gram, and how often it occurs
+    totals                float64 [T]: number of n-grams in each text
+    kinds                 number of distinct n-grams in all texts
     """
 
     texts: np.ndarray
@@ -26,10 +26,10 @@ class OfOrder(NamedTuple):
     kinds: int
 
     def matches(self, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
-        """Clipped matches float64 [rows, columns] of two lists of texts: of each n-gram the smaller count.
+        """Clipped matches of two lists of texts, float64 [rows, columns]: the smaller of both counts, summed over n-grams.
 
-        min(a, b) counts the k from 1 on that neither exceeds, so every n-gram becomes as many features as its count, and the
-        matches are a product of matrices of zeros and ones.
+        min(a, b) is the number of integers k >= 1 that exceed neither a nor b. So an n-gram that occurs c times in a text
+        becomes c binary features, and the matches are a product of two 0/1 matrices.
         """
         size = len(self.totals)
         feature = np.repeat(self.ids, self.counts)
@@ -37,7 +37,7 @@ class OfOrder(NamedTuple):
         starts = np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
         feature = feature + self.kinds * (np.arange(len(feature)) - starts)
         _, feature, frequency = np.unique(feature, return_inverse=True, return_counts=True)
-        shared = frequency[feature] > 1  # what one text alone has matches nothing but itself
+        shared = frequency[feature] > 1  # features of a single text match only that text itself
         own = np.bincount(of_text[~shared], minlength=size)
         _, feature = np.unique(feature[shared], return_inverse=True)
         of_text, width = of_text[shared], int(feature.max(initial=-1)) + 1
@@ -52,7 +52,7 @@ class OfOrder(NamedTuple):
         return found + same * own[np.asarray(rows)][:, None]
 
     def of_mean(self, rows: Sequence[int], columns: Sequence[int], weights: np.ndarray) -> tuple[np.ndarray, float]:
-        """Matches float64 [rows] with a text whose counts are the weighted mean of the columns', and its n-grams."""
+        """Matches, float64 [rows], with a text that has the columns' weighted mean counts, and its number of n-grams."""
         share = np.zeros(len(self.totals))
         np.add.at(share, np.asarray(columns), weights / weights.sum())
         mean = np.bincount(self.ids, share[self.texts] * self.counts, self.kinds)
@@ -61,7 +61,7 @@ class OfOrder(NamedTuple):
 
 
 def count(sequences: Sequence[np.ndarray], orders: int) -> list[OfOrder]:
-    """The n-grams of int64 sequences, of the orders from 1 on.
+    """Count the n-grams of orders 1 to `orders` in int64 sequences.
 
     >>> first, second = count([np.array([7, 8, 7]), np.array([7, 7, 7])], 2)
     >>> first.matches([0], [0, 1]).tolist(), second.matches([0], [1]).tolist()
@@ -73,7 +73,7 @@ def count(sequences: Sequence[np.ndarray], orders: int) -> list[OfOrder]:
     _, codes = np.unique(codes, return_inverse=True)
     alphabet = int(codes.max(initial=-1)) + 1
     of_text = np.repeat(np.arange(size), lengths)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # items from each on to its text's end
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(codes))  # from each item to the end of its text
     places, ids = np.arange(len(codes)), codes
     found = []
     for order in range(1, orders + 1):
@@ -91,7 +91,7 @@ def count(sequences: Sequence[np.ndarray], orders: int) -> list[OfOrder]:
 
 
 class ChrfCounts:
-    """Texts as chrF counts them; `metric` has the settings."""
+    """The n-gram counts of texts for chrF with the settings of `metric`."""
 
     def __init__(self, metric: CHRF, texts: Sequence[str]):
         self.metric = metric
@@ -103,7 +103,7 @@ class ChrfCounts:
             self.orders += count(numbered([metric._remove_punctuation(text) for text in read]), metric.word_order)
 
     def scores(self, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
-        """Sentence chrF float64 [rows, columns] of texts against texts as references."""
+        """Sentence chrF of rows as hypotheses against columns as references, float64 [rows, columns]."""
         stats = [
             (each.totals[rows][:, None], each.totals[columns][None, :], each.matches(rows, columns))
             for each in self.orders
@@ -111,7 +111,7 @@ class ChrfCounts:
         return self._f_scores([(np.where(ref > 0, hyp, 0), ref + 0 * match, match) for hyp, ref, match in stats])
 
     def against_mean(self, rows: Sequence[int], columns: Sequence[int], weights: np.ndarray) -> np.ndarray:
-        """ChrF float64 [rows] against the mean counts of the columns (Vamvas and Sennrich 2024)."""
+        """Sentence chrF, float64 [rows], against the mean counts of the columns (Vamvas and Sennrich 2024)."""
         stats = []
         for each in self.orders:
             match, total = each.of_mean(rows, columns, weights)
@@ -139,7 +139,7 @@ class ChrfCounts:
 
 
 class BleuCounts:
-    """Texts as BLEU of sentences counts them, which takes the orders that a text has; `metric` has the settings."""
+    """The n-gram counts of texts for sentence BLEU (with effective order) with the settings of `metric`."""
 
     def __init__(self, metric: BLEU, texts: Sequence[str]):
         self.metric = metric
@@ -148,12 +148,12 @@ class BleuCounts:
         self.orders = count(numbered(words), metric.max_ngram_order)
 
     def scores(self, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
-        """Sentence BLEU float64 [rows, columns] of texts against texts as references."""
+        """Sentence BLEU of rows as hypotheses against columns as references, float64 [rows, columns]."""
         correct = [each.matches(rows, columns) for each in self.orders]
         return self._bleu(rows, self.lengths[columns][None, :], correct)
 
     def against_mean(self, rows: Sequence[int], columns: Sequence[int], weights: np.ndarray) -> np.ndarray:
-        """BLEU float64 [rows] against the mean counts and the mean length of the columns (Vamvas and Sennrich 2024)."""
+        """Sentence BLEU, float64 [rows], against the columns' mean counts and mean length (Vamvas and Sennrich 2024)."""
         correct = [each.of_mean(rows, columns, weights)[0][:, None] for each in self.orders]
         length = float(self.lengths[columns] @ weights / weights.sum())
         return self._bleu(rows, np.full((1, 1), length), correct)[:, 0]
@@ -184,7 +184,7 @@ class BleuCounts:
 
 
 def numbered(texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
-    """Words as numbers, the same for the same word in all texts: int64 [words] each.
+    """Replace words by numbers, the same number for the same word in all texts: one int64 array [words] per text.
 
     >>> [each.tolist() for each in numbered([["a", "b"], ["b", "b"]])]
     [[0, 1], [1, 1]]

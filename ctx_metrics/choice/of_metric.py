@@ -1,4 +1,4 @@
-"""Which utility a metric is: how its values of pairs are found."""
+"""Finds the utility for a metric: the fastest way to compute its values for pairs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 def compares_two_texts(can: Capabilities) -> bool:
-    """Whether a metric scores one output beside one reference, and reads nothing that candidates do not have."""
+    """Whether a metric scores one output against one reference, and reads nothing that candidates lack."""
     return can.references and not can.compares_systems and "doc_ids" not in can.reads and not can.streams
 
 
 def utility(name: str, settings: Mapping[str, Any], context: Context, first: Sequence[Distinct]) -> Utility:
-    """The utility of a metric's name, over the languages and the engine of a context without texts.
+    """Return the utility for the metric of this name, with the languages and engine of a context without texts.
 
-    first    some of the items, by whose texts a model's language is looked at
+    first    some items; their texts serve to check the languages of a model
 
-    Raises InputError for metrics that read no reference, or more than a segment.
+    Raises InputError for metrics that read no reference, or read more than one segment.
     """
     cls = metric_table()[name.upper()]
     can = capabilities(cls)
@@ -72,7 +72,7 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
 
 
 def _head(metric: EstimatorMetric) -> "PairHead | None":
-    """The head of a metric's model by parts, where it is a regression that reads a source and a reference."""
+    """The model's head, split into parts, if it is a regression model that reads a source and a reference; else None."""
     from ..models.comet.model import RegressionEstimator
     from ..models.comet.pairs import PairHead
 

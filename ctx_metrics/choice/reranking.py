@@ -1,4 +1,4 @@
-"""Reranking: candidates by what reference-free metrics say of them, with the decoder's own scores mixed in."""
+"""Reranks candidates by reference-free metrics, optionally combined with the decoder's own scores."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from .candidates import Item
 
 @dataclass(frozen=True)
 class Reranking:
-    """The weighted sum of what some metrics say of each candidate beside its source."""
+    """The weighted sum of the metrics' scores of each candidate, given its source."""
 
     metrics: Metrics
     weights: Sequence[float]
@@ -59,7 +59,7 @@ class Reranking:
         return ["rerank", identity_of(self.metrics, self.weights, self.context)]
 
     def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
-        """The scores of a block's candidates; each text is scored once beside its source."""
+        """Score a block's candidates; each distinct text of a source is scored once."""
         forget_texts()
         items, first = block
         signatures = self.signatures(items)
@@ -87,7 +87,7 @@ class Reranking:
 
 
 def check_decoder_scores(items: Sequence[Item], flag: str) -> None:
-    """Raise InputError, naming the flag that needs them, where decoder scores are not known or not finite."""
+    """Raise InputError, naming the flag that needs them, if decoder scores are unknown or not finite."""
     for number, item in enumerate(items, 1):
         if item.scores is None:
             raise InputError(
@@ -102,7 +102,7 @@ def check_decoder_scores(items: Sequence[Item], flag: str) -> None:
 
 
 def mixed(items: Sequence[Item], scores: Sequence[Sequence[float]], weight: float) -> list[list[float]]:
-    """The scores with `weight` times the decoder's added."""
+    """Add `weight` times the decoder's scores to the scores."""
     if weight == 0:
         return [list(own) for own in scores]
     return [

@@ -1,4 +1,4 @@
-"""The weight of the decoder's scores beside a metric's, from candidates whose references are known."""
+"""Tunes the weight of the decoder's scores relative to a metric's, on candidates whose references are known."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from .of_metric import compares_two_texts
 
 
 class Tuned(NamedTuple):
-    """The weight whose choices the judging metric likes best.
+    """The weight whose choices the judging metric scores best.
 
     weight         at least 0
     title          the judging metric's
-    without, best, decoder    its score of what is chosen at weight 0, at the best weight, and by the decoder's scores alone
+    without, best, decoder    its score of the choices at weight 0, at the best weight, and by the decoder's scores alone
     """
 
     weight: float
@@ -33,7 +33,7 @@ class Tuned(NamedTuple):
 
 
 def check_judge(name: str) -> None:
-    """Raise InputError for a metric that cannot judge one output beside one reference."""
+    """Raise InputError for a metric that cannot score one output against one reference."""
     if not compares_two_texts(capabilities(metric_table()[name.upper()])):
         raise InputError(
             f"--tune-by {name}: the metric cannot judge single outputs; choose another one, such as chrf or comet"
@@ -43,13 +43,13 @@ def check_judge(name: str) -> None:
 def tuned(
     items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str, context: Context
 ) -> Tuned:
-    """The weight w >= 0 of the decoder's scores at which the best candidates by (score + w * decoder's) are best together,
-    as the metric `judge` scores a corpus. Exact: as w grows a source's choice changes where two lines cross, and all such
-    places are tried (Och 2003).
+    """Find the weight w >= 0 at which the candidates with the highest score + w * decoder score are best as a corpus, by the
+    metric `judge`. The search is exact: as w grows, the choice for a source changes only where two lines cross, and all
+    crossings are tried (Och 2003).
 
     context    languages and engine of the judge
 
-    Raises what the metric raises.
+    Raises whatever the metric raises.
     """
     metric, rows = _judged(items, references, judge, context)
     sign = 1 if capabilities(metric).higher_is_better else -1
@@ -64,7 +64,7 @@ def tuned(
     places = np.array([0.0, *(w for w, _ in changes)])
     sums = total + np.concatenate([np.zeros((1, len(total))), *(delta[None] for _, delta in changes)]).cumsum(0)
     found = sign * scorer(metric)(sums)
-    alone = np.append(np.diff(places) > 0, True)  # of changes at one place, the last
+    alone = np.append(np.diff(places) > 0, True)  # of several changes at the same weight, only the last counts
     best = int(np.flatnonzero(alone)[np.argmax(found[alone])])
     beyond = places[best + 1] if best + 1 < len(places) else 2 * places[best] + 1
     decoder = float(scorer(metric)(last[None])[0])
@@ -73,7 +73,7 @@ def tuned(
 
 
 def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[float, int]]:
-    """Which of some lines score + w * slope is the highest for w from 0 on: (where it begins to be, which one).
+    """The upper envelope of the lines score + w * slope for w >= 0: pairs (w from which a line is the highest, its index).
 
     >>> envelope([3.0, 2.0, 0.0], [0.0, 1.0, 2.0])
     [(0.0, 0), (1.0, 1), (2.0, 2)]
@@ -93,7 +93,7 @@ def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[flo
 def _judged(
     items: Sequence[Item], references: Sequence[str], judge: str, context: Context
 ) -> tuple[Metric, list[np.ndarray]]:
-    """The judging metric, and its statistics of each item's candidates."""
+    """The judging metric, and its statistics for each item's candidates."""
     texts = [text for item in items for text in item.candidates]
     beside = [reference for item, reference in zip(items, references, strict=True) for _ in item.candidates]
     sources = None if items[0].source is None else [item.source or "" for item in items for _ in item.candidates]

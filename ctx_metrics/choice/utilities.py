@@ -1,4 +1,4 @@
-"""Utilities: what a metric says of a candidate where another text is the reference, for all pairs that are asked for."""
+"""Utilities: a metric's values for candidates with other texts as references, for all pairs that are asked for."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -18,19 +18,19 @@ from .ngrams import COUNTS
 if TYPE_CHECKING:
     from ..models.comet.pairs import PairHead
 
-PAIRS = 16_384  # scored at once by metrics that know of nothing but pairs
-TEXTS = 4_096  # whose vectors are read at once
+PAIRS = 16_384  # most pairs scored at once by metrics that can only score pairs
+TEXTS = 4_096  # most texts encoded at once
 ITERATIONS = 10  # of the search for centroids
-Wanted = tuple[int, np.ndarray, np.ndarray]  # the number of a source, and numbers of its texts and of its references
+Wanted = tuple[int, np.ndarray, np.ndarray]  # number of an item, indices of its distinct texts and of its references
 
 
 class Distinct(NamedTuple):
     """The distinct texts of an item.
 
-    texts         candidates
-    place         of each candidate, the number of its text
-    references    pseudo-references; the same object as `texts` where the candidates are
-    weights       float64: how often each reference stands among the item's
+    texts         distinct candidates
+    place         index in `texts` of each candidate
+    references    distinct pseudo-references; the same object as `texts` if the candidates serve as such
+    weights       float64: how often each reference occurs in the item
     """
 
     texts: list[str]
@@ -41,7 +41,7 @@ class Distinct(NamedTuple):
 
 
 def distinct(item: Item) -> Distinct:
-    """The distinct texts of an item, in their order; a candidate of invisible characters only counts as empty."""
+    """The distinct texts of an item, in order; a candidate of invisible characters alone counts as empty."""
     texts, place = _numbered([without_invisible(text) for text in item.candidates])
     references, of_references = (texts, place) if item.references is None else _numbered(item.references)
     weights = np.bincount(of_references, minlength=len(references)).astype(np.float64)
@@ -55,15 +55,15 @@ def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
 
 
 class Utility(ABC):
-    """One metric's values of pairs, on sacrebleu's scale, higher being better.
+    """One metric's values for pairs, on sacrebleu's scale; higher is better.
 
     name         the metric's
     signature    the metric's
-    lower        whether the metric's own values are better where they are lower, so that these here are negative
-    counts       of what was cut or empty
+    lower        whether lower values of the metric itself are better; the values here are then negated
+    counts       numbers of texts that were cut or empty
     """
 
-    aggregates = clusters = False  # whether there are values against the mean, and against centroids, of references
+    aggregates = clusters = False  # whether against_mean and against_centroids are available
 
     def __init__(self, name: str, lower: bool):
         self.name, self.lower, self.signature = name, lower, ""
@@ -71,15 +71,15 @@ class Utility(ABC):
 
     @abstractmethod
     def read(self, items: Sequence[Distinct]) -> None:
-        """Take the items that are asked about from here on."""
+        """Set the items that later calls refer to by number."""
 
     @abstractmethod
     def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
-        """For each item wanted the values of all its pairs of these candidates and references: float64 [rows, columns]."""
+        """For each entry of `wanted`, the values of all pairs of its candidates and references: float64 [rows, columns]."""
 
     def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
-        """The values of single pairs, float64 [pairs]: the numbers of candidates and references have the same length. Taken
-        from grids here, for metrics whose pairs cost next to nothing beside their texts."""
+        """The values of single pairs, float64 [pairs] for each entry of `wanted`, whose rows and columns have equal length.
+        This default takes them from grids, for metrics that spend nearly all their time on reading the texts."""
         grids = self.grids([(k, np.unique(rows), np.unique(columns)) for k, rows, columns in wanted])
         return [
             grid[np.searchsorted(np.unique(rows), rows), np.searchsorted(np.unique(columns), columns)]
@@ -87,22 +87,22 @@ class Utility(ABC):
         ]
 
     def against_mean(self, number: int) -> np.ndarray:
-        """Values float64 [candidates] against the mean of an item's references, by their weights.
+        """Values of an item's candidates, float64 [candidates], against the weighted mean of its references.
 
-        Raises NotImplementedError where `aggregates` is false, which Method.check refuses before.
+        Raises NotImplementedError if `aggregates` is false; Method.check rejects that beforehand.
         """
         raise NotImplementedError
 
     def against_centroids(self, number: int, centroids: int, seed: int) -> np.ndarray:
-        """Mean values float64 [candidates] against the centroids of an item's references, by the references' weights.
+        """Weighted mean values of an item's candidates, float64 [candidates], against the centroids of its references.
 
-        Raises NotImplementedError where `clusters` is false, which Method.check refuses before.
+        Raises NotImplementedError if `clusters` is false; Method.check rejects that beforehand.
         """
         raise NotImplementedError
 
 
 class WeightedSum(Utility):
-    """Several utilities added up, each with its weight."""
+    """The weighted sum of several utilities."""
 
     def __init__(self, utilities: Sequence[Utility], weights: Sequence[float]):
         super().__init__("+".join(each.name for each in utilities), False)
@@ -135,7 +135,7 @@ class WeightedSum(Utility):
 
 
 class ScoredPairs(Utility):
-    """Any metric: pairs are scored as segments of a corpus."""
+    """Any metric: pairs are scored as the segments of a corpus."""
 
     def __init__(self, name: str, lower: bool, scorer: Scorer, signature: str):
         super().__init__(name, lower)
@@ -178,7 +178,7 @@ class ScoredPairs(Utility):
 
 
 class CountedPairs(Utility):
-    """chrF and BLEU: n-grams are counted once a text."""
+    """chrF and BLEU: the n-grams of each text are counted only once."""
 
     aggregates = True
 
@@ -193,7 +193,7 @@ class CountedPairs(Utility):
         self._counts = [make(self._metric, [*item.texts, *others_of(item)]) for item in items]
 
     def _columns(self, number: int, columns: np.ndarray) -> np.ndarray:
-        """Where the references stand among the texts that were counted."""
+        """The positions of the references among the counted texts."""
         item = self._items[number]
         return columns if item.references is item.texts else columns + len(item.texts)
 
@@ -207,7 +207,7 @@ class CountedPairs(Utility):
 
 
 class HeadPairs(Utility):
-    """COMET's regressions: the encoder reads each text once, and the head's first layer is a sum of parts."""
+    """COMET's regression models: the encoder reads each text once, and the head's first layer is a sum of parts."""
 
     aggregates = clusters = True
 
@@ -266,7 +266,7 @@ class HeadPairs(Utility):
             return self._against(number, vectors) @ weights / weights.sum()
         each = np.repeat(vectors, weights.astype(np.int64), axis=0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # clusters may be empty, and have no weight then
+            warnings.simplefilter("ignore", UserWarning)  # clusters may be empty, and then have no weight
             found, of_cluster = kmeans2(each, centroids, iter=ITERATIONS, minit="++", rng=np.random.default_rng(seed))
         sizes = np.bincount(of_cluster, minlength=centroids)
         return self._against(number, found[sizes > 0]) @ sizes[sizes > 0] / sizes.sum()
@@ -275,7 +275,7 @@ class HeadPairs(Utility):
         return np.asarray(self._of_items[number][1].cpu().numpy(), np.float64)
 
     def _against(self, number: int, vectors: np.ndarray) -> np.ndarray:
-        """Values float64 [candidates, vectors] where vectors stand in the references' place."""
+        """Values, float64 [candidates, vectors], with vectors in place of encoded references."""
         import torch
 
         own, _, source = self._of_items[number]
@@ -284,5 +284,5 @@ class HeadPairs(Utility):
 
 
 def others_of(item: Distinct) -> Sequence[str]:
-    """The references that are no candidates."""
+    """The references that are not among the candidates; () if the candidates serve as references."""
     return () if item.references is item.texts else item.references

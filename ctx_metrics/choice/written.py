@@ -1,4 +1,4 @@
-"""What was chosen, as text: the best line of each source, n-best lists, JSON lines."""
+"""Writes choices as text: the best line of each source, n-best lists, or JSON lines."""
 
 import json
 import math
@@ -12,7 +12,7 @@ FORMS = ("text", "nbest", "jsonl")
 
 
 def order(scores: Sequence[float]) -> list[int]:
-    """The numbers of candidates from the best; equal ones stay in their order, those without a score are left out, unless
+    """The numbers of the candidates, best first; equal ones keep their order. Those without a score are left out, unless
     none has one.
 
     >>> order([0.1, float("nan"), 0.3, 0.3])
@@ -29,11 +29,11 @@ def render(
     top: int | None = None,
     approximate: Sequence[str] = (),
 ) -> str:
-    """The text of a choice.
+    """Render the choices as text.
 
-    form    text (a line a source), nbest (`0 ||| text ||| score`, from the best) or jsonl (candidates with their scores)
-    top     how many distinct candidates of each source are written; None: one as text, all in the other formats
-    approximate    of each source the method whose scores are only close to the exact ones, or ""; JSON lines name it
+    form    text (one line per source), nbest (`0 ||| text ||| score`, best first) or jsonl (candidates with their scores)
+    top     how many distinct candidates of each source to write; None: one for text, all for the other formats
+    approximate    for each source, the method if its scores only approximate the exact ones, else ""; written to JSON lines
     """
     if form == "jsonl":
         return "".join(
@@ -54,7 +54,7 @@ def render(
 
 
 def check_form(items: Sequence[Item], form: str) -> None:
-    """Raise InputError for candidates that the format cannot hold."""
+    """Raise InputError for candidates that the format cannot represent."""
     if form == "nbest":
         for number, item in enumerate(items, 1):
             if any("|||" in text for text in item.candidates):
@@ -65,7 +65,7 @@ def check_form(items: Sequence[Item], form: str) -> None:
 
 
 def _first(item: Item, places: Sequence[int]) -> list[int]:
-    """These places without candidates whose text came before."""
+    """Drop places whose candidates repeat an earlier text."""
     first: dict[str, int] = {}
     for k in places:
         first.setdefault(item.candidates[k], k)
@@ -73,7 +73,7 @@ def _first(item: Item, places: Sequence[int]) -> list[int]:
 
 
 def _object(item: Item, scores: Sequence[float], top: int | None, approximate: str) -> dict:
-    """As read_items reads it: candidates in their order, or the best ones from the best."""
+    """A JSON object that read_items can read: candidates in their order, or with `top` only the best, best first."""
     best = order(scores)
     places = range(len(scores)) if top is None else _first(item, best)[:top]
     return {

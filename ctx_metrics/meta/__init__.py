@@ -1,4 +1,4 @@
-"""Meta-evaluation: how well do metrics agree with people? The names below are its public ones, imported when asked for."""
+"""Meta-evaluation: how well do metrics agree with human judgements? The public names below are imported on first use."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Evaluates metrics: every protocol on every set that it applies to, with ranks, intervals and tests."""
+"""Evaluates metrics: applies each protocol to every set that it suits, with ranks, intervals and significance tests."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -33,11 +33,11 @@ TESTS = {
 class Significance:
     """How differences between metrics are tested.
 
-    test        auto (what suits a protocol), perm-both, bootstrap, pairs, williams or none
-    alpha       level at which a metric opens a new cluster
-    resamples   of permutation tests and bootstrap; `seed` starts them
-    intervals   whether to give 95 % bootstrap intervals
-    all_pairs   test all pairs of metrics, not only those that the clusters need
+    test        auto (the protocol's own test), perm-both, bootstrap, pairs, williams or none
+    alpha       significance level at which a metric opens a new cluster
+    resamples   of permutation tests and the bootstrap, with `seed`
+    intervals   whether to compute 95 % bootstrap intervals
+    all_pairs   whether to test all pairs of metrics, not only those needed for the clusters
     """
 
     test: str = "auto"
@@ -50,7 +50,7 @@ class Significance:
 
 @dataclass
 class _Measured:
-    """One metric under one protocol: its scores and measurements by set, and the value over all sets."""
+    """One metric under one protocol: its scores and measurements on each set, and the overall value."""
 
     scores: dict[str, np.ndarray] = field(default_factory=dict)
     by_set: dict[str, Measurement] = field(default_factory=dict)
@@ -66,15 +66,15 @@ def evaluate(
     seen: Sequence[tuple[str, str]] = (),
     quiet: bool = True,
 ) -> Report:
-    """Measure how well metrics agree with people.
+    """Measure how well metrics agree with human judgements.
 
     sets        the judged sets
-    scores      {name of a set: each metric's scores of it}, None where a metric has none
+    scores      {name of a set: the scores of each metric on it}, None where a metric has none
     protocols   what to measure; a protocol that applies to no set is left out, with a notice
-    seen        (metric, pattern of set names): the metric was trained on these sets, which is marked
-    quiet       without a line a protocol, with its time, where stderr is no terminal
+    seen        (metric, pattern of set names): the metric was trained on these sets, which the report marks
+    quiet       whether to omit a line per protocol with its running time, if stderr is not a terminal
 
-    Raises InputError if two sets have one name, or no protocol applies to any set.
+    Raises InputError if two sets have the same name, or if no protocol applies to any set.
     """
     names = [judged.name for judged in sets]
     if len(set(names)) < len(names):
@@ -156,7 +156,7 @@ def _agreement(
 
 
 def _add_baseline(agreement: Agreement, protocol: Protocol, sets: Sequence[JudgedSet]) -> None:
-    """Add a row of minus the number of characters of the source, where sources are there: a long segment is a hard one."""
+    """Add a baseline row, if there are sources: minus the number of source characters, since long segments are harder."""
     measured = []
     for judged in sets:
         scores = None
@@ -180,20 +180,20 @@ def _add_baseline(agreement: Agreement, protocol: Protocol, sets: Sequence[Judge
 
 
 class _Comparisons:
-    """The tests between the metrics of one protocol, each made once."""
+    """The significance tests between the metrics of one protocol; each is made only once."""
 
     def __init__(
         self, protocol: Protocol, sets: Sequence[JudgedSet], measured: dict[str, _Measured], significance: Significance
     ):
         self.protocol, self.sets, self.measured, self.significance = protocol, sets, measured, significance
         self.test = self._suitable(significance.test)
-        self._can_bootstrap = bool(protocol.test)  # calibrated accuracy of all outputs has no independent units to draw
+        self._can_bootstrap = bool(protocol.test)  # tie-calibrated accuracy over all outputs has no independent units
         self._options: dict[str, Any] = {"resamples": significance.resamples, "seed": significance.seed}
         self._replicates, self._credits = cache(self._replicates_of), cache(self._credits_of)
         self._statistics = [protocol.statistic(judged) for judged in sets]
 
     def _suitable(self, asked: str) -> str:
-        """The test that is asked for, where it suits the protocol, else the protocol's own, which is said."""
+        """The requested test if it suits the protocol; otherwise the protocol's own test, with a notice."""
         protocol, ties, sets = self.protocol, isinstance(self.protocol, TieAccuracy), len(self.sets)
         pearson = protocol.name.endswith("-pearson") and sets == 1
         unsuitable = {
@@ -207,7 +207,7 @@ class _Comparisons:
         return protocol.test if unsuitable or asked == "auto" else asked
 
     def complete(self, agreement: Agreement, done: Progress) -> None:
-        """Add the ranks, p-values and intervals that are asked for; `done` counts the comparisons."""
+        """Add the requested ranks, p-values and intervals; `done` counts the comparisons."""
         whole = [name for name in agreement.metrics if not np.isnan(self.measured[name].overall)]
         if self.significance.intervals and self._can_bootstrap:
             intervals = {name: interval(self._replicates(name)) for name in whole}
@@ -229,7 +229,7 @@ class _Comparisons:
                 significantly_better(better, worse)
 
     def p_value(self, better: str, worse: str) -> float:
-        """One-sided p that `better` agrees no better than `worse`."""
+        """The one-sided p-value of the hypothesis that `better` agrees no better than `worse`."""
         names = [judged.name for judged in self.sets]
         a, b = ([self.measured[each].scores[name] for name in names] for each in (better, worse))
         if self.test == "williams":
@@ -243,11 +243,11 @@ class _Comparisons:
             return pairwise_permutation(self._credits(better), self._credits(worse), **self._options)
         cells = [self.protocol.cells(judged) for judged in self.sets]
         a, b = ([each if of is None else each[of] for each, of in zip(arrays, cells, strict=True)] for arrays in (a, b))
-        # early stopping blurs p-values of .02 and less
+        # early stopping makes p-values of .02 and below unreliable
         return perm_both(a, b, self._value, early_stop=self.significance.alpha > 0.02, **self._options)
 
     def _replicates_of(self, name: str) -> np.ndarray:
-        """A metric's overall value in every bootstrap resample, float64 (resamples,); the same resamples for all metrics."""
+        """A metric's overall value in each bootstrap resample, float64 (resamples,); the same resamples for all metrics."""
         protocol, measured = self.protocol, [self.measured[name].by_set[judged.name] for judged in self.sets]
         parts = [each.parts for each in measured if each.parts is not None]
         if len(parts) == len(measured):
@@ -271,7 +271,7 @@ class _Comparisons:
 
 
 def _signatures(scores: Mapping[str, Sequence[MetricScores | None]], agreements: Sequence[Agreement]) -> dict[str, str]:
-    """Each metric's signature; where its scores of segments have another, that of the levels that were measured."""
+    """The signature of each metric; if its segment scores have another one, the signature for the levels measured."""
     signatures = {}
     for each in (each for of_set in scores.values() for each in of_set if each):
         levels = {agreement.level for agreement in agreements if each.name in agreement.metrics}

@@ -1,4 +1,4 @@
-"""Agreement by the length of documents: does a metric that reads context gain where documents are long?"""
+"""Agreement by document length: do metrics that read context gain on long documents?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from .protocols import Measurement, Protocol
 
 @dataclass(frozen=True)
 class LengthCurves:
-    """Agreement under one protocol in buckets of documents by their number of segments.
+    """Agreement under one protocol, in buckets of documents by their number of segments.
 
     protocol, title  the protocol's
-    buckets          first and last length of each bucket, in segments
-    documents, segments  how many a bucket holds, over all sets
-    values           {metric: agreement in each bucket}, NaN where it is not defined
+    buckets          smallest and largest length in each bucket, in segments
+    documents, segments  number of them in each bucket, over all sets
+    values           {metric: agreement in each bucket}, NaN where it is undefined
     """
 
     protocol: str
@@ -32,11 +32,11 @@ class LengthCurves:
 def agreement_by_length(
     sets: Sequence[JudgedSet], scores: Mapping[str, Sequence[MetricScores | None]], protocol: Protocol, buckets: int = 4
 ) -> LengthCurves | None:
-    """A protocol's agreement in buckets of document length that hold about as many segments each.
+    """Compute agreement in buckets of document length, which contain roughly equal numbers of segments.
 
-    Systems' scores are the means of their segments' in a bucket, people's and the metric's: a document's own scores are not
-    asked of the metric again, so what it read around a segment stays as it was. Sets without document ids or without human
-    scores of segments are left out; None if none is left, all documents are of one length, or no metric scores segments.
+    Within a bucket, the human and metric scores of a system are means of its segment scores. Metrics are not run again, so
+    the context that they read for a segment is unchanged. Sets without document ids or human segment scores are left out.
+    Returns None if no set is left, all documents have the same length, or no metric scores segments.
 
     >>> from ctx_metrics.meta.protocols import make_protocols
     >>> human = np.array([[1.0, 2, 3, 4, 5], [0, 1, 2, 5, 6]])
@@ -80,14 +80,14 @@ def agreement_by_length(
 
 
 def _document_lengths(doc_ids: Sequence[str]) -> np.ndarray:
-    """Each segment's document's number of segments: int64 (N,) of N ids."""
+    """The number of segments in each segment's document: int64 (N,) for N ids."""
     sizes = [end - start for start, end in document_ranges(doc_ids)]
     return np.repeat(sizes, sizes)
 
 
 def _edges(lengths: np.ndarray, buckets: int) -> list[tuple[int, int]]:
-    """First and last lengths of the buckets: every length in one, about equally many segments in each."""
+    """The smallest and largest length in each bucket: every length is in one bucket, with similar numbers of segments."""
     different, counts = np.unique(lengths, return_counts=True)
-    share = (np.cumsum(counts) - counts / 2) / counts.sum()  # where the middle of each length lies
+    share = (np.cumsum(counts) - counts / 2) / counts.sum()  # the position of each length's middle
     number = np.minimum((share * buckets).astype(int), buckets - 1)
     return [(int(different[number == k][0]), int(different[number == k][-1])) for k in np.unique(number)]

@@ -1,7 +1,7 @@
-"""How well does a metric tell paraphrases apart? Sentence pairs that people labelled, scored as hypothesis and reference.
+"""How well do metrics recognise paraphrases? Labelled sentence pairs are scored as hypothesis and reference.
 
-Labels that say paraphrase or not (PAWS, MRPC) are measured by the area under the ROC curve; graded ones (STS-B) by
-Spearman's and Pearson's correlation. After Moon, Cho and Park (EAMT 2020), who put similarity metrics to PAWS.
+Binary labels, paraphrase or not (PAWS, MRPC), are evaluated by the area under the ROC curve; graded ones (STS-B) by
+Spearman's and Pearson's correlation. After Moon, Cho and Park (EAMT 2020), who tested similarity metrics on PAWS.
 """
 
 from collections.abc import Sequence
@@ -25,18 +25,18 @@ SIGNIFICANCE = Significance("bootstrap", intervals=True)
 
 
 def auc(labels: np.ndarray, scores: np.ndarray) -> float:
-    """Area under the ROC curve: the chance that a paraphrase gets a higher score than a pair that is none; 0 to 1.
+    """Area under the ROC curve: the chance that a paraphrase scores higher than a pair that is none; 0 to 1.
 
         AUC = P(s1 > s0) + P(s1 = s0) / 2 = U / (n1 n0)      U = (sum of the ranks of the n1 paraphrases) - n1 (n1 + 1) / 2
 
-    of n1 paraphrases and n0 other pairs, equal scores sharing their mean rank (Mann and Whitney 1947; Bamber 1975).
+    for n1 paraphrases and n0 other pairs; equal scores share their mean rank (Mann and Whitney 1947; Bamber 1975).
 
     labels    1-D, 1 for a paraphrase and 0 for none
-    scores    1-D, higher for pairs that are more alike; a pair whose score is NaN is left out
+    scores    1-D, higher for pairs that are more alike; pairs with a NaN score are left out
 
-    NaN where there are not pairs of both kinds.
+    NaN unless there are pairs of both kinds.
 
-    By hand: .9 beats .5 and .1, .5 ties .5 and beats .1, so 3.5 of 4.
+    By hand: .9 beats .5 and .1, .5 ties .5 and beats .1, so AUC is 3.5 / 4.
 
     >>> auc(np.array([1, 1, 0, 0]), np.array([0.9, 0.5, 0.5, 0.1]))
     0.875
@@ -51,7 +51,7 @@ def auc(labels: np.ndarray, scores: np.ndarray) -> float:
 
 
 class AreaUnderCurve(Protocol):
-    """AUC on pairs that are labelled 0 or 1."""
+    """AUC for pairs labelled 0 or 1."""
 
     name, title = "auc", "area under the ROC curve, paraphrases against other pairs"
     level, unit, test = "segment", "sentence pairs", "bootstrap"
@@ -69,7 +69,7 @@ class AreaUnderCurve(Protocol):
 
 
 class GradedCorrelation(SegmentCorrelation):
-    """Correlation with graded labels: kind spearman or pearson."""
+    """Correlation with graded labels; kind is spearman or pearson."""
 
     unit, test = "sentence pairs", "bootstrap"
 
@@ -93,12 +93,12 @@ def paraphrase_check(
     both_directions: bool = False,
     significance: Significance = SIGNIFICANCE,
 ) -> Report:
-    """How well metrics tell paraphrases apart: auc on the sets labelled 0 or 1, spearman and pearson on the graded ones.
+    """Measure how well metrics recognise paraphrases: auc on sets labelled 0 or 1, spearman and pearson on graded ones.
 
-    both_directions    score each pair both ways round, and take the mean: for metrics that are not symmetric
+    both_directions    score each pair in both directions and take the mean, for asymmetric metrics
 
-    Metrics that read documents, sources or round trips are left out, which is said; TER is negated, as is any
-    metric of which less is better. Raises InputError where no metric is left, and what a metric raises.
+    Metrics that read documents, sources or round trips are left out, with a notice; TER and any other metric for which lower
+    is better are negated. Raises InputError if no metric is left, and whatever a metric raises.
 
     >>> from sacrebleu.metrics import CHRF
     >>> pairs = [("It rains.", "It rains!", 1), ("We left.", "It rains.", 0), ("We left.", "We went.", 0)]
@@ -128,12 +128,12 @@ def paraphrase_check(
 
 
 def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> str:
-    """What sentence pairs lack of all that a metric cannot do without, in words; "" if they lack nothing."""
+    """What sentence pairs lack for a metric, in words; "" if they lack nothing that it requires."""
     what = lacking(judged, settings.cls)
     if not what and "sources" in capabilities(settings.cls).reads:
         try:
             build_metric(judged, settings, [], engine)
-        except InputError:  # of sources, if it can be made with some; else what is wrong besides is raised
+        except InputError:  # lacks sources, if it can be built with some; otherwise raise the remaining error
             build_metric(judged, settings, [], engine, sources=judged.references[0])
             return "no sources"
     return what
@@ -142,7 +142,7 @@ def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> 
 def _scores(
     judged: PairSet, metrics: Sequence[MetricSettings], engine: EngineOptions, both_directions: bool
 ) -> list[MetricScores]:
-    results = [each for each in score_set(judged, metrics, engine) if each]  # all of them: what they read is there
+    results = [each for each in score_set(judged, metrics, engine) if each]  # all of them: the others are left out
     if not both_directions:
         return results
     swapped = [each.of_segments for each in score_set(judged.swapped(), metrics, engine) if each]

@@ -1,7 +1,8 @@
-"""The protocols of agreement with human judgement, by the names that `ctx-metrics meta -p` knows.
+"""The protocols for measuring agreement with human judgements, by the names for `ctx-metrics meta -p`.
 
-A protocol reads a JudgedSet and one metric's scores of it. It gives a Measurement: the value, what it was computed from,
-and, where the value is a ratio of sums over independent units, these units, which a bootstrap then draws from.
+A protocol reads a JudgedSet and one metric's scores of it. It returns a Measurement: the value and the number of units it
+was computed from. If the value is a ratio of sums over independent units, the Measurement also contains these units, from
+which a bootstrap then draws.
 """
 
 from abc import ABC, abstractmethod
@@ -16,14 +17,14 @@ from .judgements.judged import JudgedSet, MetricScores
 from .measures import correlation, pairwise, taus, ties
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
-SPARSE = 0.5  # the share of judged outputs below which tests swap these alone
+SPARSE = 0.5  # if the share of judged outputs is lower, tests swap only these
 PER = {"none": "", "item": ", mean over segments", "system": ", mean over systems"}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A metric's agreement on one set. Where `parts` (U, C) are given, units that a bootstrap draws from, `value` is that of
-    their sums (Protocol.of_sums); `size` counts what the protocol's `unit` names; `details` belong to the value."""
+    """A metric's agreement on one set. `parts` (U, C), if given, are the units that a bootstrap draws from; `value` is then
+    computed from their sums (Protocol.of_sums). `size` counts the protocol's units. `details` explain the value."""
 
     value: float
     size: int
@@ -34,15 +35,15 @@ class Measurement:
 class Protocol(ABC):
     """One way to measure agreement.
 
-    name, title   as `-p` knows it, and in words
-    level         system, document or segment: which scores it compares; those of documents are means of segments'
+    name, title   as used by `-p`, and in words
+    level         system, document or segment: the scores to compare; document scores are means of segment scores
     unit          what `size` counts
-    overall       how values of several sets become one: "mean", or "pooled" (sum/sum over the units of all sets)
-    test          the test of significance that suits it: perm-both or bootstrap; "" if none does
-    of_pairs      whether the parts of measurements are of the pairs of the judged systems, which a bootstrap draws
-    average       groups of outputs that a segment-level value is the mean over: none, item or system
-    fewest        how many systems a set must have, at level system: judged ones
-    of_all        whether outputs of different segments are compared, so that telling hard segments from easy ones pays
+    overall       how to combine the values of several sets: "mean", or "pooled" (sum/sum over the units of all sets)
+    test          the suitable significance test: perm-both or bootstrap; "" if there is none
+    of_pairs      whether the parts belong to pairs of the judged systems, in which case a bootstrap draws systems
+    average       groups of outputs over which a segment-level value is averaged: none, item or system
+    fewest        fewest systems that a set must have; at level system, fewest judged systems
+    of_all        whether outputs of different segments are compared, which rewards telling hard segments from easy ones
     """
 
     name: str
@@ -57,7 +58,7 @@ class Protocol(ABC):
     of_all = False
 
     def lacks(self, judged: JudgedSet) -> str:
-        """What a set lacks for this protocol, in words; "" if it applies."""
+        """What a set lacks for this protocol, in words; "" if the protocol applies."""
         human = judged.system_scores if self.level == "system" else judged.segment_scores
         if human is None:
             return f"no human scores of {self.level}s"
@@ -68,54 +69,54 @@ class Protocol(ABC):
         return ""
 
     def human(self, judged: JudgedSet) -> np.ndarray:
-        """What people said at this level: float64 (S,) of systems, (S, N) of segments, (S, D) of documents."""
+        """The human scores at this level: float64 (S,) of systems, (S, N) of segments, (S, D) of documents."""
         return judged.human_systems if self.level == "system" else judged.human_segments
 
     @abstractmethod
     def measure(self, judged: JudgedSet, scores: np.ndarray) -> Measurement:
-        """The agreement of a metric's scores, as scores_of gives them, with the set's judgements."""
+        """Measure the agreement of a metric's scores, as from scores_of, with the set's judgements."""
 
     def within(self, judged: JudgedSet, scores: np.ndarray) -> float:
-        """Beside a correlation of all outputs together, its mean over segments (documents); NaN where there is none."""
+        """For a correlation over all outputs, its mean within segments (documents); NaN for other protocols."""
         return float("nan")
 
     def statistic(self, judged: JudgedSet) -> Callable[[np.ndarray], float]:
-        """The value alone as a function of the scores that `cells` picks, for tests that compute it many times."""
+        """The value as a function of the scores selected by `cells`, for tests that compute it many times."""
         return lambda scores: self.measure(judged, scores).value
 
     def cells(self, judged: JudgedSet) -> np.ndarray | None:
-        """Which scores tests swap, bool of their shape, where people judged few of all outputs; None: all."""
+        """The scores that tests swap, bool of the scores' shape, if only few outputs were judged; None: all."""
         return None
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
-        """The values of sums of parts, (...,) of (..., C): the first sum by the second."""
+        """The values for sums of parts, (...,) from (..., C): the first sum divided by the second."""
         return ratio(sums)
 
     def resampled(self, judged: JudgedSet, scores: np.ndarray, drawn: np.ndarray) -> float:
-        """The value on systems (level system) or segments drawn with replacement; for measurements without parts."""
+        """The value on resampled systems (at level system) or segments; needed for measurements without parts."""
         raise NotImplementedError(f"{self.name} has parts to draw from")
 
     def credits(self, judged: JudgedSet, scores: np.ndarray) -> np.ndarray:
-        """Which pairs of outputs are judged rightly, for the permutation test: int8 (N, S(S-1)/2), -1 for no pair."""
+        """Whether the metric is right on each pair, for the permutation test: int8 (N, S(S-1)/2), -1 for no pair."""
         raise NotImplementedError(f"{self.name} makes no decisions on pairs")
 
     def lacking(self, sets: Sequence[JudgedSet]) -> dict[str, str]:
-        """What each set of an evaluation lacks, by its name."""
+        """What each set of an evaluation lacks, by set name."""
         return {judged.name: self.lacks(judged) for judged in sets}
 
     def overall_value(self, measured: Sequence[Measurement]) -> float:
-        """One value of several sets' measurements."""
+        """Combine the measurements on several sets into one value."""
         if self.overall == "mean":
             return float(np.mean([each.value for each in measured]))
         return float(ratio(np.sum([each.parts.sum(axis=0) for each in measured if each.parts is not None], axis=0)))
 
     def scores_of(self, metric: MetricScores, judged: JudgedSet) -> np.ndarray | None:
-        """The scores that this protocol reads, of the shape of `human`; None where the metric has none of that level."""
+        """The scores that this protocol reads, in the shape of `human`; None if the metric has none at its level."""
         return metric.system_scores if self.level == "system" else metric.segment_scores
 
 
 class SystemCorrelation(Protocol):
-    """Correlation of system scores; without outliers, systems that people rate far from the rest are left out
+    """Correlation of system scores. Without outliers: leaves out systems whose human scores are far from the rest
     (|h - median| / (1.4826 MAD) > 2.5; Mathur et al. 2020, Tangled up in BLEU)."""
 
     level, unit, fewest = "system", "systems", 3
@@ -143,10 +144,10 @@ class SystemCorrelation(Protocol):
 
 
 class SystemAccuracy(Protocol):
-    """Share of system pairs that a metric orders as people do, counted over the pairs of all sets (Kocmi et al. 2021).
+    """Share of system pairs that a metric orders as people do, over the pairs of all sets (Kocmi et al. 2021).
 
-    Intervals draw systems, as pairs that share a system are right or wrong together. In simulations with 14 systems, 95 %
-    intervals of pairs drawn one by one held the true accuracy in 76 to 79 % of cases, these in 96 to 97 %.
+    Intervals resample systems, since pairs that share a system are not independent. In simulations with 14 systems, 95 %
+    intervals from resampled pairs contained the true accuracy in 76 to 79 % of cases, and these in 96 to 97 %.
     """
 
     name, title = "sys-acc", "system-level pairwise accuracy"
@@ -159,10 +160,10 @@ class SystemAccuracy(Protocol):
 
 
 class SoftPairwiseAccuracy(Protocol):
-    """Soft pairwise accuracy of systems, from p-values of segment scores (Thompson et al. 2024).
+    """Soft pairwise accuracy of systems, based on p-values of segment scores (Thompson et al. 2024).
 
-    Intervals draw systems, as those of sys-acc do: p-values of segments drawn with replacement are more extreme, so that
-    resampling segments would lower it.
+    Intervals resample systems, as for sys-acc. Resampling segments would lower the accuracy, since p-values become more
+    extreme when segments are drawn with replacement.
     """
 
     name, title = "spa", "soft pairwise accuracy of systems"
@@ -177,12 +178,12 @@ class SoftPairwiseAccuracy(Protocol):
 
 
 class SegmentCorrelation(Protocol):
-    """Correlation of segment scores: of all outputs together, or the mean over segments or over systems.
+    """Correlation of segment scores: over all outputs, or the mean over segments or systems.
 
-    Its test is a bootstrap of segments, which has a segment's outputs stay together: where metrics err alike on all outputs
-    of a segment, as on a hard one, PERM-BOTH, which swaps output by output, finds differences too easily. In simulations
-    with 14 systems, 16 to 23 % of equally good metrics had p < .05 by PERM-BOTH, and 5 to 6 % by the bootstrap; without
-    such errors both had 4 to 6 %.
+    The test is a bootstrap of segments, which keeps the outputs for a segment together. Metrics often err in the same way on
+    all outputs for a segment, for example a hard one. PERM-BOTH swaps single outputs and then finds differences too easily:
+    in simulations with 14 systems, 16 to 23 % of equally good metrics had p < .05 by PERM-BOTH, and 5 to 6 % by the
+    bootstrap. Without such errors, both had 4 to 6 %.
     """
 
     level, unit, test = "segment", "outputs", "bootstrap"
@@ -227,9 +228,9 @@ class SegmentCorrelation(Protocol):
 
 
 class DocumentCorrelation(SegmentCorrelation):
-    """Correlation of documents' scores: the mean of an output's judgements against that of the metric's scores of the same
-    segments, a document being a run of equal ids. A metric that reads documents, as slide does, counts with what it gives
-    to their sentences.
+    """Correlation of document scores: the mean of an output's human scores against the mean of the metric's scores over the
+    same segments. A document is a run of equal ids. Metrics that read documents, such as slide, enter with their segment
+    scores.
     """
 
     level, unit = "document", "documents"
@@ -253,11 +254,11 @@ class DocumentCorrelation(SegmentCorrelation):
 
 
 class TieAccuracy(Protocol):
-    """Pairwise accuracy of outputs with ties, the metric's ties calibrated (Deutsch et al. 2023): acc_eq, or the same
-    as a tau, tau_23 = 2 acc_eq - 1.
+    """Pairwise accuracy of outputs with calibrated ties of the metric (Deutsch et al. 2023): acc_eq, or the same as a tau,
+    tau_23 = 2 acc_eq - 1.
 
-    Its test is a bootstrap of whole groups: the permutation of pairwise decisions that goes with it in WMT takes pairs for
-    independent, and finds differences too easily among many systems (meta/inference/significance.py).
+    The test is a bootstrap of whole groups. The permutation test that WMT uses with it treats pairwise decisions as
+    independent, and finds differences too easily with many systems (meta/inference/significance.py).
     """
 
     level, unit = "segment", "output pairs"
@@ -287,7 +288,7 @@ class TieAccuracy(Protocol):
 
 
 class PreferenceTau(Protocol):
-    """Kendall-like tau over people's preferences: DARR, and the taus of WMT11/12, WMT13 and WMT14."""
+    """Kendall-like tau over human preferences: DARR, and the taus of WMT11/12, WMT13 and WMT14."""
 
     level, unit, test = "segment", "preferences", "bootstrap"
     TITLES: ClassVar = {
@@ -306,7 +307,7 @@ class PreferenceTau(Protocol):
         return "" if len(self._preferences(judged)) else "no preferences between these systems"
 
     def lacking(self, sets: Sequence[JudgedSet]) -> dict[str, str]:
-        """Where some sets hold preferences, scores of the others are not made into preferences beside them."""
+        """If some sets have preferences, no preferences are derived from the scores of the others."""
         given = any(judged.preferences is not None for judged in sets)
         made = {judged.name for judged in sets if judged.preferences is None}
         lacking = super().lacking(sets)
@@ -324,11 +325,11 @@ class PreferenceTau(Protocol):
 
 
 def make_protocols(average: str | None = None, threshold: float = 25.0) -> dict[str, Protocol]:
-    """All protocols by name.
+    """Return all protocols by name.
 
-    average     none, item or system: groups of outputs that segment-level protocols average over; None: none for
-                correlations, item for acc-eq and tau-23
-    threshold   difference of two segment scores from which darr takes one as preferred, where a set has no preferences
+    average     none, item or system: the groups over which segment-level protocols average; None: none for correlations,
+                item for acc-eq and tau-23
+    threshold   smallest difference of two segment scores that darr takes as a preference, if a set has no preferences
     """
     protocols: list[Protocol] = [
         SystemAccuracy(),
@@ -343,7 +344,7 @@ def make_protocols(average: str | None = None, threshold: float = 25.0) -> dict[
 
 
 def usual_protocols(judged: JudgedSet) -> list[str]:
-    """The protocols that are usual for what a set holds."""
+    """The usual protocols for the kinds of judgements in a set."""
     if judged.preferences is not None:
         return ["darr"]
     names = ["sys-acc"] if judged.system_scores is not None else []
@@ -353,16 +354,16 @@ def usual_protocols(judged: JudgedSet) -> list[str]:
 
 
 def _scored(one: np.ndarray, other: np.ndarray) -> int:
-    """How many places of two arrays of one shape are NaN in neither."""
+    """The number of positions where neither of two arrays of equal shape is NaN."""
     return int((~np.isnan(one) & ~np.isnan(other)).sum())
 
 
 def _mean(values: np.ndarray, size: int | None = None, details: dict[str, Any] | None = None) -> Measurement:
-    """The mean of values (U,) that are not NaN; `size` is their number where it is None."""
+    """The mean of the values (U,) without NaN; `size` defaults to their number."""
     known = ~np.isnan(values)
     return _ratio(np.column_stack([np.where(known, values, 0), known]), known.sum() if size is None else size, details)
 
 
 def _ratio(parts: np.ndarray, size: int, details: dict[str, Any] | None = None) -> Measurement:
-    """The first by the second of the sums of parts (U, 2)."""
+    """The ratio of the sums of the two columns of parts (U, 2)."""
     return Measurement(float(ratio(parts.sum(axis=0))), int(size), parts, details or {})

@@ -1,4 +1,4 @@
-"""What an evaluation of metrics says: one Agreement a protocol, over all test sets and metrics."""
+"""The results of an evaluation: one Agreement per protocol, over all test sets and metrics."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,25 +8,25 @@ import numpy as np
 
 @dataclass
 class Agreement:
-    """How well M metrics agree with people under one protocol, on K test sets; metrics are sorted, best first.
+    """The agreement of M metrics with human judgements, under one protocol on K test sets; metrics are sorted, best first.
 
-    protocol      such as "acc-eq"; `title` is the same in words, `level` is segment, system or preference
-    sets          names of the K test sets that the protocol applies to
-    sizes         what each set's values are computed from, K numbers; `unit` says of what ("system pairs", "outputs", ...)
-    metrics       M names; the last is a baseline where `baseline` names one, which is not ranked
+    protocol      such as "acc-eq"; `title` is the same in words, `level` is segment, document, system or preference
+    sets          names of the K test sets to which the protocol applies
+    sizes         K numbers of units from which the values are computed; `unit` names them ("system pairs", "outputs", ...)
+    metrics       M names; if `baseline` is set, the last one is a baseline, which is not ranked
     values        float64 (M, K), NaN where a metric could not be scored on a set
-    overall       float64 (M,): over the sets, `overall_is` "pooled" (pairs of all sets) or "mean" (of the sets' values);
-                  NaN for a metric that lacks a set
-    intervals     float64 (M, 2): 95 % interval of `overall`, NaN where there is none; None: not asked for
-    ranks         M ranks from 1: metrics of one rank are in one significance cluster; None: no test was asked for;
-                  rank 0: not ranked, because `overall` is NaN
-    p_values      {(better, worse): p}: one-sided p-value that `better` agrees no better than `worse`, of the
-                  comparisons that were made; `test` names how
-    seen          {(metric, set)}: the metric was trained on this set, so its value says little
-    within        float64 (M, K): the mean of a metric's agreement within each segment (document) of a set, where `values`
-                  are of all outputs together; NaN where nothing is defined. None: not of this protocol
-    baseline      name of a row of `metrics` that is no metric: minus the number of the source's characters; "": none
-    details       {metric: {set: numbers that belong to the value, such as a calibrated epsilon or counts}}
+    overall       float64 (M,): the values combined over sets; `overall_is` "pooled" (pairs of all sets) or "mean" (of the
+                  sets' values); NaN for a metric that lacks a set
+    intervals     float64 (M, 2): 95 % interval of `overall`, NaN where there is none; None: not requested
+    ranks         M ranks from 1: metrics of equal rank are in one significance cluster; None: no test was requested;
+                  rank 0: not ranked, because `overall` is NaN, or a baseline
+    p_values      {(better, worse): p}, for the comparisons that were made: the one-sided p-value of the hypothesis that
+                  `better` agrees no better than `worse`; `test` names the test
+    seen          {(metric, set)}: the metric was trained on this set, so its value is not comparable
+    within        float64 (M, K): the mean of a metric's agreement within each segment (document) of a set, for protocols
+                  whose `values` cover all outputs; NaN where it is undefined. None: other protocols
+    baseline      name of a row in `metrics` that is not a metric: minus the number of source characters; "": none
+    details       {metric: {set: further numbers about the value, such as a calibrated epsilon or counts}}
     """
 
     protocol: str
@@ -51,13 +51,13 @@ class Agreement:
 
 @dataclass
 class Report:
-    """Everything one run of `ctx-metrics meta` found.
+    """All results of one run of `ctx-metrics meta`.
 
-    agreements    in the order the protocols were asked for
-    sets          {set: what it holds: "systems", "segments", "documents", "judged outputs", "preferences", "left out"}
-    signatures    {metric: signature, "" where it is not known}; where scores of segments have another, and systems are
-                  measured too, that is of "METRIC (segments)"
-    settings      how it was measured: test, level of significance, resamples, seed, average, ...
+    agreements    in the order in which protocols were requested
+    sets          {set: its sizes: "systems", "segments", "documents", "judged outputs", "preferences", "left out"}
+    signatures    {metric: signature, "" if unknown}; if segment scores have another signature and systems are also
+                  measured, there is an additional entry "METRIC (segments)"
+    settings      how agreement was measured: test, significance level, resamples, seed, average, ...
     """
 
     agreements: list[Agreement]

@@ -1,4 +1,4 @@
-"""Scores a judged test set with registered metrics, all its systems in one pass."""
+"""Scores judged test sets with registered metrics, with all systems of a set in one pass."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MetricSettings(NamedTuple):
-    """A metric to evaluate: its name, its class, and what its own flags say (constructor arguments)."""
+    """A metric to evaluate: its name, its class, and its own settings (constructor arguments)."""
 
     name: str
     cls: type[Metric]
@@ -39,18 +39,18 @@ def score_set(
     kept: str | None = None,
     in_blocks: "InBlocks | None" = None,
 ) -> list[MetricScores | None]:
-    """Each metric's scores of a set; None, and said, for a metric that reads what the set lacks.
+    """Score a set with each metric; None, with a notice, for a metric that reads something the set lacks.
 
-    Where every system has an output for every segment, all are scored in one pass, with their documents; else (lists of
-    better and worse outputs) the outputs that are there one by one, without scores of systems. TER, and any metric whose
-    class has higher_is_better = False, is negated.
+    If every system has an output for every segment, all systems are scored in one pass, with their documents. Otherwise
+    (lists of better and worse outputs), the existing outputs are scored as single segments, without system scores. TER and
+    any other metric whose class has higher_is_better = False are negated.
 
-    kept    a folder of score files: a metric's scores are written there as soon as it is done, and read in place of
-            scoring where they are of the same texts with the same signature, which is said
-    in_blocks    what scores them block by block; None: each metric all at once
+    kept    a folder of score files: scores are written there as soon as a metric has finished. Existing scores of the same
+            texts with the same signature are read instead of being computed, with a notice
+    in_blocks    scores metrics block by block; None: each metric scores all texts at once
 
-    Raises InputError for a set without texts or a folder that cannot be written, and what a metric raises that cannot be
-    used on this language.
+    Raises InputError for a set without texts or a folder that cannot be written, and whatever a metric raises that does not
+    support this language.
 
     >>> from sacrebleu.metrics import CHRF
     >>> texts = [["It rains.", "We left."], ["It pours.", None]]
@@ -65,7 +65,7 @@ def score_set(
     for name, what in lacks.items():
         if what:
             notice(f"{name}: left out on {judged.name}, which has {what}")
-    # all metrics are made before the first one scores, so that what they share is computed once
+    # build all metrics before the first one scores, so that shared computations are made once
     made = [None if lacks[each.name] else _made(judged, each, engine, in_blocks) for each in metrics]
     results = [
         read_kept(
@@ -89,7 +89,7 @@ def score_set(
 
 
 def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
-    """What the set lacks of all that a metric cannot do without, in words; "" if it lacks nothing.
+    """What the set lacks among everything that a metric requires, in words; "" if it lacks nothing.
 
     >>> from ctx_metrics import BERTR, SLIDE
     >>> judged = JudgedSet("toy", ["A"], 1, [["It rains."]], [["It rains."]], segment_scores=np.array([[1.0]]))
@@ -112,7 +112,7 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
 def build_metric(
     judged: JudgedSet, settings: MetricSettings, systems: list[Segments], engine: EngineOptions, **streams: Any
 ) -> Metric:
-    """A metric with its own settings, and with what it reads of a set (`streams` in place of the set's)."""
+    """Build a metric with its own settings and the set's texts; `streams` replace those of the set."""
     context = {
         "references": list(judged.references),
         "sources": judged.sources,
@@ -126,14 +126,14 @@ def build_metric(
 
 
 def named_systems(judged: JudgedSet) -> list[Segments]:
-    """The outputs of a complete set, each system's knowing its name, which messages then give."""
+    """The outputs of a complete set; each system's texts carry its name, for use in messages."""
     return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.texts, strict=True)]
 
 
 def _made(
     judged: JudgedSet, settings: MetricSettings, engine: EngineOptions, in_blocks: "InBlocks | None" = None
 ) -> tuple[Metric, list[Segments]]:
-    """A metric and the systems that it scores; of an incomplete set all outputs, as if they were one system's."""
+    """Build a metric; return it and the systems that it scores. The outputs of an incomplete set form a single system."""
     if judged.complete:
         systems = named_systems(judged)
         return build_metric(judged, settings, systems, engine, in_blocks=in_blocks), systems
@@ -150,7 +150,7 @@ def _scored(
 ) -> MetricScores:
     sign = 1.0 if capabilities(settings.cls).higher_is_better else -1.0
     by_system = []
-    # our metrics score all systems at the first one, and say themselves how far they are
+    # our metrics score all systems when they score the first, and show their own progress
     with Progress(settings.name, "system", len(systems), quiet=quiet or isinstance(metric, ContextMetric)) as done:
         for system in systems:
             by_system.append(scores(metric, system))
@@ -164,17 +164,17 @@ def _scored(
 
 
 def _read_by(metric: Metric) -> str | None:
-    """What stands in place of the reference in the names of a metric's score files, where it reads none."""
+    """The reference part of the names of a metric's score files, if the metric reads no references; else None."""
     return None if capabilities(metric).references else NO_REFERENCE
 
 
 def _noted(settings: MetricSettings) -> dict[str, str]:
-    """A metric's class and settings, to know its scores by."""
+    """A metric's class and settings, by which its stored scores are recognised."""
     cls = settings.cls
     return {"class": f"{cls.__module__}.{cls.__qualname__}", **{key: repr(own) for key, own in settings.own.items()}}
 
 
 def signatures(metric: Metric) -> tuple[str, str]:
-    """A metric's signature, and that of its scores of segments where it differs, else ""."""
+    """A metric's signature, and that of its segment scores if it differs, else ""."""
     of_systems, of_segments = (str(each.get_signature().format()) for each in (metric, of_parts(metric)))
     return of_systems, of_segments if of_segments != of_systems else ""

@@ -1,1 +1,1 @@
-"""A page to look at scores: which systems are apart, which segments and documents are weak, and why."""
+"""A page for exploring scores: which systems differ, which segments and documents are weak, and why."""

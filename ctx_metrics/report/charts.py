@@ -1,7 +1,7 @@
-"""The charts of a report as Vega-Lite, whose data the page holds, and the numbers of each as a table.
+"""The charts of a report: Vega-Lite specifications, whose data are in the page, and the numbers of each chart as a table.
 
-Vega takes values for keys of JavaScript objects, where names such as constructor have a meaning. Therefore a chart knows
-systems, metrics and documents by their numbers, and puts the names on what it shows.
+Vega uses values as keys of JavaScript objects, where names such as constructor have a special meaning. Therefore the charts'
+data identify systems, metrics and documents by number, and names are only added to what is shown.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from .content import Content
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-# words of the first reference, else of the source or the output, from which a class begins
+# where each length class begins, in words of the first reference, else of the source or the output
 LENGTHS = (1, 6, 11, 21, 31, 51)
 
 
@@ -27,7 +27,7 @@ class Chart(NamedTuple):
 
 
 def charts(content: Content) -> list[Chart]:
-    """All charts that the content has the data for."""
+    """Return all charts for which the content has data."""
     drawn = [_distribution(content), _by_length(content)]
     if content.documents:
         drawn.append(_by_document(content))
@@ -39,7 +39,7 @@ def charts(content: Content) -> list[Chart]:
 
 
 def lengths(content: Content) -> np.ndarray:
-    """Words of each segment, int64 [N]: of the first reference, else of the source, else of the first output."""
+    """The words in each segment, int64 [N]: of the first reference, else of the source, else of the first output."""
     context = content.context
     texts = [*(context.references or []), context.sources, *context.systems]
     stream = next(stream for stream in texts if stream is not None)
@@ -53,7 +53,7 @@ def _base(content: Content, *params: Any) -> Any:
 
 
 def _names(content: Content) -> list[Any]:
-    """What expressions of a chart call `names`, of the systems, and `titles`, of the metrics."""
+    """The Vega parameters `names`, of the systems, and `titles`, of the metrics, for the charts' expressions."""
     import altair as alt
 
     titles = [each.title for each in content.columns]
@@ -61,7 +61,7 @@ def _names(content: Content) -> list[Any]:
 
 
 def _choice(name: str, labels: Sequence[str], value: int, words: str) -> Any:
-    """The choice of a number, which the reader sees as a label."""
+    """A Vega parameter: the reader chooses one of the labels, and its value is the label's number."""
     import altair as alt
 
     bind = alt.binding_select(options=[*range(len(labels))], labels=[*labels], name=f"{words} ")
@@ -80,7 +80,7 @@ def _color(content: Content) -> Any:
 
 
 def _judged(content: Content) -> list[int]:
-    """The numbers of all systems, those first that have a score by the first metric."""
+    """The numbers of all systems; those with a score by the first metric come first."""
     first = content.columns[0].scores
     return sorted(range(len(first)), key=lambda s: math.isnan(first[s].system))
 
@@ -111,7 +111,7 @@ def _quantiles(scores: Sequence[float]) -> list[float]:
 
 
 def classes(content: Content) -> tuple[list[str], np.ndarray]:
-    """Names of the classes of length, and that of each segment, int64 [N]."""
+    """The names of the length classes, and the class of each segment, int64 [N]."""
     ends = [f"{end - 1}" for end in LENGTHS[1:]]
     names = [f"{begin}-{end}" for begin, end in zip(LENGTHS, ends, strict=False)] + [f"{LENGTHS[-1]} and more"]
     return names, np.maximum(np.searchsorted(LENGTHS, lengths(content), side="right") - 1, 0)

@@ -39,7 +39,7 @@ Name a metric to see its flags: ctx-metrics report -m slide --help
 
 
 def table_file(text: str) -> str:
-    """The path of a table, for argparse; its ending says how it is laid out."""
+    """The path of a table, for argparse; its file-name ending determines the format."""
     if os.path.splitext(text)[1] not in TABLES:
         raise ArgumentTypeError(f"{text}: a table's file ends in {' or '.join(TABLES)}")
     return expanduser(text)
@@ -82,14 +82,13 @@ class Page:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Inputs, Page])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])
 
 
 def run(args: Namespace) -> int:
-    """Run the subcommand; returns its exit code."""
     from ..cli.common import output
     from ..cli.common.comparisons import Compared, pairs_tables
     from ..cli.common.inputs import read_inputs
@@ -143,7 +142,7 @@ def run(args: Namespace) -> int:
 
 
 def _paths(args: Namespace) -> list[tuple[str, str | None]]:
-    """What is written, and its flag; exits with 2 where two are one file."""
+    """The paths to write, each with its flag; exit with 2 if two of them name the same file."""
     paths: list[tuple[str, str | None]] = [("-o", args.output)]
     for name in EXPORTS:
         value = getattr(args, name) or []
@@ -156,7 +155,7 @@ def _paths(args: Namespace) -> list[tuple[str, str | None]]:
 
 @contextmanager
 def _heard() -> Iterator[list[str]]:
-    """What is said within the block, as lines, each once; not how far it is."""
+    """Collect the notices issued within the block, each once; progress lines are left out."""
     lines: list[str] = []
     handler = logging.Handler()
     handler.addFilter(lambda record: record.name == logger.name)

@@ -1,4 +1,4 @@
-"""What a report shows of one run: texts, scores, comparisons of systems, and what was said."""
+"""The content of a report on one run: texts, scores, comparisons of systems, and notices."""
 
 import hashlib
 import math
@@ -17,17 +17,17 @@ from ..scoring.matches import SegmentMatch
 from ..scoring.testing import Design
 from ..scoring.token_matching import TokenMatchingMetric
 
-LARGEST = 50_000  # outputs, of all systems, that a browser lists without delay
-MATCHED = 1_200_000  # tokens whose matches are shown, some 3 bytes each
+LARGEST = 50_000  # outputs, over all systems, that a browser lists without delay
+MATCHED = 1_200_000  # tokens whose matches are shown, about 3 bytes each
 
 
 @dataclass(frozen=True)
 class Content:
-    """All that a report shows.
+    """All the content of a report.
 
     names          of the systems, in the order of context.systems
     design         how the systems are tested
-    notices        what was said while the run scored
+    notices        issued while the run scored
     """
 
     names: Sequence[str]
@@ -38,13 +38,13 @@ class Content:
 
     @property
     def documents(self) -> list[tuple[str, int, int]]:
-        """Each document's id, and its segments from the first to before the last."""
+        """Each document's id, its first segment, and the end of its segments (exclusive)."""
         ids = self.context.doc_ids
         return [] if ids is None else [(ids[start], start, end) for start, end in document_ranges(ids)]
 
 
 def check_size(systems: Sequence[Sequence[str]]) -> None:
-    """Raise InputError for more outputs than a page can hold."""
+    """Raise InputError if there are more outputs than a page can hold."""
     outputs = len(systems) * len(systems[0])
     if outputs > LARGEST:
         raise InputError(
@@ -55,7 +55,7 @@ def check_size(systems: Sequence[Sequence[str]]) -> None:
 
 
 def as_data(content: Content) -> dict[str, Any]:
-    """What the page's script reads, as JSON can hold it: numbers in full, None for what was not scored."""
+    """The data for the page's script, ready for JSON: numbers in full precision, None for a missing score."""
     context = content.context
     texts = [context.sources or [], *(context.references or []), *context.systems]
     key = hashlib.sha256("\n".join(text or "" for stream in texts for text in stream).encode(errors="replace"))
@@ -91,12 +91,12 @@ def as_data(content: Content) -> dict[str, Any]:
 
 
 def known(score: float) -> float | None:
-    """A score as JSON has it: None for NaN."""
+    """A score for JSON: None for NaN."""
     return None if math.isnan(score) else score
 
 
 def _windows(content: Content) -> Sequence[Mapping[str, Any]]:
-    """The windows of metrics that read several segments at once: first segment, last one + 1, score."""
+    """The windows of metrics that read several segments at once: first segment, end (exclusive), score."""
     found = []
     for number, each in enumerate(content.columns):
         results = [of_system.result for of_system in each.scores]
@@ -114,7 +114,7 @@ def _windows(content: Content) -> Sequence[Mapping[str, Any]]:
 
 
 def _details(content: Content) -> dict[str, dict[str, Any]]:
-    """Parts and error spans of single segments, by "system segment"."""
+    """Score parts and error spans of single segments, by "SYSTEM SEGMENT", two numbers."""
     found: dict[str, dict[str, Any]] = {}
     for each in content.columns:
         for system, of_system in enumerate(each.scores):
@@ -132,9 +132,9 @@ def _details(content: Content) -> dict[str, dict[str, Any]]:
 
 
 def _matches(content: Content) -> Iterator[dict[str, Any]]:
-    """How tokens matched, of metrics that kept it: where tokens are in their texts, and their cosines in millionths.
+    """Token matches, from metrics that kept them: the tokens' positions in their texts, and their cosines in millionths.
 
-    Of large runs only as many segments are shown as MATCHED tokens allow, those with the worst scores first.
+    In large runs, matches are limited to MATCHED tokens; the segments with the worst scores come first.
     """
     context, left = content.context, MATCHED
     for number, column in enumerate(content.columns):
@@ -174,7 +174,7 @@ def _flat(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _pair(match: SegmentMatch | None) -> list[Any] | None:
-    """[number of the reference, cosines and weights of hypothesis, the same of reference]; weights None if all are alike."""
+    """[reference number, cosines and weights of hypothesis, the same of reference]; weights are None if all are equal."""
     if match is None:
         return None
     found: list[Any] = [match.number]

@@ -1,4 +1,4 @@
-"""What other programs read of a report: texts with scores as TSV, JSON for Pearmut and subset2evaluate."""
+"""Exports of a report for other programs: texts with scores as a table, and JSON for Pearmut and subset2evaluate."""
 
 import json
 import math
@@ -10,11 +10,11 @@ from ..notices import notice
 from ..separated import separated
 from .content import Content, known
 
-SEVERITIES = {"critical": "major"}  # of Pearmut, which has minor and major
+SEVERITIES = {"critical": "major"}  # in Pearmut, which knows only minor and major
 
 
 def texts_table(content: Content, form: str = "tsv") -> str:
-    """A table with a header, as tsv or csv: a row for each output, with its texts and scores in full."""
+    """A table with a header, as tsv or csv: one row per output, with its texts and its scores in full precision."""
     context, documents = content.context, _documents_of(content)
     references = context.references or []
     header = ["system", "document", "segment", *(each.title for each in content.columns), "source"]
@@ -33,8 +33,8 @@ def texts_table(content: Content, form: str = "tsv") -> str:
 
 
 def pearmut(content: Content, campaign: str) -> str:
-    """A campaign of Pearmut: one task of all documents, whose items hold all systems' outputs, with the error spans that a
-    metric marked. Their last character is inclusive there."""
+    """A Pearmut campaign: one task with all documents. Its items hold the outputs of all systems and the error spans that a
+    metric marked. In Pearmut, the end of a span is inclusive."""
     context = content.context
     ranges = [(start, end) for _, start, end in content.documents] or [
         (i, i + 1) for i in range(len(context.systems[0]))
@@ -49,7 +49,7 @@ def pearmut(content: Content, campaign: str) -> str:
 
 
 def subset2evaluate(content: Content) -> str:
-    """The items of subset2evaluate: texts, and each system's segment scores by metric."""
+    """The items for subset2evaluate: texts, and each system's segment scores by metric."""
     context, documents = content.context, _documents_of(content)
     items = [
         {
@@ -85,7 +85,7 @@ def _item(content: Content, i: int, spans: Mapping[tuple[int, int], list[dict[st
 
 
 def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """Error spans by system and segment, of the first metric that marks any."""
+    """The error spans by (system, segment), from the first metric that marks any."""
     for column in content.columns:
         found = {
             (s, scored.window.start): [

@@ -1,4 +1,4 @@
-"""Columns of a report from scores that are there already: of files, of `meta`, and people's."""
+"""Columns of a report from existing scores: from score files, from `meta`, and human scores."""
 
 from collections.abc import Sequence
 
@@ -16,13 +16,13 @@ from ..scoring.scores import Scores
 from ..scoring.testing import USUAL, Design
 from .content import LARGEST, Content
 
-PEOPLE = "human"  # what the column of people's scores is called
-CLOSE = 1e-6  # of a system's score and the mean of its segments', to be one
+PEOPLE = "human"  # title of the column of human scores
+CLOSE = 1e-6  # largest difference between a system score and the mean of its segments' scores that counts as rounding
 
 
 def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, design: Design) -> list[Column]:
-    """The metrics of score files, folders and tables, which must hold each system by its name; raises InputError as
-    read_scores does, and for a metric without scores of segments."""
+    """Read the metrics of score files, folders and tables, which must contain each system by name. Raises InputError as
+    read_scores does, and for a metric without segment scores."""
     systems = context.systems
     unjudged = np.full(len(names), np.nan)
     texts = JudgedSet("this run", names, len(systems[0]), systems, system_scores=unjudged, doc_ids=context.doc_ids)
@@ -30,8 +30,8 @@ def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, d
 
 
 def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) -> Content | None:
-    """A report's content of a judged set, people's scores first; None, and said, where outputs are missing or too many, or
-    nothing scored segments. Scores without those of segments are left out."""
+    """The content of a report on a judged set, with human scores first. Metrics without segment scores are left out. None,
+    with a notice, if outputs are missing, if there are too many, or if there are no segment scores at all."""
     people = MetricScores(PEOPLE, judged.segment_scores, judged.system_scores)
     kept = [each for each in [people, *metrics] if each is not None and each.segment_scores is not None]
     lacks = {
@@ -55,9 +55,9 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) ->
 
 
 def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design) -> Column:
-    """Intervals and tests need a system score that is the mean of its segments' scores, as for nearly all metrics except
-    BLEU, chrF and TER; the others have none, with a notice. Document scores are means. For TER, recognised by its name, a
-    smaller score is better, unless its scores are negated."""
+    """A column of existing scores. Intervals and tests require that a system's score is the mean of its segments' scores, as
+    for nearly all metrics except BLEU, chrF and TER; other metrics get none, with a notice. Document scores are means. For
+    TER, recognised by its name, lower scores are better unless they are negated."""
     if metric.segment_scores is None:
         raise InputError(
             f"{metric.name}: its files have no scores of segments, which a report shows (METRIC-REF.seg.score)"

@@ -1,4 +1,4 @@
-"""How many of the reference's words each output lacks, as a column beside the metrics: who drops words is seen at once."""
+"""A column beside the metrics: the share of the reference's words that each output lacks, which reveals dropped words."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from ..scoring.scores import Scores
 from ..scoring.testing import Design
 
 TITLE = "missing words, %"
-WITHOUT_SPACES = frozenset("zh ja th lo km my".split())  # languages whose characters are counted
+WITHOUT_SPACES = frozenset("zh ja th lo km my".split())  # languages in which characters are counted as words
 
 
 def missing_words(context: Context, design: Design) -> Column | None:
-    """Words of the first reference that an output has not, or has less often, in % of the reference's words; the order of
-    words does not count. None without references.
+    """The share of the first reference's words that an output lacks or has less often, in %. The order of words does not
+    count. None without references.
 
-    Words are those of BLEU's tokenizer 13a in lower case, or characters of Chinese, Japanese, Thai, Lao, Khmer and Burmese.
-    NaN for a segment whose reference is empty.
+    Words are the lower-case tokens of BLEU's tokenizer 13a; in Chinese, Japanese, Thai, Lao, Khmer and Burmese, they are the
+    characters. NaN for a segment whose reference is empty.
 
     >>> texts = {"references": [["The dog sleeps on the sofa ."]], "systems": [["The dog sleeps .", "On the sofa"][:1]]}
     >>> from ctx_metrics.scoring.testing import USUAL

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check(run: "Run") -> None:
-    """Raise CtxMetricsError where packages are missing, or for more outputs than a page can hold or no document ids."""
+    """Raise CtxMetricsError if packages are missing, there are too many outputs for a page, or document ids are lacking."""
     from .content import check_size
     from .page import check_installed
 
@@ -21,7 +21,7 @@ def check(run: "Run") -> None:
 
 
 def text(run: "Run") -> str:
-    """The page of a run that has its scores."""
+    """The page for a run that has its scores."""
     from ..scoring.columns import Column
     from ..scoring.scores import all_scores
     from .content import Content
@@ -39,7 +39,7 @@ def text(run: "Run") -> str:
 
 
 def _design(run: "Run") -> "Design":
-    """How the page tests the systems."""
+    """How the systems on the page are tested."""
     from ..scoring.testing import SystemTests
 
     return SystemTests(resample=run.args.ctx_resample).design(run.systems, run.document_ids(), "--ctx-resample")

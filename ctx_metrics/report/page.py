@@ -1,4 +1,4 @@
-"""The one HTML file of a report: everything is in it, and it asks for nothing."""
+"""Builds the report: a single HTML file that contains everything it shows and loads nothing."""
 
 import base64
 import gzip
@@ -19,21 +19,21 @@ from .missing import missing_words
 
 FOLDER = Path(__file__).parent
 EXTRA = "pip install 'ctx-metrics[report]'"
-# what the page calls by name
+# the name by which the page's script calls Vega-Embed
 VEGA = "window.vegaEmbed = vegaEmbed;"
 SCRIPTS = "page tables overview marks differences why selection segments documents charts open".split()
 PARTS = [("overview", "Overview"), ("segments", "Segments"), ("documents", "Documents"), ("charts", "Charts")]
 
 
 def title_of(content: Content) -> str:
-    """A title from the languages and the systems, of which more than three are counted."""
+    """A title from the languages and the systems' names; more than three systems are only counted."""
     context, names = content.context, content.names
     pair = "-".join(each for each in (context.source_lang, context.target_lang) if each)
     return f"{pair} {', '.join(names) if len(names) <= 3 else f'{len(names)} systems'}".strip()
 
 
 def check_installed() -> None:
-    """Raise InputError where what draws a page is not installed."""
+    """Raise InputError if a package needed to draw a page is not installed."""
     for name in ("altair", "jinja2", "vl_convert"):
         try:
             import_module(name)
@@ -42,7 +42,7 @@ def check_installed() -> None:
 
 
 def page(content: Content, title: str) -> str:
-    """The HTML of a page named `title`, with all that it shows; check_installed says whether what it needs is there."""
+    """The HTML of a page with this title. Call check_installed first."""
     import vl_convert
     from jinja2 import Environment, FileSystemLoader
     from markupsafe import Markup
@@ -66,7 +66,7 @@ def page(content: Content, title: str) -> str:
         charts=drawn,
         data=base64.b64encode(
             gzip.compress(text.encode(errors="replace"), mtime=0)
-        ).decode(),  # texts and scores shrink to a third
+        ).decode(),  # compression reduces texts and scores to about a third
         style=Markup((FOLDER / "page.css").read_text("utf-8")),
         script=Markup(script()),
         vega=Markup(vl_convert.javascript_bundle(snippet=VEGA).replace("</script", "<\\/script")),
@@ -74,17 +74,17 @@ def page(content: Content, title: str) -> str:
 
 
 def script() -> str:
-    """The page's script: those of its parts, one after the other."""
+    """The page's script: all files in SCRIPTS, concatenated."""
     return "\n".join((FOLDER / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
 
 
 def cell(score: float) -> str:
-    """A score as the commands print it: one decimal, "-" for NaN."""
+    """A score as the commands print it: one decimal; "-" for NaN."""
     return "-" if math.isnan(score) else f"{score:.1f}"
 
 
 def rows(column: Column, names: Sequence[str]) -> list[list[str]]:
-    """A row for each system: its score, and where resamples tell them, their mean, half the interval, and the rank."""
+    """One row per system: its score and, if resampled, the mean and half-width of the interval, and the rank."""
     comparison = column.comparison
     found = []
     for number, (name, of_system) in enumerate(zip(names, column.scores, strict=True)):
@@ -97,7 +97,7 @@ def rows(column: Column, names: Sequence[str]) -> list[list[str]]:
 
 
 def pairs(column: Column, names: Sequence[str]) -> list[list[str]]:
-    """A row for each system: its difference from each other one, with the corrected p-value."""
+    """One row per system: its difference from each other system, with the corrected p-value."""
     if column.comparison is None:
         return []
     scores, comparison = [each.system for each in column.scores], column.comparison

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..blocks import Chooser, Chosen
     from ..candidates import Item
 
-# what to give in place of flags of comet-mbr
+# our equivalents of comet-mbr's flags
 COMET_MBR = {
     "--num_samples": "--num_samples N: -n N",
     "--rerank_top_k": "--rerank_top_k K: first ctx-metrics rerank FILE -s SRC --top K -o top.nbest, then mbr top.nbest",
@@ -96,14 +96,14 @@ class Written:
 
 
 def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None:
-    """Add all flags, those of some settings of the command's own behind the metrics'."""
+    """Add all flags; the command's own settings, `own`, follow the choice of metrics."""
     add_all(parser, [Candidates, By, *own, Written])
     add_metric_flags(parser, argv)
     add_all(parser, [Work, Kept, flags.quiet("No progress bars, and no signatures on stderr.")])
 
 
 def check(args: Namespace) -> None:
-    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
     error = args.parser.error
     args.metrics = args.metrics or [DEFAULT_METRIC]
     check_metrics(args)
@@ -137,14 +137,14 @@ def context_of(args: Namespace) -> Context:
 
 
 def check_candidates(items: "Sequence[Item]", args: Namespace) -> None:
-    """Say which files of candidates hold copies of the source, other languages or repetitions, unless --no-text-checks."""
+    """Warn about files of candidates with copies of the source, other languages or repetitions, unless --no-text-checks."""
     if args.no_text_checks:
         return
     from ...run.fault_notices import check_faults
     from ...run.streams import named
 
     sources = [item.source for item in items]
-    if len(args.candidates) > 1:  # each is a system's
+    if len(args.candidates) > 1:  # each file holds one system
         systems = [named([item.candidates[k] for item in items], path) for k, path in enumerate(args.candidates)]
     else:
         systems = [named([text for item in items for text in item.candidates], args.candidates[0])]
@@ -154,7 +154,7 @@ def check_candidates(items: "Sequence[Item]", args: Namespace) -> None:
 
 
 def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Chosen":
-    """The candidates' scores, where and from what earlier runs the flags say; says what was counted, and the signatures."""
+    """Score the candidates on the machines, and with the cache, that the flags name; print counts and signatures."""
     from ...scale.kept import ResultCache
     from ...scale.places import opened
     from ..blocks import choose
@@ -181,5 +181,5 @@ def say_signatures(signatures: Mapping[str, str], args: Namespace) -> None:
 
 
 def hints_of(subcommand: str, words: Sequence[str]) -> str:
-    """What to add to the error on flags of comet-score and comet-mbr."""
+    """Hints to add to the error about flags of comet-score and comet-mbr."""
     return flag_hints(words, COMET_SCORE, {flag: text.format(subcommand) for flag, text in COMET_MBR.items()})

@@ -41,7 +41,7 @@ class References:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that this command line names."""
     choices.add_choices(parser, argv, References, Method)
 
 

@@ -43,7 +43,7 @@ Name a metric to see its flags: ctx-metrics rerank -m comet --help
 
 @dataclass(frozen=True)
 class Mixing:
-    """How the decoder's scores enter."""
+    """How much the decoder's scores count."""
 
     mix: Finite | None = setting(
         "Add X times the decoder's score (from n-best lists, JSON lines, fairseq's output) to the metrics' score. "
@@ -61,7 +61,7 @@ class Mixing:
 
 @dataclass(frozen=True)
 class Documents:
-    """How whole documents are chosen."""
+    """The choice of whole documents."""
 
     docids: File | None = setting("Document id of each source; whole documents are then chosen.")
     documents: Literal["best", "path"] = setting(
@@ -75,7 +75,7 @@ class Documents:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that this command line names."""
     choices.add_choices(parser, argv, Mixing, Documents)
 
 
@@ -116,7 +116,7 @@ def run(args: Namespace) -> int:
 
 
 def _check(args: Namespace) -> None:
-    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
     error = args.parser.error
     choices.check(args)
     if args.tune and args.mix is not None:
@@ -136,7 +136,7 @@ def _check(args: Namespace) -> None:
 
 
 def _references(args: Namespace, sources: int) -> list[str]:
-    """The lines of --tune; raises InputError where they, or the judging metric, cannot be used."""
+    """The references of --tune, one per source; raises InputError if they or the judging metric cannot be used."""
     from ..tuning import check_judge
 
     args.tune_by = args.tune_by or "chrf"
@@ -151,7 +151,7 @@ def _references(args: Namespace, sources: int) -> list[str]:
 
 
 def _of_documents(items: "list[Item]", args: Namespace) -> list[list[float]]:
-    """The candidates' scores by documents; says the signatures."""
+    """Score the candidates as parts of whole documents, and print the signatures."""
     from ..documents import best_documents, best_paths
 
     doc_ids, context = read_lines(args.docids, args.encoding), choices.context_of(args)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..protocols import Protocol
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
-# the names of meta.protocols.make_protocols, in its order, which is not imported for --help: it takes scipy
+# a copy of the names in meta.protocols.make_protocols, in its order: importing it for --help would load scipy
 PROTOCOLS = {
     "sys-acc": "share of system pairs in the order of people's scores, over all sets together (Kocmi et al. 2021)",
     "spa": "soft pairwise accuracy: the same, but comparing how certain the orders are (Thompson et al. 2024)",
@@ -97,7 +97,7 @@ examples:
 
 
 def metric_pattern(text: str) -> tuple[str, str]:
-    """The metric and the pattern of METRIC:SET, for argparse; METRIC may have settings, which have a colon too."""
+    """Split METRIC:SET into metric and pattern, for argparse. METRIC may have settings, which also contain colons."""
     metric, colon, pattern = text.rpartition(":")
     if not (metric and colon and pattern):
         raise ArgumentTypeError(f"{text!r} is not METRIC:SET, such as 'comet:newstest2016.*'")
@@ -111,7 +111,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Data(DataOptions):
-    """What is evaluated on: more layouts than trainings read."""
+    """The data to evaluate on. More formats are supported than for training."""
 
     reference: File | None = setting(
         "Reference to use. In a tree: its name, such as refA, or several joined by commas. In a table with several: "
@@ -137,7 +137,7 @@ class Data(DataOptions):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The metrics' scores, made and read, and how agreement is measured."""
+    """The metrics' scores, computed or read, and the measures of agreement."""
 
     metrics: MetricsWithSettings | None = setting(
         "Metrics to run: one or more of %(choices)s. `-m NAME --help` shows a metric's own flags. NAME:KEY=VALUE,... is "
@@ -192,7 +192,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The level of significance, and what is drawn for it."""
+    """The significance level, and the number and seed of resamples."""
 
     resamples: Positive = setting("Number of resamples of tests and intervals.", 1000)
     seed: Whole = setting("Seed of tests and intervals.", 0)
@@ -222,7 +222,7 @@ class Plots:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
     quiet = flags.quiet("No progress bars and no progress lines.")
@@ -231,7 +231,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def check(args: Namespace) -> None:
-    """Fill in what depends on several flags; exits with 2, as argparse does, where they contradict each other."""
+    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
     error = args.parser.error
     args.scores = list(dict.fromkeys(args.scores or ()))
     if not args.metrics and not args.scores and args.slide_grid is None:
@@ -303,12 +303,12 @@ def _write_pages(
 
 
 def _protocols(sets: "Sequence[JudgedSet]", args: Namespace) -> "list[Protocol]":
-    """The protocols of -p, or those that are usual for the sets; InputError, before scoring, if none applies to any."""
+    """The protocols of -p, or the usual ones for the sets; raises InputError, before scoring, if none applies to any."""
     from ..protocols import make_protocols, usual_protocols
 
     known = make_protocols(args.average, args.threshold)
     wanted = args.protocols or list(dict.fromkeys(name for judged in sets for name in usual_protocols(judged)))
-    if not (args.protocols or args.metrics or args.scores):  # the grid alone has scores of systems alone
+    if not (args.protocols or args.metrics or args.scores):  # the grid has only system scores
         wanted = [name for name in wanted if known[name].level == "system"] or ["sys-acc"]
     protocols = [known[name] for name in known if name in wanted]
     lacks = {each.name: {judged.name: each.lacks(judged) for judged in sets} for each in protocols}

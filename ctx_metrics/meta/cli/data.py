@@ -1,4 +1,4 @@
-"""What `ctx-metrics meta` evaluates: the judged sets, and every metric's scores of them."""
+"""What `ctx-metrics meta` evaluates: the judged sets, and the scores of each metric on them."""
 
 import os
 import time
@@ -32,9 +32,9 @@ UNJUDGED = "without human judgements"
 
 
 def read_sets(args: Namespace) -> list[JudgedSet]:
-    """The judged sets of all paths, without the systems that are left out, which is said.
+    """Read the judged sets of all paths, and leave out systems with a notice.
 
-    Raises InputError if two sets have one name, for a --drop that drops nothing, or a set of which nothing is left.
+    Raises InputError if two sets have the same name, if a --drop matches nothing, or if no system of a set is left.
     """
     sets = [judged for path in args.data for judged in _read(path, args)]
     if args.unescape:
@@ -68,9 +68,9 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
 def score_sets(
     sets: Sequence[JudgedSet], args: Namespace, blocks: "InBlocks | None" = None
 ) -> dict[str, list[MetricScores | None]]:
-    """Each set's scores by the metrics of -m, --scores and --slide-grid. What can be found wrong is found before scoring.
+    """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found before scoring if possible.
 
-    Raises InputError if two of them have one name, or --seen names what is not there.
+    Raises InputError if two metrics have the same name, or if --seen names an unknown metric or set.
     """
     scores: dict[str, list[MetricScores | None]] = {
         judged.name: [*read_scores(args.scores, judged, taken=args.metrics)] for judged in sets
@@ -121,7 +121,7 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
 
 
 def _read(path: str, args: Namespace) -> list[JudgedSet]:
-    """The sets of a path. A file whose name tells no language pair is of the one that -l names."""
+    """Read the sets of a path. A file whose name contains no language pair gets the one from -l."""
     options = {name: getattr(args, name) for name in ("human", "reference", "score", "outputs")}
     if os.path.isdir(path) or not args.pairs:
         return read_judged(path, pairs=args.pairs, **options)
@@ -146,10 +146,10 @@ def _pair(judged: JudgedSet) -> str:
 def _usable(
     sets: Sequence[JudgedSet], settings: Sequence[MetricSettings], engine: EngineOptions, given: bool
 ) -> set[tuple[str, str]]:
-    """Names of metrics and sets where the metric has what it reads; what is left out is said once a metric.
+    """The pairs (metric, set) for which the set has everything that the metric reads. A notice names the others.
 
-    Raises InputError for a set without texts, for a metric that cannot be made for one of the languages, and where all
-    is left out and no scores are given.
+    Raises InputError for a set without texts, for a metric that does not support one of the languages, and if no pair is
+    left and no scores are given.
     """
     lacks: dict[tuple[str, str], list[str]] = {}
     made: set[tuple[str, str | None]] = set()
@@ -173,7 +173,7 @@ def _usable(
                     raise InputError(f"{judged.name}: {error}" if len(sets) > 1 else str(error)) from error
     said = []
     for (metric, what), names in lacks.items():
-        on = list(dict.fromkeys(names))  # slide may be there twice, by -m and as the grid
+        on = list(dict.fromkeys(names))  # slide may occur twice: from -m, and as the grid
         where = "every set" if len(on) == len(sets) > 1 else ", ".join(on)
         said.append(f"{metric}: left out on {where}: {what}")
     if not (usable or given):
@@ -188,7 +188,7 @@ def _settings(metric: str, args: Namespace) -> MetricSettings:
 
 
 def _grid_settings(args: Namespace) -> MetricSettings:
-    """Those of slide, without the windows, which the grid has all of."""
+    """The settings of slide without its windows, since the grid covers all of them."""
     settings = _settings("slide", args)
     return settings._replace(own={key: value for key, value in settings.own.items() if key not in GRID_SETTINGS})
 
@@ -204,7 +204,7 @@ def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: s
 
 
 def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
-    """Systems that are left out, and why: by --drop, as human, as the reference itself, or because nobody judged them."""
+    """The systems to leave out, and why: by --drop, as human, as the reference itself, or because nobody judged them."""
     whys = {}
     with_judgements = judged.judged
     for i, system in enumerate(judged.systems):
@@ -221,7 +221,7 @@ def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
 
 
 def _matches(pattern: str, judged: JudgedSet, system: str) -> bool:
-    """Whether [SET:]SYSTEM means a system; SET is the set's name, its language pair, or a pattern of one of them."""
+    """Whether [SET:]SYSTEM matches a system. SET is the set's name, its language pair, or a pattern for either."""
 
     def like(name: str, wanted: str) -> bool:
         return name == wanted or fnmatchcase(name, wanted)

@@ -20,7 +20,7 @@ from ..report import Report
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PANELS = 12  # more are not legible on a page
+PANELS = 12  # more would be illegible on a page
 GRID_CELL = re.compile(r"slide\((\d+),(\d+)\)")
 
 
@@ -31,7 +31,7 @@ def draw(
     protocols: Sequence[Protocol],
     args: Namespace,
 ) -> None:
-    """Draw all figures that this evaluation has something for, and say which were written."""
+    """Draw every figure for which this evaluation has data, and say which files were written."""
     written = []
     for name, figure in _figures(report, sets, scores, protocols, args.slide_grid):
         file = re.sub(r"[^\w.-]", "_", name) + f".{args.plot_format}"
@@ -56,9 +56,9 @@ def _figures(
         }
         if cells:
             title = f"slide on {', '.join(agreement.sets)}"
-            size = largest or max(cells)[0]  # none is asked for where score files hold a grid
+            size = largest or max(cells)[0]  # without --slide-grid, the grid comes from score files
             yield f"slide-grid.{agreement.protocol}", plots.window_heatmap(cells, size, title, agreement.title)
-    best = report.agreements[0].metrics  # best first
+    best = report.agreements[0].metrics  # sorted, best first
     shown = sorted(
         {each.name for of_set in scores.values() for each in of_set if each and not GRID_CELL.fullmatch(each.name)},
         key=lambda name: best.index(name) if name in best else len(best),

@@ -62,7 +62,7 @@ class Bootstrap(Resampling):
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags; of the metrics, those that this command line names show theirs."""
+    """Add all flags, including those of the metrics that this command line names."""
     parser.prog += " paraphrase"
     add_all(parser, [Pairs, Bootstrap, Output])
     add_own_flags(parser, argv)

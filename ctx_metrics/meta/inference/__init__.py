@@ -1,1 +1,1 @@
-"""Tests, intervals and ranks."""
+"""Significance tests, confidence intervals and ranks."""

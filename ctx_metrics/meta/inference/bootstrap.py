@@ -1,7 +1,7 @@
-"""Bootstrap of agreement: intervals of a metric's value, and whether one metric beats another in the same resamples.
+"""Bootstrap of agreement: confidence intervals of a metric's value, and paired tests of whether one metric beats another.
 
-The units of each test set (segments, systems, preferences) are drawn with replacement, as many as there are (Efron 1979; for
-comparing systems, Koehn 2004).
+The units of each test set (segments, systems or preferences) are drawn with replacement, as many as there are (Efron 1979;
+for comparing systems, Koehn 2004).
 """
 
 import math
@@ -10,11 +10,11 @@ from itertools import chain
 
 import numpy as np
 
-BLOCK = 2**20  # units drawn at once; some 24 bytes each
+BLOCK = 2**20  # units drawn at once, at about 24 bytes each
 
 
 def ratio(sums: np.ndarray) -> np.ndarray:
-    """The first sum by the second: (...,) of (..., 2); NaN where the second is 0."""
+    """The first sum divided by the second: (...,) from (..., 2); NaN where the second is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(sums[..., 1] != 0, sums[..., 0] / sums[..., 1], np.nan)
 
@@ -28,22 +28,22 @@ def bootstrap_parts(
     value: Callable[[np.ndarray], np.ndarray] = ratio,
     of_pairs: bool = False,
 ) -> np.ndarray:
-    """Values in resamples, where a value follows from sums over units. float64 (resamples,).
+    """Resample a value that is a function of sums over units. Returns float64 (resamples,).
 
-    parts     K float64 arrays, one a test set, of shape (U_k units, C): what a unit adds to each sum, such as to numerator
-              and denominator; zeros for a unit that has nothing to add, never NaN
-    pooled    whether the value is that of the sums over the units of all sets, or the mean over sets of each set's value
-    value     the values (...,) of sums (..., C)
-    of_pairs  whether the parts are of the pairs i < j of things, in the order of np.triu_indices. Then the things are drawn,
-              and a pair counts as often as its two were drawn together: pairs that share a thing are not independent
+    parts     K float64 arrays, one per test set, of shape (U_k units, C): what each unit adds to each of C sums, for example
+              to a numerator and a denominator; zeros for a unit that adds nothing, never NaN
+    pooled    whether to compute the value from sums over all sets, or as the mean of the sets' values
+    value     maps sums (..., C) to values (...,)
+    of_pairs  whether the parts belong to the pairs i < j of items, in the order of np.triu_indices. Then items are drawn,
+              and a pair counts as often as its items were drawn together, since pairs that share an item are dependent
 
-    Set k's units are drawn U_k times with replacement, independently of the other sets; with c_u the number of times that
-    unit u was drawn, its sums are sum of c_u * parts[u], of pairs sum of c_i * c_j * parts[i, j]. The draws depend on the
-    seed and the U_k alone, as in bootstrap_values, so two metrics' replicates on the same units are paired.
+    From set k, U_k units are drawn with replacement, independently of the other sets. If unit u was drawn c_u times, the
+    sums are sum of c_u * parts[u]; for pairs, sum of c_i * c_j * parts[i, j]. The draws depend only on the seed and the U_k,
+    as in bootstrap_values, so the replicates of two metrics on the same units are paired.
 
-    By hand: two draws of the units (1, 1) and (0, 1) give the values 1, 1/2 and 0 with probabilities 1/4, 1/2 and 1/4. Of
-    the pairs of three things, of which (0, 1) alone adds to the numerator, three draws give each thing once (1/3), or one
-    thing twice and another once, whose pair is then all there is.
+    By hand: two draws of the units (1, 1) and (0, 1) give the values 1, 1/2 and 0 with probabilities 1/4, 1/2 and 1/4. With
+    three items, of whose pairs only (0, 1) adds to the numerator, three draws give each item once (value 1/3), one item
+    twice and another once (only their pair counts), or one item three times (no pair, NaN).
 
     >>> parts = [np.array([[1.0, 1.0], [0.0, 1.0]])]
     >>> replicates = bootstrap_parts(parts, pooled=True)
@@ -62,7 +62,7 @@ def bootstrap_parts(
 
 
 def resampled_sums(parts: np.ndarray, resamples: int, *, seed: int | list[int], of_pairs: bool = False) -> np.ndarray:
-    """Sums (resamples, C) of parts (U, C) in resamples of the units, or of pairs of them; see bootstrap_parts."""
+    """The sums (resamples, C) of parts (U, C) in resamples of the units, or of pairs of items; see bootstrap_parts."""
     units = len(parts)
     if of_pairs:
         units = (1 + math.isqrt(1 + 8 * units)) // 2
@@ -82,10 +82,10 @@ def resampled_sums(parts: np.ndarray, resamples: int, *, seed: int | list[int], 
 def bootstrap_values(
     sizes: Sequence[int], value: Callable[[list[np.ndarray]], float], *, resamples: int = 1000, seed: int = 0
 ) -> np.ndarray:
-    """Values in resamples, for a value of any kind. float64 (resamples,).
+    """Resample a value of any kind. Returns float64 (resamples,).
 
-    sizes    units of each of K test sets
-    value    the value, from K int64 arrays (U_k,) of the units drawn, as bootstrap_parts draws them
+    sizes    number of units in each of K test sets
+    value    maps K int64 arrays (U_k,) of drawn units to the value; units are drawn as in bootstrap_parts
 
     By hand: the median of 1, 2 and 9 drawn with replacement is 2 unless 1 or 9 is drawn at least twice:
     1 - 2 * (3 * 2 + 1) / 27 = 13 / 27.
@@ -99,11 +99,11 @@ def bootstrap_values(
 
 
 def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """Percentile interval: the (1 - level) / 2 and (1 + level) / 2 quantiles of the replicates (Efron 1979).
+    """The percentile interval: the (1 - level) / 2 and (1 + level) / 2 quantiles of the replicates (Efron 1979).
 
-    Replicates that are NaN are left out; (NaN, NaN) if all are.
+    NaN replicates are ignored; (NaN, NaN) if all are NaN.
 
-    By hand: of 0, 1, ..., 100 the quantile q is 100 q, so that 90 % lie from 5 to 95.
+    By hand: the quantile q of 0, 1, ..., 100 is 100 q, so 90 % lie between 5 and 95.
 
     >>> low, high = interval(np.arange(101.0), level=0.9)
     >>> round(low, 9), round(high, 9)
@@ -117,24 +117,25 @@ def interval(replicates: np.ndarray, level: float = 0.95) -> tuple[float, float]
 
 
 def p_not_better(replicates_better: np.ndarray, replicates_other: np.ndarray) -> float:
-    """Paired bootstrap test (Koehn 2004): p that the first metric agrees no better than the other.
+    """Paired bootstrap test (Koehn 2004): p-value of the hypothesis that the first metric agrees no better than the other.
 
-    p = (k + 1) / (n + 1), never 0, of two metrics' values (n,) in the same resamples, of which the first is not greater in
-    k, a tie included, so that identical metrics have p = 1. Resamples in which either is NaN are left out; NaN if all are.
+    p = (k + 1) / (n + 1), where n is the number of paired replicates and k the number in which the first metric's value is
+    not greater. Ties count towards k, so p = 1 for identical metrics; p is never 0. Resamples in which either value is NaN
+    are ignored; NaN if all are.
 
-    By hand: better, worse, equal, better, so k = 2 and p = 3 / 5.
+    By hand: better, worse, equal, better; so k = 2 and p = 3 / 5.
 
     >>> p_not_better(np.array([0.9, 0.5, 0.7, 0.8]), np.array([0.6, 0.6, 0.7, 0.6]))
     0.6
     """
     number = np.count_nonzero(~(np.isnan(replicates_better) | np.isnan(replicates_other)))
-    # replicates that are equal but for rounding are a tie; a NaN is not <= anything
+    # values that differ only by rounding are ties; comparisons with NaN are false
     not_greater = np.count_nonzero(replicates_better <= replicates_other + 1e-12)
     return float((not_greater + 1) / (number + 1)) if number else float("nan")
 
 
 def _draws(units: int, resamples: int, seed: int | list[int], size: int) -> Iterator[np.ndarray]:
-    """Resamples as rows of unit numbers, int64 (..., units), in blocks that bound the memory at `size` numbers a row."""
+    """Yield resamples as rows of unit numbers, int64 (..., units), in blocks that limit memory at `size` numbers a row."""
     rng = np.random.default_rng(seed)
     rows = max(1, BLOCK // max(1, size))
     for start in range(0, resamples, rows):

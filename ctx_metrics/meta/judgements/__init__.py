@@ -1,1 +1,1 @@
-"""People's judgements of translations: read from every published layout, as arrays."""
+"""Human judgements of translations, read from all published formats into arrays."""

@@ -1,4 +1,4 @@
-"""A test set with human judgements: what every reader returns and every protocol reads."""
+"""A test set with human judgements: every reader returns it, and every protocol reads it."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", r
 
 
 def is_human(system: str) -> bool:
-    """Whether WMT names a human translation so.
+    """Whether a system's name is one that WMT gives to human translations.
 
     >>> [is_human(name) for name in ("refA", "ref.B", "Human-P.0", "ref", "Refine-MT", "Online-A.1574")]
     [True, True, True, True, False, False]
@@ -26,22 +26,22 @@ def is_human(system: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class JudgedSet:
-    """S systems' outputs for the N segments of one test set, and what people said of them. Checked when made.
+    """S systems' outputs for the N segments of one test set, and human judgements of them. Validated on construction.
 
     name              such as "wmt22.zh-en"; unique in an evaluation
-    systems           S names; human translations among them are systems too until `without` leaves them out
-    segments          N, also where no texts are there
-    hypotheses        S lists of N texts, None where a system's output is not there; None: no texts (score files do)
+    systems           S names; human translations count as systems until `without` removes them
+    segments          N, which is also given if there are no texts
+    hypotheses        S lists of N texts, None where an output is missing; None: no texts (score files suffice)
     references        R streams of N texts, None where a reference is missing
-    reference         what the data call them, such as "refA", or "refA,refB" for two; None where they have no name
+    reference         its name in the data, such as "refA", or "refA,refB" for two; None if references have no name
     sources, doc_ids  N texts each, or None; a document is a run of equal ids
-    source_lang, target_lang  language codes, None where unknown
-    segment_scores    float64 (S, N), higher is better, NaN where nobody judged an output; None: no scores of segments
-    system_scores     float64 (S,), NaN where nobody judged a system; where it is not given and segment_scores are,
-                      the mean of each system's judged segments, if there are several systems
+    source_lang, target_lang  language codes, None if unknown
+    segment_scores    float64 (S, N), higher is better, NaN where nobody judged an output; None: no segment scores
+    system_scores     float64 (S,), NaN where nobody judged a system; by default, the mean of each system's judged segments
+                      if there are segment_scores and several systems
     preferences       int64 (P, 3), rows (segment, better system, worse system), counted from 0; None: no preferences
 
-    Raises InputError where lengths differ, a name is there twice, a document id comes back, or nothing is judged.
+    Raises InputError if lengths differ, a name occurs twice, a document id recurs after another, or nothing is judged.
 
     >>> judged = JudgedSet("toy", ["A", "B"], 2, segment_scores=np.array([[1.0, 0.0], [0.5, np.nan]]))
     >>> judged.system_scores.tolist()
@@ -89,28 +89,28 @@ class JudgedSet:
 
     @property
     def texts(self) -> Sequence[Sequence[str | None]]:
-        """The hypotheses; raises InputError where there are none."""
+        """The hypotheses; raises InputError if there are none."""
         if self.hypotheses is None:
             raise InputError(f"{self.name}: there are no texts")
         return self.hypotheses
 
     @property
     def human_segments(self) -> np.ndarray:
-        """The segment scores; raises InputError where there are none."""
+        """The human segment scores; raises InputError if there are none."""
         if self.segment_scores is None:
             raise InputError(f"{self.name}: no human scores of segments")
         return self.segment_scores
 
     @property
     def human_systems(self) -> np.ndarray:
-        """The system scores; raises InputError where there are none."""
+        """The human system scores; raises InputError if there are none."""
         if self.system_scores is None:
             raise InputError(f"{self.name}: no human scores of systems")
         return self.system_scores
 
     @property
     def judged(self) -> np.ndarray:
-        """Which systems people judged, as a whole, in some segment, or in a preference: bool (S,)."""
+        """Which systems were judged: as a whole, in some segment, or in a preference. bool (S,)."""
         known = np.zeros(len(self.systems), dtype=bool)
         if self.system_scores is not None:
             known |= ~np.isnan(self.system_scores)
@@ -127,13 +127,14 @@ class JudgedSet:
 
     @property
     def there(self) -> np.ndarray:
-        """Which outputs there are: bool (S, N); all where no texts tell."""
+        """Which outputs exist, bool (S, N); all True if there are no texts."""
         if self.hypotheses is None:
             return np.ones((len(self.systems), self.segments), dtype=bool)
         return np.array([[text is not None for text in texts] for texts in self.hypotheses])
 
     def check_texts(self, languages: bool = True) -> None:
-        """Say what looks odd in the texts, as text_checks.check_texts does; of their languages only if `languages`."""
+        """Report anything unusual in the texts, as text_checks.check_texts does; check their languages only if
+        `languages`."""
         if self.hypotheses is not None:
             systems, references, sources = self._streams()
             source = sources[0] if sources else None
@@ -141,7 +142,7 @@ class JudgedSet:
             check_texts(systems, references, source, pair)
 
     def unescaped(self) -> "JudgedSet":
-        """The same set with HTML entities replaced in all texts, which is said; itself where it has no texts."""
+        """The same set with HTML entities replaced in all texts, with a notice; the set itself if it has no texts."""
         if self.hypotheses is None:
             return self
         texts = iter(unescape([*chain.from_iterable(self._streams())]))
@@ -162,7 +163,7 @@ class JudgedSet:
         )
 
     def without(self, systems: Sequence[str]) -> "JudgedSet":
-        """The same set without some systems, and without the preferences that name them."""
+        """The same set without some systems, and without the preferences that involve them."""
         left = [i for i, name in enumerate(self.systems) if name not in set(systems)]
         preferences = self.preferences
         if preferences is not None:
@@ -180,13 +181,13 @@ class JudgedSet:
 
 @dataclass(frozen=True, eq=False)
 class MetricScores:
-    """What a metric says of a JudgedSet, in the order of its systems and segments; higher is better.
+    """A metric's scores of a JudgedSet, in the order of its systems and segments; higher is better.
 
     name              the metric's
-    segment_scores    float64 (S, N), NaN where it scored nothing; None: it gives no scores of segments
-    system_scores     float64 (S,), NaN where it scored nothing; None: it gives no scores of systems
-    signature         the metric's signature, "" where it is not known, as of published score files
-    segment_signature the same for scores of segments where they are made otherwise (BLEU's have effective order), else ""
+    segment_scores    float64 (S, N), NaN where there is no score; None: the metric has no segment scores
+    system_scores     float64 (S,), NaN where there is no score; None: the metric has no system scores
+    signature         the metric's signature; "" if unknown, as for published score files
+    segment_signature the signature of segment scores if they are computed differently (BLEU uses effective order), else ""
     """
 
     name: str
@@ -197,14 +198,14 @@ class MetricScores:
 
     @property
     def of_segments(self) -> np.ndarray:
-        """The scores of segments; raises InputError where there are none."""
+        """The segment scores; raises InputError if there are none."""
         if self.segment_scores is None:
             raise InputError(f"{self.name}: no scores of segments")
         return self.segment_scores
 
 
 def row_means(scores: np.ndarray) -> np.ndarray:
-    """Each row's mean over what is not NaN; NaN for a row that has nothing else. float64 (S,) of (S, N)."""
+    """The mean of each row without its NaN values, NaN for a row of NaN only: float64 (S,) from (S, N)."""
     known = ~np.isnan(scores)
     count = known.sum(axis=1)
     return np.where(count > 0, np.where(known, scores, 0).sum(axis=1) / np.maximum(count, 1), np.nan)

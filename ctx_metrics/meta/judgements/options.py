@@ -1,4 +1,4 @@
-"""What of human judgements a training reads, whatever it makes of them."""
+"""The settings for reading human judgements that all trainings share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ...settings import setting
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Which judgements are read, as meta.judgements.readers.read_judged has it, whose `outputs` are of rankings."""
+    """Which judgements to read, as for meta.judgements.readers.read_judged; `outputs` is only for rankings."""
 
     pairs: Sequence[str] | None = setting(
         "Language pairs to read, such as zh-en. A single one is also the pair of files whose names contain none. "
@@ -23,7 +23,7 @@ class DataOptions:
     )
     score: Name | None = setting("Column of the human score in a TSV. (Default: score)", flag="--score-column")
     outputs: str | None = None
-    text_checks: bool = False  # whether to say what looks odd in the texts
+    text_checks: bool = False  # whether to report anything unusual in the texts
 
 
 ALL = DataOptions()

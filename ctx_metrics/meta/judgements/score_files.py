@@ -1,7 +1,7 @@
-"""Score files of mt-metrics-eval: METRIC-REF.seg.score and METRIC-REF.sys.score, lines `system<TAB>score`.
+"""Score files of mt-metrics-eval: METRIC-REF.seg.score and METRIC-REF.sys.score, with lines `system<TAB>score`.
 
-Beside those that are written here, METRIC-REF.signature.json says what made them: the metric's signature, the texts, and the
-files themselves, by their hashes.
+Beside the files written here, METRIC-REF.signature.json records what produced them: the metric's signature, and hashes of
+the texts and of the files themselves.
 """
 
 import hashlib
@@ -25,19 +25,19 @@ from .readers.rows import SEGMENTS, SYSTEMS, find, read_score_lines, unpacked
 from .score_tables import is_score_table, read_score_table
 
 NO_REFERENCE = "src"
-ANY_REFERENCE = "ref"  # written where the data do not name their reference
+ANY_REFERENCE = "ref"  # used in file names if the data do not name their reference
 MADE_BY = ".signature.json"
 
 
 def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> MetricScores:
-    """A metric's scores of a judged set from a .seg.score or .sys.score file, and from the other one beside it.
+    """Read a metric's scores of a judged set from a .seg.score or .sys.score file, and from the other one beside it.
 
-    Without a .sys.score file, a system's score is the mean of its segments' scores. Scores of systems that the set lacks
-    are left out. name: the metric's; without it, what stands before the last "-" of the file's name. Signatures are known
-    of files that write_score_files wrote. How many outputs have no score is said, of those that are there and, where people
-    judged single outputs, judged.
+    Without a .sys.score file, a system's score is the mean of its segment scores. Scores of systems that are not in the set
+    are ignored. name: the metric's; by default, the part of the file name before the last "-". Signatures are only known for
+    files from write_score_files. A notice says how many outputs have no score; if people judged single outputs, only judged
+    ones are counted.
 
-    Raises InputError where a file lacks a system of the set, or has other than one score for each segment.
+    Raises InputError if a file lacks a system of the set, or does not have exactly one score for each segment.
     """
     path = os.fspath(path)
     file = _file(path)
@@ -61,15 +61,15 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
 def read_score_folder(
     folder: str, judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
 ) -> list[MetricScores]:
-    """The scores of all metrics in a folder such as metric-scores/zh-en, by name, with one reference or without.
+    """Read the scores of all metrics in a folder such as metric-scores/zh-en: those with one reference, and those without.
 
-    reference    read the files METRIC-REFERENCE and METRIC-src; "refA,refB" stands as refA.refB in a name. Files that name
-                 no more than `ref` are read in their place, which is said. None: the set's own reference; where the data
-                 do not name it, `ref`, or the only reference that the names have, or refA, or the first, and that is said
-    taken        names that other metrics have. A metric without reference is named METRIC-src where METRIC is taken, or
-                 is there with a reference too
+    reference    read the files METRIC-REFERENCE and METRIC-src; "refA,refB" becomes refA.refB in file names. If there are
+                 none, files named METRIC-ref are read, with a notice. None: the set's own reference; if the data do not name
+                 it: `ref`, else the only reference in the file names, else refA, else the first, with a notice
+    taken        names of other metrics. A metric without reference is named METRIC-src if METRIC is taken, or also exists
+                 with a reference
 
-    Raises InputError for a folder without such files or without any of the reference, and as read_score_file does.
+    Raises InputError for a folder without such files or without any for the reference, and as read_score_file does.
     """
     files: dict[tuple[str, str], str] = {}
     for path in sorted(os.listdir(folder)):
@@ -90,11 +90,11 @@ def read_score_folder(
 def read_scores(
     paths: Sequence[str], judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
 ) -> list[MetricScores]:
-    """The scores of a judged set from score files, folders of them, and tables of `ctx-metrics score`; a folder may hold one
-    for each set or language pair.
+    """Read the scores of a judged set from score files, folders of them, and tables of `ctx-metrics score`. A folder may
+    contain a subfolder for each set or language pair.
 
-    Files of one metric with several references are named METRIC-REF. reference, taken: as in read_score_folder; a file that
-    is named itself is read whatever its reference.
+    If there are files of a metric with several references, its scores are named METRIC-REF. reference, taken: as for
+    read_score_folder; a file that is given by its own path is read whatever its reference.
     """
     scores = []
     for path in paths:
@@ -106,7 +106,7 @@ def read_scores(
             scores += read_score_folder(own[0] if own else path, judged, reference, taken)
         elif is_score_table(path):
             scores += read_score_table(path, judged)
-    # both levels of a metric are read from either file
+    # the scores of both levels are read, whichever file is given
     files = {
         file.start: (file, path)
         for path in paths
@@ -129,7 +129,7 @@ def read_kept(
     signatures: tuple[str, str],
     settings: Mapping[str, str],
 ) -> MetricScores | None:
-    """A metric's scores that write_score_files wrote into a folder, if they are of these texts, signatures and settings."""
+    """A metric's scores from a folder of write_score_files, if they belong to these texts, signatures and settings."""
     start = os.path.join(folder, _start(name, judged, reference))
     made_by = _made_by(start)
     if {**made_by, **_made_from(judged, signatures, settings)} != made_by:
@@ -146,14 +146,15 @@ def write_score_files(
     reference: str | None = None,
     settings: Mapping[str, str] = {},
 ) -> list[str]:
-    """Write METRIC-REFERENCE.seg.score and .sys.score for each metric, whole or not at all; returns their paths.
+    """Write METRIC-REFERENCE.seg.score and .sys.score for each metric, completely or not at all; return their paths.
 
-    Scores are in full precision, None for NaN. reference: `src` of a metric that reads none; None: the set's own, or `ref`
-    where the data do not name it. Blanks and slashes in a metric's name become "_", and so do blanks, slashes and "-" in the
-    reference's, as the last "-" of a file's name parts the two. METRIC-REFERENCE.signature.json is written too where a
-    metric has a signature, with its `settings`, of which a signature may not have all (sacrebleu's chrF has no beta in it).
+    Scores have full precision, and NaN is written as None. reference: `src` for a metric without references; None: the set's
+    own, or `ref` if the data do not name it. Spaces and slashes in a metric's name become "_"; so do spaces, slashes and "-"
+    in the reference's, since the last "-" of a file name separates the two. For a metric with a signature,
+    METRIC-REFERENCE.signature.json is also written. It includes the metric's `settings`, since a signature need not contain
+    all of them (sacrebleu's chrF omits beta).
 
-    Raises InputError where that fails.
+    Raises InputError if writing fails.
     """
     paths = []
     make_folder(folder)
@@ -173,7 +174,7 @@ def write_score_files(
 
 
 def _start(metric: str, judged: JudgedSet, reference: str | None = None) -> str:
-    """The start METRIC-REF of a metric's files."""
+    """The beginning METRIC-REF of the names of a metric's files."""
     read = _reference_part(reference or judged.reference or ANY_REFERENCE)
     return "-".join([re.sub(r"[\s/]", "_", metric), read])
 
@@ -183,7 +184,7 @@ def _reference_part(reference: str) -> str:
 
 
 def _made_from(judged: JudgedSet, signatures: tuple[str, str], settings: Mapping[str, str]) -> dict[str, Any]:
-    """All that scores hang on, the texts and what else metrics read of a set by a hash."""
+    """Everything that the scores depend on; the texts and all else that metrics read from a set are hashed."""
     texts = judged.systems, judged.hypotheses, judged.references, judged.sources, judged.doc_ids
     read = _hash(json.dumps([*texts, judged.source_lang, judged.target_lang], default=list))
     named = zip(("signature", "segment_signature"), signatures, strict=True)
@@ -191,13 +192,13 @@ def _made_from(judged: JudgedSet, signatures: tuple[str, str], settings: Mapping
 
 
 def _made_by(start: str) -> dict[str, Any]:
-    """What made the score files whose names start so; {} where nobody noted it, or the files are others now."""
+    """The record of what produced the score files with this start; {} if there is none, or the files have changed."""
     if not os.path.isfile(start + MADE_BY):
         return {}
     try:
         made_by = json.loads(read_text(start + MADE_BY))
         files = made_by["files"]
-    except (ValueError, TypeError, KeyError, RecursionError):  # a note that is damaged says nothing
+    except (ValueError, TypeError, KeyError, RecursionError):  # ignore a damaged record
         return {}
     levels = [level for level in (SEGMENTS, SYSTEMS) if os.path.isfile(start + level)]
     return made_by if files == {level: _hash(read_text(start + level)) for level in levels} else {}
@@ -208,7 +209,7 @@ def _hash(text: str) -> str:
 
 
 class _File(NamedTuple):
-    """What a score file's path says: it is START.LEVEL, and START is FOLDER/METRIC-REFERENCE."""
+    """The components of a score file's path, START.LEVEL, where START is FOLDER/METRIC-REFERENCE."""
 
     start: str
     level: str
@@ -228,7 +229,7 @@ def _file(path: str) -> _File:
 
 
 def _reference(folder: str, references: list[str], wanted: str | None) -> str | None:
-    """The reference, of those that the files in a folder name, whose scores are read."""
+    """The reference whose scores to read, among those that the file names in a folder contain."""
     if wanted is None:
         chosen = next((name for name in (ANY_REFERENCE, "refA", *references) if name in references), None)
         if len(references) > 1:
@@ -248,7 +249,7 @@ def _reference(folder: str, references: list[str], wanted: str | None) -> str | 
 
 
 def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
-    """The scores of a file, float64 (S, each)."""
+    """The scores in a file, float64 (S, each)."""
     scores = read_score_lines(path)
     if missing := [system for system in judged.systems if system not in scores]:
         raise InputError(

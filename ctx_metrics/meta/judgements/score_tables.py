@@ -1,4 +1,4 @@
-"""Tables of scores as `ctx-metrics score` writes them: a row for each score, as TSV, CSV or JSON lines."""
+"""Tables of scores as written by `ctx-metrics score`: one row per score, as TSV, CSV or JSON lines."""
 
 import numpy as np
 
@@ -11,17 +11,17 @@ COLUMNS = "level system segment metric score".split()
 
 
 def is_score_table(path: str) -> bool:
-    """Whether a file's name ends in .tsv, .csv or .jsonl, .gz and .xz left out."""
+    """Whether a file's name ends in .tsv, .csv or .jsonl, possibly followed by .gz or .xz."""
     return unpacked(path).endswith((".tsv", ".csv")) or is_jsonl(path)
 
 
 def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
-    """The scores of all metrics in a table, of a judged set's systems and segments.
+    """Read the scores of all metrics in a table, for the systems and segments of a judged set.
 
-    Rows of documents and of systems that the set lacks are left out. Without rows of systems, a system's score is the mean
-    of its segments' scores. JSON lines tell signatures too. How many outputs have no score is said.
+    Rows of documents, and of systems that are not in the set, are ignored. Without rows for systems, a system's score is the
+    mean of its segment scores. JSON lines also contain signatures. A notice says how many outputs have no score.
 
-    Raises InputError where a row of a segment or system is missing, comes twice, or names no segment of the set.
+    Raises InputError if a row for a segment or system is missing or occurs twice, or names no segment of the set.
     """
     wanted = {*COLUMNS, "signature"}
     if is_jsonl(path):
@@ -31,7 +31,7 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
     if missing := [name for name in COLUMNS if name not in header]:
         raise InputError(f"{path}: no column {missing[0]}: not a table of `ctx-metrics score`")
     systems = {name: k for k, name in enumerate(judged.systems)}
-    found: dict[str, dict[str, np.ndarray]] = {}  # of each metric, by level
+    found: dict[str, dict[str, np.ndarray]] = {}  # by metric and level
     signatures: dict[str, str] = {}
     seen: set[tuple[str, str, int, int]] = set()
     for row in rows:
@@ -73,7 +73,7 @@ def _scores(
 
 
 def _segment(row: Row, judged: JudgedSet) -> int:
-    """The number of a row's segment, from 0."""
+    """The number of a row's segment, counted from 0."""
     text = row.cells.get("segment", "")
     if not is_whole(text) or not 1 <= int(text) <= judged.segments:
         raise InputError(f"{row.where}: segment {text[:40]!r}, and {judged.name} has segments 1 to {judged.segments:,}")

@@ -1,1 +1,1 @@
-"""The measures of agreement, functions of arrays."""
+"""The measures of agreement, as functions of arrays."""

@@ -1,4 +1,4 @@
-"""Ranks systems that were compared in pairs: Bradley-Terry strengths, with bootstrap intervals and significance clusters."""
+"""Ranks systems from pairwise comparisons: Bradley-Terry strengths, with bootstrap intervals and significance clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from ...clusters import ranks
 from ...errors import InputError
 from ..inference.bootstrap import interval, p_not_better, resampled_sums
 
-PRIOR = 0.5  # games that `rank` adds to each pair of systems
+PRIOR = 0.5  # games that `rank` adds for each pair of systems
 TOLERANCE = 1e-10
-MOST_STEPS = 1000  # of Newton's method, which takes about 10
+MOST_STEPS = 1000  # most iterations of Newton's method, which needs about 10
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """How S systems rank, in the order in which they were given.
+    """The ranking of S systems; arrays are in the order in which the systems were given.
 
     strengths      float64 (S,): Bradley-Terry log-strengths, with mean 0
-    intervals      float64 (S, 2): bootstrap intervals of the strengths at `confidence`; NaN where there is one unit only
+    intervals      float64 (S, 2): bootstrap intervals of the strengths at `confidence`; NaN if there is only one unit
     win_shares     float64 (S,) in [0, 1]: the mean chance of beating another system, over all segments and other systems
     win_matrix     float64 (S, S) in [0, 1]: [i, j] is the mean chance that i beats j; NaN on the diagonal and for two
-                   systems without a scored segment in common
-    p_values       float64 (S, S): one-sided, that i is no stronger than j; NaN on the diagonal and with one unit only
-    ranks          from 1; systems of one rank are in one significance cluster
-    segments       how many were scored
-    units, unit    what is resampled, and how many there are: "segments" or "documents"
+                   systems without a common scored segment
+    p_values       float64 (S, S): one-sided, that i is no stronger than j; NaN on the diagonal or if there is only one unit
+    ranks          from 1; systems of equal rank are in one significance cluster
+    segments       number of scored segments
+    units, unit    number and kind of the resampled units: "segments" or "documents"
     resamples, confidence    of the bootstrap
     """
 
@@ -47,32 +47,32 @@ class Ranking:
 
     @property
     def order(self) -> list[int]:
-        """The systems from the strongest; equal ones stay as they were given."""
+        """The systems from strongest to weakest; ties keep the given order."""
         return [int(i) for i in np.argsort(-self.strengths, kind="stable")]
 
     def better(self, i: int, j: int) -> bool:
-        """Whether system i is significantly stronger than system j: p of at most 1 - confidence."""
+        """Whether system i is significantly stronger than system j: p is at most 1 - confidence."""
         return _significant(self.p_values[i, j], self.confidence)
 
 
 def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
     """Bradley-Terry log-strengths (Bradley and Terry 1952) from counts of wins: float64 (..., S), with mean 0.
 
-    wins     (..., S, S): [i, j] is how often i beat j, at least 0; chances of winning may be summed in place of whole
-             games. The diagonal is ignored. Each leading index is a problem of its own
+    wins     (..., S, S): [i, j] is how often i beat j, at least 0; sums of chances of winning may replace whole games.
+             The diagonal is ignored. Each leading index is a separate problem
     prior    games added to each pair of systems, half of them won by either
 
-    The model says that i beats j with probability 1 / (1 + exp(t_j - t_i)). The strengths t maximise
+    In the model, i beats j with probability 1 / (1 + exp(t_j - t_i)). The strengths t maximise
 
         sum over i != j of w_ij log(1 / (1 + exp(t_j - t_i))),    w_ij = wins[i, j] + prior / 2
 
-    A finite maximum exists if and only if each system has beaten each other one, directly or through others that it beat
-    (Ford 1957), as with any prior above 0. Found by Newton's method to 1e-10. A step whose changes range over r is shortened
-    by log(1 + r) / r, with which it is known to climb (the logistic loss is self-concordant, Bach 2010).
+    A finite maximum exists if and only if each system has beaten every other, directly or through others that it beat (Ford
+    1957); this always holds with a positive prior. It is found by Newton's method, to 1e-10. A step whose changes have range
+    r is scaled by log(1 + r) / r, which always increases the objective (the logistic loss is self-concordant, Bach 2010).
 
-    Raises InputError for negative or NaN counts, for fewer than 2 systems, and where no finite maximum exists.
+    Raises InputError for negative or NaN counts, for fewer than 2 systems, and if no finite maximum exists.
 
-    Of two systems, t_1 - t_2 is the log of the odds; here log(3 / 1), and half a game more gives log(3.25 / 1.25):
+    For two systems, t_1 - t_2 is the log odds, here log(3 / 1); half an additional game gives log(3.25 / 1.25):
 
     >>> first, second = strengths([[0, 3], [1, 0]])
     >>> bool(abs(first - second - np.log(3)) < 1e-9), bool(abs(first + second) < 1e-9)
@@ -96,11 +96,11 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
     for _ in range(MOST_STEPS):
         ahead = expit(log_strengths[..., :, None] - log_strengths[..., None, :])
         behind = ahead.swapaxes(-1, -2)
-        lost = wins * behind  # as a difference from games * ahead it would cancel out for one who nearly always wins
+        lost = wins * behind  # a difference from games * ahead would cancel out for a system that nearly always wins
         gradient = (lost - lost.swapaxes(-1, -2)).sum(axis=-1)
         curvature = games * ahead * behind
         sums = curvature.sum(axis=-1)
-        # strengths are known up to a constant: filling that direction makes the matrix regular and keeps their mean
+        # strengths are defined up to a constant; filling that direction makes the matrix regular and keeps their mean
         laplacian = sums[..., None] * np.eye(size) - curvature + sums.mean(axis=-1)[..., None, None] / size
         step = np.linalg.solve(laplacian, gradient[..., None])[..., 0]
         spread = np.ptp(step, axis=-1, keepdims=True)
@@ -117,23 +117,24 @@ def rank(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Ranking:
-    """Rank systems by the Bradley-Terry strengths of their summed chances of winning.
+    """Rank systems by Bradley-Terry strengths, computed from the sums of their chances of winning.
 
     probabilities    float64 (S, S, N): [i, j, n] is the chance that i's output for segment n is better than j's; NaN where
                      it was not scored; the diagonal is ignored
-    groups           N document ids: whole documents are resampled, whose segments are alike; None: segments are
+    groups           N document ids: whole documents are resampled, since their segments are alike; None: resample segments
 
-    Each pair of systems gets PRIOR games of which either wins half, so that a system that always wins stays finite. Where
-    every pair has the same number of segments, strengths and win shares order the systems alike.
+    Each pair of systems gets PRIOR additional games, of which each wins half, so that the strength of a system that always
+    wins is finite. If all pairs have the same number of segments, strengths and win shares order the systems alike.
 
-    Units are drawn with replacement, as many as there are, and the strengths computed anew (Efron 1979), so the chances of
-    one pair need be no independent games. System i is significantly stronger than j where p of a tie or less among the
-    resamples (p_not_better, one-sided) is at most 1 - confidence; the ranks are clusters by that (significance.ranks).
+    Units are drawn with replacement, as many as there are, and the strengths are recomputed (Efron 1979), so the chances of
+    one pair need not be independent games. System i is significantly stronger than j if the one-sided p-value of
+    p_not_better, which counts resamples where i is not stronger, is at most 1 - confidence. Ranks are the clusters that
+    result from these tests (significance.ranks).
 
-    Raises InputError for fewer than 2 systems, arrays of other shapes, and a system of which no segment was scored.
+    Raises InputError for fewer than 2 systems, arrays of other shapes, and a system without a scored segment.
 
-    Three segments, won with chances of .9, .9 and .6: 2.4 wins to .6, a share of .8, and with a quarter of a game more for
-    either odds of 2.65 to .85:
+    Three segments, won with chances of .9, .9 and .6: 2.4 wins to .6, a share of .8; with an additional quarter of a game
+    for either, odds of 2.65 to .85:
 
     >>> chances = np.full((2, 2, 3), 0.5)
     >>> chances[0, 1], chances[1, 0] = [0.9, 0.9, 0.6], [0.1, 0.1, 0.4]
@@ -167,10 +168,10 @@ def rank(
     wins = of_segments.sum(axis=0).reshape(size, size)
     whole = strengths(wins, PRIOR)
     intervals, p_values = np.full((size, 2), np.nan), np.full((size, size), np.nan)
-    if len(units) > 1:  # every resample of one unit is that unit
+    if len(units) > 1:  # with a single unit, all resamples are equal
         drawn = strengths(resampled_sums(units, resamples, seed=seed).reshape(-1, size, size), PRIOR)
         intervals = np.array([interval(replicates, confidence) for replicates in drawn.T])
-        for i, j in permutations(range(size), 2):  # equal systems' strengths are equal but for rounding
+        for i, j in permutations(range(size), 2):  # the strengths of equal systems may differ by rounding
             p_values[i, j] = p_not_better(np.round(drawn[:, i] - drawn[:, j], 9), np.zeros(resamples))
     with np.errstate(invalid="ignore"):
         win_matrix = np.where(games > 0, wins / games, np.nan)
@@ -190,13 +191,13 @@ def rank(
 
 
 def _significant(p: float, confidence: float) -> bool:
-    return bool(p <= 1 - confidence + 1e-12)  # 1 - .9 is less than .1
+    return bool(p <= 1 - confidence + 1e-12)  # 1 - .9 is slightly less than .1
 
 
 def _beat_one_another(wins: np.ndarray) -> np.ndarray:
-    """Whether each system reaches each other one along "has beaten" in wins (..., S, S): bool (...,)."""
+    """Whether each system reaches every other by a chain of wins in wins (..., S, S): bool (...,)."""
     size = wins.shape[-1]
     reached = (wins > 0) | np.eye(size, dtype=bool)
-    for _ in range(int(np.ceil(np.log2(size)))):  # paths of up to twice as many games each time
+    for _ in range(int(np.ceil(np.log2(size)))):  # each step doubles the length of the chains
         reached = reached.astype(np.float32) @ reached.astype(np.float32) > 0
     return reached.all(axis=(-1, -2))

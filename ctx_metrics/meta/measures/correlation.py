@@ -1,4 +1,4 @@
-"""Pearson, Spearman and Kendall correlation of human and metric scores: of single lists, and of many groups at once."""
+"""Pearson, Spearman and Kendall correlation of human and metric scores: for single lists, and for many groups at once."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,16 +10,16 @@ from ...errors import InputError
 from ..judgements.judged import row_means
 
 AVERAGES = ("none", "item", "system")
-OUTLIER = 2.5  # robust standard deviations from the median (Mathur et al. 2020)
+OUTLIER = 2.5  # in robust standard deviations from the median (Mathur et al. 2020)
 
 
 def pearson(human: np.ndarray, metric: np.ndarray) -> float:
-    """Pearson's r of two lists of finite scores (n,), from -1 to 1; pairs with a NaN are left out.
+    """Pearson's r of two lists of finite scores (n,), from -1 to 1; pairs with a NaN are ignored.
 
-    r = sum (h - mean h)(m - mean m) / sqrt(sum (h - mean h)^2 sum (m - mean m)^2). NaN for fewer than 2 pairs, or where
-    one side is constant; exactly 1 or -1 for 2 pairs.
+    r = sum (h - mean h)(m - mean m) / sqrt(sum (h - mean h)^2 sum (m - mean m)^2). NaN for fewer than 2 pairs, or if one
+    side is constant; exactly 1 or -1 for 2 pairs.
 
-    Deviations below are (-1, 0, 1) and (-2, 1, 1), so r = 3 / sqrt(2 * 6) = .866.
+    The deviations below are (-1, 0, 1) and (-2, 1, 1), so r = 3 / sqrt(2 * 6) = .866.
 
     >>> round(pearson(np.array([1.0, 2, 3]), np.array([0.0, 3, 3])), 3)
     0.866
@@ -28,16 +28,16 @@ def pearson(human: np.ndarray, metric: np.ndarray) -> float:
 
 
 def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average: str) -> np.ndarray:
-    """A coefficient of each group of outputs: float64 (G,), NaN for a group that has none. Their mean is the caller's.
+    """The correlation coefficient of each group of outputs: float64 (G,), NaN for a group where it is undefined.
 
     human, metric    float64 (S, N), systems by segments, NaN where an output is not judged or not scored
-    kind             pearson; spearman, which is pearson of the ranks, equal scores sharing their mean rank; or kendall:
-                     tau-b, (C - D) / sqrt((pairs not tied by people) (pairs not tied by the metric)) of C concordant and D
-                     discordant pairs (Kendall 1945)
-    average          none: one group of all outputs; item: one of each segment, over systems (G = N); system: one of each
+    kind             pearson; spearman, which is pearson on ranks, where equal scores share their mean rank; or kendall:
+                     tau-b, (C - D) / sqrt((pairs not tied by people) (pairs not tied by the metric)), with C concordant and
+                     D discordant pairs (Kendall 1945)
+    average          none: one group of all outputs; item: one group per segment, over systems (G = N); system: one group per
                      system, over segments (G = S)
 
-    Raises InputError for another kind or average.
+    Raises InputError for any other kind or average.
 
     >>> human, metric = np.array([[1.0, 2], [2, 2], [3, np.nan]]), np.array([[0.0, 1], [3, 2], [3, 3]])
     >>> group_coefficients(human, metric, "pearson", "item").round(3).tolist()
@@ -51,8 +51,8 @@ def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average
 
 
 def moments(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    """What each segment's outputs add to Pearson's r of all outputs together: float64 (N, 6), number, sums, sums of squares
-    and of products, of scores that are shifted and scaled to mean 0 and standard deviation 1.
+    """What each segment's outputs contribute to Pearson's r over all outputs: float64 (N, 6), their number, sums, sums of
+    squares and sums of products. Scores are first shifted and scaled to mean 0 and standard deviation 1.
 
     human, metric    float64 (S, N), NaN where an output is not judged or not scored
     """
@@ -62,7 +62,7 @@ def moments(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
 
 
 def of_moments(sums: np.ndarray) -> np.ndarray:
-    """Pearson's r of sums of moments, (...,) of (..., 6); NaN for fewer than 2 outputs, or where one side is constant.
+    """Pearson's r from sums of moments, (...,) from (..., 6); NaN for fewer than 2 outputs, or if one side is constant.
 
     >>> human, metric = np.array([[1.0, 2], [3, np.nan]]), np.array([[0.0, 3], [3, 5]])
     >>> round(float(of_moments(moments(human, metric).sum(axis=0))), 3)
@@ -72,14 +72,14 @@ def of_moments(sums: np.ndarray) -> np.ndarray:
     variances = [number * squares - total**2 for squares, total in ((humans, human), (metrics, metric))]
     product = np.sqrt(np.prod([np.maximum(each, 0) for each in variances], axis=0))
     both = zip(variances, (humans, metrics), strict=True)
-    varies = [each > 1e-10 * number * squares for each, squares in both]  # beyond rounding
+    varies = [each > 1e-10 * number * squares for each, squares in both]  # by more than rounding
     defined = (number > 1) & np.all(varies, axis=0)
     r = np.divide(number * products - human * metric, product, out=np.full(product.shape, np.nan), where=defined)
     return np.clip(r, -1, 1)
 
 
 def _centred(scores: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Scores (S, N) that are known (S, N), shifted and scaled; 0 where they are not, or are all the same."""
+    """Shift and scale the scores (S, N) where `known`, bool (S, N); 0 elsewhere, and if all are equal."""
     values, centred = scores[known], np.zeros(scores.shape)
     if values.size and values.min() < values.max():
         centred[known] = (values - values.mean()) / values.std()
@@ -87,7 +87,7 @@ def _centred(scores: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def document_means(scores: np.ndarray, doc_ids: Sequence[str]) -> np.ndarray:
-    """The means over the segments of each document that are not NaN: float64 (S, D) of (S, N) and N ids.
+    """The mean over each document's segments, without NaN: float64 (S, D) from (S, N) and N ids.
 
     >>> document_means(np.array([[1.0, 3, 5], [np.nan, 2, np.nan]]), ["x", "x", "y"]).tolist()
     [[2.0, 5.0], [2.0, nan]]
@@ -96,12 +96,12 @@ def document_means(scores: np.ndarray, doc_ids: Sequence[str]) -> np.ndarray:
 
 
 def mad_outliers(scores: np.ndarray) -> np.ndarray:
-    """The systems that are far from the rest in people's scores: bool (S,), False where a score is NaN.
+    """The systems whose human scores are far from the rest: bool (S,), False where a score is NaN.
 
     |h - median| / (1.4826 MAD) > 2.5, where MAD is the median of |h - median| (Mathur et al. 2020, Tangled up in BLEU;
-    used at WMT19 and after). Where MAD is 0 there are none.
+    used since WMT19). If MAD is 0, there are no outliers.
 
-    The median below is 3, deviations are (2, 1, 0, 1, 7), so MAD is 1 and only 7 / 1.4826 = 4.7 is above 2.5.
+    The median below is 3 and the deviations are (2, 1, 0, 1, 7), so MAD is 1 and only 7 / 1.4826 = 4.7 exceeds 2.5.
 
     >>> mad_outliers(np.array([1.0, 2, 3, 4, -4])).tolist()
     [False, False, False, False, True]
@@ -114,9 +114,9 @@ def mad_outliers(scores: np.ndarray) -> np.ndarray:
 
 
 def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.ndarray, np.ndarray]:
-    """Human and metric scores with a row for each group, float64 (G, K), both NaN where one of them is.
+    """Human and metric scores with one row per group, float64 (G, K); where either is NaN, both are.
 
-    Raises InputError for an average that is none of none, item, system.
+    Raises InputError for an average other than none, item and system.
 
     >>> human, metric = grouped(np.array([[1.0, 2], [3, 4]]), np.array([[5.0, np.nan], [7, 8]]), "item")
     >>> human.tolist(), metric.tolist()
@@ -132,7 +132,7 @@ def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.nda
 
 
 def _pearson_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    """float64 (G,) of rows (G, K), NaN in both where in one, as what follows."""
+    """Pearson's r of each row, float64 (G,) from (G, K). Here and below, NaN entries are the same in both arrays."""
     count = (~np.isnan(human)).sum(axis=1)
     product = np.clip((_unit(human, count) * _unit(metric, count)).sum(axis=1), -1, 1)
     two = count == 2
@@ -143,9 +143,9 @@ def _pearson_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
 
 
 def _kendall_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    """float64 (G,) of rows (G, K), by scipy where there are few, else for all of them at once."""
+    """Kendall's tau-b of each row, float64 (G,) from (G, K): by scipy for few rows, else for all of them at once."""
     groups, members = human.shape
-    if groups <= members:  # loop over what is fewer
+    if groups <= members:  # loop over the smaller dimension
         tau = np.full(groups, np.nan)
         for row in np.flatnonzero(_varies(human) & _varies(metric)):
             known = ~np.isnan(human[row])
@@ -154,7 +154,7 @@ def _kendall_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
     human, metric = human.T, metric.T
     balance, in_human, in_metric = np.zeros((3, groups), dtype=np.int64)
     for i in range(members - 1):
-        of_human, of_metric = _signs(human, i), _signs(metric, i)  # 0 also where a score is NaN
+        of_human, of_metric = _signs(human, i), _signs(metric, i)  # also 0 where a score is NaN
         balance += (of_human * of_metric).sum(axis=0)
         in_human += np.count_nonzero(of_human, axis=0)
         in_metric += np.count_nonzero(of_metric, axis=0)
@@ -171,12 +171,12 @@ KINDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def _signs(scores: np.ndarray, i: int) -> np.ndarray:
-    """int8: 1, 0 or -1 as each later member is above, equal to or below member i."""
+    """int8: 1, 0 or -1 if a later member is above, equal to or below member i."""
     return (scores[i + 1 :] > scores[i]).view(np.int8) - (scores[i + 1 :] < scores[i]).view(np.int8)
 
 
 def _unit(rows: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Deviations (G, K) from each row's mean, scaled to length 1; 0 where NaN, and all 0 where there is no deviation."""
+    """Deviations (G, K) from each row's mean, scaled to length 1; 0 for NaN, and in rows without any deviation."""
     known = ~np.isnan(rows)
     mean = np.where(known, rows, 0).sum(axis=1) / np.maximum(count, 1)
     deviation = np.where(known, rows - mean[:, None], 0)
@@ -187,19 +187,19 @@ def _unit(rows: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def _varies(rows: np.ndarray) -> np.ndarray:
-    """bool (G,): whether a row has two different scores. Rounding makes even the variance of equal ones more than 0."""
+    """Whether each row has two different scores, bool (G,). Variances cannot tell: rounding may make them positive."""
     low = np.where(np.isnan(rows), np.inf, rows).min(axis=1, initial=np.inf)
     return low < _filled(rows).max(axis=1, initial=-np.inf)
 
 
 def _filled(rows: np.ndarray) -> np.ndarray:
-    """The rows (G, K) with -inf for NaN."""
+    """The rows (G, K) with NaN replaced by -inf."""
     return np.where(np.isnan(rows), -np.inf, rows)
 
 
 def _ranks(rows: np.ndarray) -> np.ndarray:
-    """Ranks in each of the rows (G, K), NaN where NaN."""
+    """The ranks within each row (G, K); NaN for NaN."""
     missing = np.isnan(rows)
     if not rows.size:
         return rows
-    return np.where(missing, np.nan, rankdata(np.where(missing, np.inf, rows), axis=1))  # inf: ranked after the others
+    return np.where(missing, np.nan, rankdata(np.where(missing, np.inf, rows), axis=1))  # inf ranks them last

@@ -1,4 +1,4 @@
-"""Counting in sorted order: of the scores before a place, how many are lower or equal, in O(n log n) for all places."""
+"""Counts, for each position in a sequence, how many of the preceding scores are lower or equal, in O(n log n) overall."""
 
 import numpy as np
 
@@ -6,13 +6,14 @@ import numpy as np
 def prefix_counts(values: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each i, how many of values[: ends[i]] are below values[i], and how many equal it: two int64 arrays (n,).
 
-    The values' ranks go down a wavelet matrix (Claude, Navarro and Ordonez 2015), one level at a time: from the highest bit
-    to the lowest, they are parted, in order, by that bit, and each prefix becomes a range of the part its value belongs
-    to. Where that is the ones, what the range had in the zeros is below the value. What is left at the end is equal.
+    The ranks of the values descend a wavelet matrix (Claude, Navarro and Ordonez 2015) level by level, from the highest bit
+    to the lowest. At each level, a stable partition by that bit is made, and each prefix becomes a range in the half to
+    which its value belongs. If that is the half of ones, the zeros that the range contained are below the value. The values
+    that remain at the end are equal.
 
     values    (n,), no NaN; ends    int64 (n,), from 0 to n
 
-    Below, the 3 before place 3 are (2, 1, 2): one is below 2, two equal it.
+    Below, the three values before position 3 are (2, 1, 2): one is below 2, two equal it.
 
     >>> [counts.tolist() for counts in prefix_counts(np.array([2.0, 1, 2, 2]), np.array([0, 1, 2, 3]))]
     [[0, 0, 1, 1], [0, 0, 1, 2]]
@@ -36,8 +37,8 @@ def prefix_counts(values: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.
 def first_within(ascending: np.ndarray, reach: float) -> np.ndarray:
     """For each i, the first j with ascending[i] - ascending[j] <= reach: int64 (n,), at most i.
 
-    Differences are compared as they are rounded, by bisection (rounding keeps their order), so this agrees to the last
-    bit with comparing every pair; a search for ascending[i] - reach would not.
+    The comparison uses differences as they are rounded. Bisection is possible because rounding preserves their order. So the
+    result agrees exactly with comparing all pairs, whereas a search for ascending[i] - reach would not.
 
     ascending    float64 (n,), sorted, finite; reach    0 or more
 

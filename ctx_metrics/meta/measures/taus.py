@@ -1,19 +1,19 @@
-"""Kendall-like taus over people's preferences between two outputs for the same segment."""
+"""Kendall-like taus over human preferences between two outputs for the same segment."""
 
 import numpy as np
 
 from ...errors import InputError
 
-# a preference's share in numerator and denominator where the metric scores both outputs alike
+# what a preference adds to numerator and denominator if the metric ties the two outputs
 TIES = {"darr": (-1, 1), "wmt12": (-1, 1), "wmt13": (0, 0), "wmt14": (0, 1)}
 
 
 def preferences_from_scores(segment_scores: np.ndarray, threshold: float = 25.0) -> np.ndarray:
-    """Preferences from direct assessment (DARR, WMT17 to WMT20): int64 (P, 3), rows (segment, better, worse system).
+    """Derive preferences from direct assessment (DARR, WMT17 to WMT20): int64 (P, 3), rows (segment, better, worse system).
 
-    Two outputs for a segment make one where their scores differ, by `threshold` raw points or more. The findings papers
-    say "more than 25 points"; mt-metrics-eval takes a difference of exactly 25 too, and so does this, to agree with it.
-    Rows go by segment, then by the two systems.
+    Two outputs for a segment form a preference if their scores differ by at least `threshold` raw points and are not equal.
+    The findings papers say "more than 25 points"; mt-metrics-eval includes a difference of exactly 25, and so does this
+    function. Rows are sorted by segment, then by the two systems.
 
     segment_scores    float64 (S, N), raw scores of 0 to 100, NaN where nobody judged an output
 
@@ -23,23 +23,23 @@ def preferences_from_scores(segment_scores: np.ndarray, threshold: float = 25.0)
     rows = [np.zeros((0, 3), dtype=np.int64)]
     for i in range(len(segment_scores) - 1):
         difference = segment_scores[i] - segment_scores[i + 1 :]
-        other, segment = np.nonzero((np.abs(difference) >= threshold) & (difference != 0))  # a NaN is never >=
+        other, segment = np.nonzero((np.abs(difference) >= threshold) & (difference != 0))  # NaN >= threshold is false
         first = difference[other, segment] > 0
         other, one = other + i + 1, np.full(len(other), i)
         rows.append(np.column_stack([segment, np.where(first, one, other), np.where(first, other, one)]))
     preferences = np.concatenate(rows)
-    return preferences[np.argsort(preferences[:, 0], kind="stable")]  # the pairs of a segment stay in order
+    return preferences[np.argsort(preferences[:, 0], kind="stable")]  # keeps the order of the pairs of a segment
 
 
 def preference_parts(preferences: np.ndarray, segment_scores: np.ndarray, variant: str) -> np.ndarray:
-    """Each preference's numerator and denominator, float64 (P, 2), such that tau is the ratio of their sums.
+    """The numerator and denominator of each preference, float64 (P, 2); tau is the ratio of their sums.
 
-    With C preferences that the metric agrees with, D that it reverses and T where it scores both outputs alike:
+    The metric agrees with C preferences, reverses D of them, and gives equal scores to both outputs in T:
       darr     (C - D - T) / (C + D + T)   WMT17 to WMT20, on preferences_from_scores (Ma et al. 2019)
-      wmt12    (C - D - T) / (C + D + T)   WMT11 and WMT12; darr's formula, on people's rankings (Callison-Burch et al. 2012)
+      wmt12    (C - D - T) / (C + D + T)   WMT11 and WMT12; same formula, on human rankings (Callison-Burch et al. 2012)
       wmt13    (C - D) / (C + D)           (Machacek and Bojar 2013)
       wmt14    (C - D) / (C + D + T)       WMT14 to WMT16 (Machacek and Bojar 2014)
-    A preference with an output that the metric did not score counts 0 in both.
+    A preference with an output that the metric did not score adds 0 to both.
 
     preferences       int64 (P, 3), rows (segment, better, worse system)
     segment_scores    float64 (S, N), the metric's, NaN where it scored nothing
@@ -62,9 +62,9 @@ def preference_parts(preferences: np.ndarray, segment_scores: np.ndarray, varian
 
 
 def tau(preferences: np.ndarray, segment_scores: np.ndarray, variant: str) -> float:
-    """A Kendall-like tau, from -1 to 1, as preference_parts says; NaN where no preference counts.
+    """A Kendall-like tau, from -1 to 1; for the variants, see preference_parts. NaN if no preference counts.
 
-    Below C = 2, D = 1 and T = 1: (2 - 1 - 1) / 4, (2 - 1) / 3 and (2 - 1) / 4.
+    Below, C = 2, D = 1 and T = 1: (2 - 1 - 1) / 4, (2 - 1) / 3 and (2 - 1) / 4.
 
     >>> scores = np.array([[3.0, 1, 2, 5], [2, 4, 2, 4]])
     >>> preferences = np.array([[0, 0, 1], [1, 0, 1], [2, 0, 1], [3, 0, 1]])

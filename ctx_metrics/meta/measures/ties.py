@@ -1,6 +1,6 @@
-"""Pairwise accuracy that gives credit for ties, and the calibration of a metric's ties (Deutsch et al. 2023, Ties Matter).
+"""Pairwise accuracy with credit for ties, and the calibration of a metric's ties (Deutsch et al. 2023, Ties Matter).
 
-Two outputs tie for people where their scores are equal, for the metric where they differ by epsilon or less.
+Two outputs are tied for people if their scores are equal, and for the metric if they differ by at most epsilon.
 """
 
 import math
@@ -13,12 +13,12 @@ import numpy as np
 from .correlation import grouped
 from .dominance import first_within, prefix_counts
 
-EXHAUSTIVE = 5_000_000  # pairs above which epsilon is chosen on a sample of as many
+EXHAUSTIVE = 5_000_000  # with more pairs than this, epsilon is chosen on a sample of this size
 SEED = 4
 
 
 class PairCounts(NamedTuple):
-    """How people (h) and a metric (m) see the pairs of outputs: C, D, T_h, T_m (a tie for one), T_hm (for both)."""
+    """Counts of output pairs by how people (h) and a metric (m) see them: C, D, T_h, T_m (tied for one), T_hm (for both)."""
 
     concordant: int
     discordant: int
@@ -28,22 +28,22 @@ class PairCounts(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """All pairs, C + D + T_h + T_m + T_hm."""
+        """The number of all pairs, C + D + T_h + T_m + T_hm."""
         return sum(self)
 
     @property
     def right(self) -> int:
-        """C + T_hm; acc_eq is their share of all pairs."""
+        """C + T_hm; acc_eq is its share of all pairs."""
         return self.concordant + self.both_ties
 
 
 class Calibration(NamedTuple):
-    """The epsilon at which a metric agrees best with people: 0 or an observed difference of two of its scores.
+    """The epsilon at which a metric agrees best with people: 0 or an observed difference between two of its scores.
 
-    epsilon     the smallest of the best
-    accuracy    mean accuracy of the groups at epsilon; NaN where there is no pair (epsilon is then 0)
-    groups      how many groups have a pair; pairs    how many pairs they have
-    sampled     whether epsilon was chosen on a sample of the pairs; the accuracy is of all pairs, in any case
+    epsilon     the smallest among the best
+    accuracy    mean accuracy of the groups at epsilon; NaN if there is no pair (epsilon is then 0)
+    groups      number of groups that have a pair; pairs    number of their pairs
+    sampled     whether epsilon was chosen on a sample of the pairs; the accuracy always covers all pairs
     """
 
     epsilon: float
@@ -54,12 +54,12 @@ class Calibration(NamedTuple):
 
 
 def pair_counts(human: np.ndarray, metric: np.ndarray, epsilon: float = 0.0) -> PairCounts:
-    """Counts the pairs of a list of outputs by how people and the metric see them, in O(n log n).
+    """Count the pairs of a list of outputs by how people and the metric see them, in O(n log n).
 
     human, metric    float64 (n,), finite or NaN: outputs with a NaN are left out
-    epsilon          0 or more; the metric ties where abs(m[i] - m[j]) <= epsilon, in float64
+    epsilon          0 or more; the metric ties outputs if abs(m[i] - m[j]) <= epsilon, in float64
 
-    Of the 3 pairs below, people tie outputs 0 and 1, which epsilon 1 makes a tie for the metric too; 0 and 2 differ by 3
+    Of the 3 pairs below, people tie outputs 0 and 1, which are also tied for the metric at epsilon 1; 0 and 2 differ by 3
     and are concordant; 1 and 2 differ by 2 and are concordant.
 
     >>> pair_counts(np.array([1.0, 1, 2]), np.array([0.0, 1, 3]), 1)
@@ -69,7 +69,7 @@ def pair_counts(human: np.ndarray, metric: np.ndarray, epsilon: float = 0.0) -> 
     human, metric = human[known], metric[known]
     order = np.argsort(metric)
     human, metric = human[order], metric[order]
-    clear = first_within(metric, epsilon)  # so many outputs are below each by more than epsilon
+    clear = first_within(metric, epsilon)  # number of outputs below each one by more than epsilon
     below, level = prefix_counts(human, clear)
     concordant, human_ties = int(below.sum()), int(level.sum())
     discordant = int(clear.sum()) - concordant - human_ties
@@ -80,21 +80,21 @@ def pair_counts(human: np.ndarray, metric: np.ndarray, epsilon: float = 0.0) -> 
 
 
 def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> Calibration:
-    """The epsilon that maximises a metric's accuracy, the mean over groups of right / pairs of pair_counts.
+    """Find the epsilon that maximises a metric's accuracy, the mean over groups of right / pairs (see PairCounts).
 
-    Epsilon 0 and every observed difference of two scores are tried; the smallest of the best is taken. Where a pair
-    begins to tie for the metric, it gains a credit if people tie it, and loses one if it was concordant; so the accuracy
-    at all epsilons is a cumulative sum over the sorted differences, here in whole numbers, so that rounding decides
-    nothing. Groups without a pair are left out.
+    Candidates are 0 and all observed differences of two scores; the smallest of the best is returned. When a pair becomes
+    tied for the metric, it gains a credit if people tie it, and loses one if it was concordant. So the accuracy at all
+    epsilons is a cumulative sum over the sorted differences, computed in integers so that rounding has no influence. Groups
+    without a pair are left out.
 
     human, metric    float64 (S, N), systems by segments, finite or NaN: outputs with a NaN are left out
-    average          item: the outputs for a segment are a group; system: those of a system; none: all of them, also 1-D.
-                     For none and system, epsilon is chosen on a sample where there are more than 5 million pairs
+    average          item: the outputs for each segment form a group; system: those of each system; none: all outputs, which
+                     may also be 1-D. With over 5 million pairs, none and system choose epsilon on a sample
 
-    Raises InputError for another average.
+    Raises InputError for any other average.
 
-    Segment 0 is tied for people and differs by 1, 1 is reversed, 2 is concordant and differs by 2: accuracy is 1/3 at
-    epsilon 0 (segment 2), 2/3 at 1, and again 1/3 at 2.
+    Segment 0 is tied for people and differs by 1, segment 1 is reversed, segment 2 is concordant and differs by 2. Accuracy
+    is 1/3 at epsilon 0 (segment 2), 2/3 at 1, and 1/3 again at 2.
 
     >>> calibrate(np.array([[1.0, 2, 2], [1, 1, 1]]), np.array([[1.0, 1, 3], [2, 4, 1]]))
     Calibration(epsilon=1.0, accuracy=0.6666666666666666, groups=3, pairs=3, sampled=False)
@@ -118,7 +118,7 @@ def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> C
 
 
 def group_accuracies(human: np.ndarray, metric: np.ndarray, epsilon: float, average: str = "item") -> np.ndarray:
-    """Each group's accuracy and number of pairs: float64 (G, 2), with accuracy NaN for a group without a pair.
+    """The accuracy and number of pairs of each group: float64 (G, 2); the accuracy is NaN for a group without a pair.
 
     >>> human, metric = np.array([[1.0, 2], [1, 1], [2, np.nan]]), np.array([[1.0, 1], [2, 4], [0, 5]])
     >>> group_accuracies(human, metric, 1.0).round(3).tolist()
@@ -134,11 +134,11 @@ def group_accuracies(human: np.ndarray, metric: np.ndarray, epsilon: float, aver
 
 
 def pair_credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarray:
-    """Which pairs of outputs for a segment a metric sees as people do: int8 (N, S(S-1)/2), columns as np.triu_indices(S, 1).
+    """Whether the metric sees each pair of outputs as people do: int8 (N, S(S-1)/2), columns as np.triu_indices(S, 1).
 
-    1: concordant, or a tie for both; 0: neither; -1: an output is not judged or not scored.
+    1: concordant, or tied for both; 0: neither; -1: an output is not judged or not scored.
 
-    Pairs below are of systems (0, 1), (0, 2) and (1, 2).
+    The pairs below are of systems (0, 1), (0, 2) and (1, 2).
 
     >>> pair_credits(np.array([[1.0, 2], [1, 1], [2, np.nan]]), np.array([[1.0, 1], [2, 4], [0, 5]]), 1.0).tolist()
     [[1, 0, 0], [0, -1, -1]]
@@ -148,13 +148,13 @@ def pair_credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.nd
 
 
 def _changes(human: np.ndarray, others: np.ndarray, metric: np.ndarray, metric_others: np.ndarray) -> np.ndarray:
-    """int8: what a pair's credit changes by once the metric ties it: 1 if people tie it, -1 if it is concordant, else 0."""
+    """int8: how a pair's credit changes when the metric ties it: 1 if people tie it, -1 if it is concordant, else 0."""
     concordant = ((human < others) & (metric < metric_others)) | ((human > others) & (metric > metric_others))
     return (human == others).view(np.int8) - concordant.view(np.int8)
 
 
 def _all_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gap of the metric, change and group of every pair whose change is not 0. Scores are (K, G) here: members by groups."""
+    """The metric's gap, the change and the group of each pair with a change. Scores are (K, G), members by groups."""
     parts = []
     for i in range(len(human) - 1):
         changes = _changes(human[i], human[i + 1 :], metric[i], metric[i + 1 :])
@@ -165,7 +165,7 @@ def _all_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _sampled_changes(human: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same of as many pairs of every group, drawn with replacement. Scores are (G, K)."""
+    """The same for a sample with equally many pairs from each group, drawn with replacement. Scores are (G, K)."""
     rng, drawn, parts = np.random.default_rng(SEED), max(1, EXHAUSTIVE // len(human)), []
     for group in range(len(human)):
         known = np.flatnonzero(~np.isnan(human[group]))
@@ -185,23 +185,23 @@ def _joined(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.nda
 
 
 def _best(gaps: np.ndarray, changes: np.ndarray, groups: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
-    """The smallest best epsilon, and the mean accuracy there, of groups that have so many pairs each."""
+    """The smallest of the best epsilons, and the mean accuracy at it; `pairs` is the number of pairs in each group."""
     common = math.lcm(*np.unique(pairs).tolist())
-    small = common * len(pairs) < 2**62  # else Python's whole numbers, which have no limit
+    small = common * len(pairs) < 2**62  # otherwise use Python's unlimited integers
     weights = np.array([common // each for each in pairs.tolist()], dtype=np.int64 if small else object)
     steps = changes.astype(weights.dtype) * weights[groups]
     at_zero = -steps[changes < 0].sum() + steps[gaps == 0].sum()
     kept = np.flatnonzero(gaps)
     kept = kept[np.argsort(gaps[kept])]
     gaps, totals = gaps[kept], at_zero + np.cumsum(steps[kept])
-    last = np.flatnonzero(np.append(gaps[1:] != gaps[:-1], True)[: len(gaps)])  # of those that are equal
+    last = np.flatnonzero(np.append(gaps[1:] != gaps[:-1], True)[: len(gaps)])  # last of each run of equal gaps
     epsilons, totals = np.append(0.0, gaps[last]), np.append(np.array([at_zero], dtype=weights.dtype), totals[last])
     best = int(np.argmax(totals))
     return float(epsilons[best]), float(Fraction(int(totals[best]), common * len(pairs)))
 
 
 def _credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarray:
-    """As pair_credits, pairs by groups. Scores are (K, G)."""
+    """As pair_credits, but pairs by groups. Scores are (K, G)."""
     blocks = [np.zeros((0, human.shape[1]), dtype=np.int8)]
     for i in range(len(human) - 1):
         changes = _changes(human[i], human[i + 1 :], metric[i], metric[i + 1 :])
@@ -212,14 +212,14 @@ def _credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarra
 
 
 def _right(human: np.ndarray, metric: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """Each group's credits and pairs, int64 (G,), for few large groups. Scores are (G, K)."""
+    """The credits and number of pairs of each group, int64 (G,), for few large groups. Scores are (G, K)."""
     counts = [pair_counts(*rows, epsilon) for rows in zip(human, metric, strict=True)]
     right, pairs = np.array([(each.right, each.pairs) for each in counts], dtype=np.int64).reshape(-1, 2).T
     return right, pairs
 
 
 def _mean(right: np.ndarray, pairs: np.ndarray) -> float:
-    """Mean of the groups' right / pairs, correctly rounded."""
+    """The mean of right / pairs over groups, correctly rounded."""
     groups = np.count_nonzero(pairs)
     if not groups:
         return float("nan")

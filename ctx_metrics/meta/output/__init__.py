@@ -1,1 +1,1 @@
-"""What is printed and written of an evaluation."""
+"""Prints and writes the results of an evaluation."""

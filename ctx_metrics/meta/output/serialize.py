@@ -1,4 +1,4 @@
-"""Writes a Report for programs: TSV and CSV, one line a value, and JSON, which has everything."""
+"""Writes a Report for programs: TSV and CSV with one line per value, and JSON with everything."""
 
 import json
 import math
@@ -15,7 +15,7 @@ NOTHING = "-"
 
 
 def fixed(value: float, decimals: int) -> str:
-    """A number as papers print it, without the zero before the point; "-" for NaN.
+    """Format a number as papers do, without the zero before the point; "-" for NaN.
 
     >>> fixed(0.6154, 3), fixed(-0.25, 2), fixed(1.0, 3), fixed(-0.0001, 3), fixed(float("nan"), 3)
     ('.615', '-.25', '1.000', '.000', '-')
@@ -29,12 +29,12 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def seen_somewhere(agreement: Agreement, metric: str) -> bool:
-    """Whether the metric was trained on one of the sets, so that its overall value says little too."""
+    """Whether the metric was trained on one of the sets, which makes its overall value incomparable too."""
     return any((metric, name) in agreement.seen for name in agreement.sets)
 
 
 def capital(title: str) -> str:
-    """A title as it stands at the head of something: "soft accuracy" becomes "Soft accuracy"."""
+    """Capitalise the first letter of a title: "soft accuracy" becomes "Soft accuracy"."""
     return title[:1].upper() + title[1:]
 
 
@@ -44,10 +44,10 @@ def one_line(name: str) -> str:
 
 
 def as_rows(report: Report, form: str, decimals: int) -> str:
-    """As tsv or csv: one line a protocol, metric and set, and one for "overall", with the interval and the rank. NaN is
-    empty.
+    """Format a report as tsv or csv: one line per protocol, metric and set, and one for "overall", with the interval and
+    rank. NaN becomes an empty cell.
 
-    The column "within" has the mean agreement within segments (documents), beside correlations of all outputs together.
+    For correlations over all outputs, the column "within" contains the mean agreement within segments (documents).
     """
 
     def text(value: Any) -> str:
@@ -73,7 +73,7 @@ def as_rows(report: Report, form: str, decimals: int) -> str:
 
 
 def as_json(report: Report, decimals: int | None) -> str:
-    """Everything, in the report's order; what is not finite is null. decimals None: all that there are."""
+    """Format the whole report as JSON, in its order; non-finite numbers become null. decimals None: full precision."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
@@ -82,7 +82,7 @@ def as_json(report: Report, decimals: int | None) -> str:
             value = sorted(value)
         if isinstance(value, (list, tuple)):
             return [plain(each) for each in value]
-        if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        if hasattr(value, "tolist"):  # NumPy scalars and arrays
             return plain(value.tolist())
         if isinstance(value, float):
             return None if not math.isfinite(value) else value if decimals is None else round(value, decimals)

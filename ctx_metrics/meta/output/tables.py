@@ -1,4 +1,4 @@
-"""Writes a Report: tables for the terminal, LaTeX and Markdown, and TSV and JSON for programs."""
+"""Formats a Report: tables for the terminal, Markdown and LaTeX; TSV, CSV and JSON for programs."""
 
 import os
 import re
@@ -17,22 +17,22 @@ from ..report import Agreement, Report
 from .serialize import NOTHING, as_json, as_rows, capital, fixed, one_line, seen_somewhere
 
 FORMS = ("table", "json", *SEPARATED, "latex", "markdown")
-EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # in signatures, of comet and slide alone
-WITHIN = {"segment": "segments", "document": "documents"}  # what a correlation is the mean over, by its level
-PAD = "\ue000"  # stands for a blank that tabulate would strip
+EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # only in signatures of comet and slide
+WITHIN = {"segment": "segments", "document": "documents"}  # over what a correlation is averaged, by level
+PAD = "\ue000"  # placeholder for spaces that tabulate would strip
 
 
 def render(report: Report, form: str, decimals: int | None = None) -> str:
-    """The text of a report, with a line end.
+    """The text of a report, ending in a line feed.
 
-    form      table     for a terminal, one table a protocol; sets that do not fit into 120 columns go into further tables
-              markdown  the same as GitHub draws it, metrics of the best significance cluster in bold
-              latex     the same as tabulars of booktabs, with a caption and a label to uncomment
-              tsv, csv  one line a protocol, metric and set; the set "overall" has the interval and the rank
-              json      everything, also p-values and details; NaN is null
-    decimals  of the values; 3, 6 in tsv and csv, and all there are in json
+    form      table     for a terminal, one table per protocol; sets that do not fit into 120 columns go into further tables
+              markdown  the same in GitHub's syntax, with metrics of the best significance cluster in bold
+              latex     the same as tabulars for booktabs, with a commented-out caption and label
+              tsv, csv  one line per protocol, metric and set; the set "overall" has the interval and the rank
+              json      everything, including p-values and details; NaN becomes null
+    decimals  of the values; by default 3, in tsv and csv 6, in json all
 
-    Raises InputError for another form.
+    Raises InputError for any other form.
     """
     if form == "json":
         return as_json(report, decimals)
@@ -45,7 +45,7 @@ def render(report: Report, form: str, decimals: int | None = None) -> str:
 
 
 def _titled(report: Report) -> Report:
-    """The report with comet-embedded and slide-embedded for metrics that ran the embedded model, which is no COMET model."""
+    """The report with metrics that ran the embedded model, which is not a COMET model, renamed comet- or slide-embedded."""
 
     def title(name: str) -> str:
         embedded = EMBEDDED.search(report.signatures.get(name, ""))
@@ -66,9 +66,9 @@ class _Column(NamedTuple):
 
 
 def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool, bool], str]) -> list[_Column]:
-    """The columns beside the metrics' names: the sets, then overall, interval and rank as far as they are there.
+    """The columns after the metrics' names: the sets, then overall, interval and rank, as far as available.
 
-    A single set is the overall value too, so that is not repeated. decorate(text, seen, best) marks a cell.
+    With a single set, its value is also the overall value, which is not repeated. decorate(text, seen, best) marks a cell.
     """
 
     def cells(values: Iterable[float], seen: Sequence[bool], last: bool) -> list[str]:
@@ -97,7 +97,7 @@ def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool,
 
 
 def _without_baseline(agreement: Agreement, cells: list[str]) -> list[str]:
-    """The cells of a column that says nothing of the baseline."""
+    """Blank the baseline's cell in a column that does not apply to it."""
     return [*cells[:-1], ""] if agreement.baseline else cells
 
 
@@ -106,14 +106,14 @@ def _best(agreement: Agreement) -> list[bool]:
 
 
 def _prefix(columns: Sequence[_Column]) -> str:
-    """What all names of sets start with, such as "wmt22."."""
+    """The common prefix of all set names up to a dot or slash, such as "wmt22."."""
     names = [column.heading for column in columns if column.of_set]
     common = os.path.commonprefix(names) if len(names) > 1 else ""  # noqa: RUF071
     return common[: max(common.rfind("."), common.rfind("/")) + 1]
 
 
 def _headline(agreement: Agreement, sizes: bool) -> str:
-    """Title, unit and sizes; each set's size where there is no place for it in the table."""
+    """Title, unit and sizes, with the size of each set if the table has no room for it."""
     title = one_line(capital(agreement.title))
     total = f"{title} ({agreement.protocol}): {sum(agreement.sizes):,} {agreement.unit}"
     names = [one_line(name) for name in agreement.sets]
@@ -124,7 +124,7 @@ def _headline(agreement: Agreement, sizes: bool) -> str:
 
 
 def _notes(report: Report) -> list[str]:
-    """What stands below all tables, once: marks, how significance was tested, settings."""
+    """The notes below all tables, each printed once: marks, significance tests, settings."""
     agreements = report.agreements
     notes = []
     if any(seen_somewhere(agreement, metric) for agreement in agreements for metric in agreement.metrics):
@@ -145,20 +145,20 @@ def _notes(report: Report) -> list[str]:
     if tests:
         named = [f"{test} ({', '.join(protocols)})" if len(tests) > 1 else test for test, protocols in tests.items()]
         notes.append("Significance: " + "; ".join(named) + ".")
-    # a switch is named where it is on
+    # switches are listed by name if they are on
     settings = [name if on is True else f"{name} {on}" for name, on in report.settings.items() if on is not False]
     notes += ["Settings: " + ", ".join(settings).replace("_", " ") + "."] * bool(settings)
     return [one_line(note) for note in notes]
 
 
 def _has_gaps(agreement: Agreement) -> bool:
-    """Whether a metric lacks a value in the table."""
+    """Whether a value is missing in the table."""
     within = () if agreement.within is None else agreement.within[: len(agreement.metrics) - bool(agreement.baseline)]
     return any(np.isnan(values).any() for values in (agreement.overall, agreement.values, within))
 
 
 def _signatures(report: Report) -> dict[str, str]:
-    """The signatures to print; metrics that share one, such as the cells of a grid, are named together."""
+    """The signatures to print; metrics with the same signature, such as the cells of a grid, are listed together."""
     sharing: dict[str, list[str]] = {}
     for metric, signature in report.signatures.items():
         if signature:
@@ -187,7 +187,7 @@ def _starred(text: str, seen: bool, best: bool) -> str:
 
 
 def _blocks(agreement: Agreement, decimals: int, decorate: Callable[[str, bool, bool], str]) -> list[list[_Column]]:
-    """The columns of each table: as many sets as fit into WIDTH; what concerns all sets stays together."""
+    """The columns of each table: as many sets as fit into WIDTH; the columns that concern all sets stay together."""
     columns, sets = _columns(agreement, decimals, _starred), len(agreement.sets)
     blocks = [slice(0, 0)]
     for end in [*range(1, sets + 1), len(columns)]:
@@ -202,7 +202,7 @@ def _blocks(agreement: Agreement, decimals: int, decorate: Callable[[str, bool, 
 
 
 def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
-    """A table as sacrebleu draws it, but with lines only between significance clusters."""
+    """A table in sacrebleu's style, but with lines only between significance clusters."""
     prefix = _prefix(columns)
     headers = [f"{prefix or PAD}\n{agreement.unit}"]
     padded = []
@@ -211,12 +211,12 @@ def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
         headers.append(f"{heading[len(prefix) * of_set :]}{pad}\n{size}{pad}")
         padded.append([cell if cell.endswith("*") else cell + pad for cell in cells])
     rows = list(zip(map(one_line, agreement.metrics), *padded, strict=True))
-    # tabulate would make columns two wider than their headers, so here they are a row
+    # as headers, tabulate would make columns two characters wider, so they are passed as a row
     drawn = tabulate([headers, *rows], tablefmt="fancy_grid", colalign=["right"] * len(headers), disable_numparse=True)
     lines = drawn.replace(PAD, " ").split("\n")
     lines[3] = lines[3].translate(str.maketrans("├─┼┤", "╞═╪╡"))
     ranks = agreement.ranks or [0] * len(rows)
-    above = 4  # the frame, two lines of headers, and the line below them; then rows and lines take turns
+    above = 4  # the frame, two header lines, and the line below them; after these, rows and lines alternate
     kept = [k for k in range(len(lines)) if k < above or (k - above) % 2 == 0 or k == len(lines) - 1]
     clusters = [i for i in range(len(rows) - 1) if ranks[i] != ranks[i + 1]]
     kept += [above + 2 * i + 1 for i in {*clusters, *([len(rows) - 2] if agreement.baseline else ())}]
@@ -224,7 +224,7 @@ def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
 
 
 def _grid(agreement: Agreement, columns: Sequence[_Column], name: Callable[[str, bool], str]) -> list[list[str]]:
-    """Rows of cells under a row of headings, for formats that escape names with name(text, bold)."""
+    """Rows of cells, with the headings first, for formats that escape names with name(text, bold)."""
     prefix = _prefix(columns)
     heads = [name(column.heading[len(prefix) * column.of_set :], False) for column in columns]
     metrics = [name(one_line(metric), best) for metric, best in zip(agreement.metrics, _best(agreement), strict=True)]
@@ -247,7 +247,7 @@ def _markdown(report: Report, decimals: int) -> str:
             headings, *rows = _grid(agreement, columns, name)
             align = ["left"] + ["right"] * (len(headings) - 1)
             texts.append(tabulate(rows, headings, "pipe", colalign=align, disable_numparse=True))
-    # a dash, a star or a number at the start of a line would make it a list
+    # a dash, star or number at the start of a line would make it a list
     texts += ["\\-" + note[1:] if note.startswith("-") else name(note, False) for note in _notes(report)]
     if any(any(_best(agreement)) for agreement in report.agreements):
         texts.append("Bold: the best significance cluster.")
@@ -281,7 +281,7 @@ def _latex(report: Report, decimals: int) -> str:
         lines.append("% \\label{tab:" + "".join(c if c.isalnum() else "-" for c in agreement.protocol) + "}")
         for block, columns in enumerate(_blocks(agreement, decimals, decorate)):
             headings, *rows = _grid(agreement, columns, name)
-            # \\\\ would read a star or a bracket at the start of the next row as its own
+            # \\\\ would parse a star or a bracket at the start of the next row as its argument
             body = ["{}" * row[0].startswith(("*", "[")) + " & ".join([row[0], *map(minus, row[1:])]) for row in rows]
             lines += [""] * (block > 0)
             lines.append(f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}")

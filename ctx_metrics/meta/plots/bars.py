@@ -1,4 +1,4 @@
-"""Metrics by their agreement, with intervals and significance clusters."""
+"""Metrics sorted by agreement, with intervals and significance clusters."""
 
 import numpy as np
 
@@ -19,16 +19,16 @@ from ...plots.figure import (
 from ..output.serialize import NOTHING, capital, fixed, seen_somewhere
 from ..report import Agreement
 
-ROW = 0.155  # inches a metric
+ROW = 0.155  # inches per metric
 
 
 @style()
 def agreement_bars(agreement: Agreement) -> Figure:
-    """One row a metric, best at the top: its overall agreement with the 95 % interval, the value and the rank in print.
+    """Draw one row per metric, best at the top: its overall agreement with the 95 % interval, and value and rank as text.
 
-    The value is a dot and the bar is the interval, on an axis that spans what there is: bars of values would need one from
-    0, on which metrics that agree from .82 to .86 look all the same. Significance clusters are bands, shaded in turn. A
-    metric that was trained on one of the sets has a hollow dot and a hatched row; one without a value keeps its row.
+    The value is a dot and the interval a bar, on an axis that is limited to their range. (Bars for the values would have to
+    start at 0, and metrics with .82 to .86 would look alike.) Significance clusters are bands with alternating shades. A
+    metric that was trained on one of the sets has a hollow dot and a hatched row; a metric without a value keeps its row.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -67,7 +67,7 @@ def agreement_bars(agreement: Agreement) -> Figure:
 
 
 def _print_values(axes, agreement: Agreement, overall: np.ndarray) -> None:
-    """Values (M,) and ranks in columns at the right of the axes."""
+    """Print the values (M,) and ranks in columns to the right of the axes."""
 
     columns = [(25, "value", *(fixed(value, 3) for value in overall))]
     if agreement.ranks is not None:
@@ -80,7 +80,7 @@ def _print_values(axes, agreement: Agreement, overall: np.ndarray) -> None:
 
 
 def _set_range(axes, agreement: Agreement, overall: np.ndarray) -> None:
-    """The axis spans all values (M,) and intervals; a line marks 0 where it is among them."""
+    """Set the axis to the range of all values (M,) and intervals; a line marks 0 if it is in the range."""
     ends = [] if agreement.intervals is None else list(np.ravel(agreement.intervals))
     known = [value for value in [*overall, *ends] if not np.isnan(value)]
     if not known:

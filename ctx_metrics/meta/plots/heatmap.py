@@ -1,4 +1,4 @@
-"""Accuracy of SLIDE by window and stride: figure 2 of the paper (Raunak et al. 2023)."""
+"""Accuracy of SLIDE by window and stride, as in figure 2 of the paper (Raunak et al. 2023)."""
 
 from collections.abc import Mapping
 
@@ -16,13 +16,13 @@ def window_heatmap(
     title: str | None = None,
     measure: str = "pairwise system accuracy",
 ) -> Figure:
-    """Windows down, strides across, a cell for every 1 <= stride <= window <= largest, with its value.
+    """Draw windows as rows and strides as columns, with a cell and its value for every 1 <= stride <= window <= largest.
 
-    The cell (1, 1), the metric on single sentences, is outlined, and a line marks its value on the colour scale, so what
-    is lighter agrees better than sentences do. Best values are bold.
+    The cell (1, 1), the metric on single sentences, is outlined, and a line marks its value on the colour scale: lighter
+    cells agree better than single sentences do. The best values are bold.
 
-    accuracies  {(window, stride): value}; a cell that is NaN or missing has a dash
-    measure     what the values are, for the colour scale
+    accuracies  {(window, stride): value}; a NaN or missing cell has a dash
+    measure     label of the colour scale: what the values are
     """
     from matplotlib.patches import Rectangle
 

@@ -1,4 +1,4 @@
-"""Agreement by the length of documents."""
+"""Agreement by document length."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from ..output.serialize import capital
 
 @style()
 def agreement_by_length(curves: LengthCurves) -> Figure:
-    """One line a metric, one place on the x axis a bucket of documents, labelled with its lengths and what it holds.
+    """Draw one line per metric. Each bucket of documents has a place on the x axis, labelled with its lengths and sizes.
 
-    The first seven metrics have a colour and a marker of their own; any more are thin grey lines, since nobody tells
-    more colours apart. A NaN is a gap in the line.
+    The first seven metrics have their own colour and marker; any others are thin grey lines, since more colours are hard to
+    tell apart. NaN leaves a gap in the line.
     """
     names = list(curves.values)
     width = max(COLUMN, 0.62 * len(curves.buckets) + 0.6)

@@ -1,4 +1,4 @@
-"""Metric against human score, a point a system: what an agreement is made of, and what outliers do to it."""
+"""Metric scores against human scores, one point per system: what an agreement rests on, and how outliers affect it."""
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -24,10 +24,10 @@ from ..measures.correlation import pearson
 from ..output.serialize import fixed
 
 SYSTEM, OUTLIER = "o", "D"  # markers
-# of the texts beside points
-SIZE = 5.5  # points
-DOT = 2.0  # points: half of a marker
-# gaps between a point and its text, in points, and directions, tried in this order; beyond the first gap a line joins them
+# for the labels beside points
+SIZE = 5.5  # font size
+DOT = 2.0  # half the size of a marker, in points
+# gaps between point and label, in points, and directions, in the order of trial; beyond the first gap a line joins them
 GAPS = (2.5, 8, 13, 19, 26)
 TURNS = np.arange(24) * np.pi / 12
 
@@ -40,15 +40,16 @@ def system_scatter(
     metrics: Mapping[str, np.ndarray],
     outliers: Collection[str] = (),
 ) -> Figure:
-    """One test set: a panel a metric, a point a system.
+    """Draw one test set: a panel per metric, with a point per system.
 
-    Points carry a number, 1 for the system that people rate best, and a key below the panels has the names. Outliers are
-    diamonds and named beside the point. A panel's title has Pearson's r of all its systems, and without outliers.
+    Points are numbered, from 1 for the system with the highest human score, and a key below the panels lists the names.
+    Outliers are diamonds with their name beside them. A panel's title has Pearson's r of all its systems, and without
+    outliers.
 
-    judged_name     the test set's
+    judged_name     name of the test set
     systems, human  S names and human scores (S,), NaN where nobody judged
-    metrics         {metric: scores (S,)}, NaN where it scored nothing; such a system is missing from the panel
-    outliers        names of systems that people rate far from the rest
+    metrics         {metric: scores (S,)}, NaN where there is no score; such a system is missing from the panel
+    outliers        names of systems whose human scores are far from the rest
     """
     human = np.asarray(human, dtype=float)
     of_metrics = {metric: np.asarray(scores, dtype=float) for metric, scores in metrics.items()}
@@ -78,12 +79,12 @@ def system_scatter(
         panel.set_ylabel("metric's score")
     _add_key(figure, key, numbers, outliers, key_columns)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # `save` says it
-        figure.draw_without_rendering()  # labels are placed by where things are on the page
+        warnings.filterwarnings("ignore", "Glyph")  # `save` reports missing glyphs
+        figure.draw_without_rendering()  # labels are placed by positions on the page
     texts = [label(name, 24) if name in outliers else numbers[name] for name in systems]
     colours = [VERMILION if each else "0.2" for each in is_outlier]
     for panel, scores in zip(panels, of_metrics.values(), strict=True):
-        # the names of outliers, which are longest, then the numbers of the others
+        # first the names of outliers, which are longest, then the numbers of the others
         known = [i for i in np.argsort(~is_outlier, kind="stable") if not np.isnan(human[i] + scores[i])]
         points = np.column_stack([human, scores])[known]
         _place_labels(panel, points, [texts[i] for i in known], [colours[i] for i in known])
@@ -91,7 +92,7 @@ def system_scatter(
 
 
 def _draw_panel(panel: Axes, human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray) -> None:
-    """The points of a metric; all arrays are (S,)."""
+    """Draw the points of one metric; all arrays are (S,)."""
     for group, marker, colour, name in (
         (~is_outlier, SYSTEM, BLUE, "systems"),
         (is_outlier, OUTLIER, VERMILION, "outliers"),
@@ -119,7 +120,7 @@ def _title(metric: str, human: np.ndarray, scores: np.ndarray, is_outlier: np.nd
 
 
 def _pearson(human: np.ndarray, scores: np.ndarray) -> str:
-    few = np.count_nonzero(~np.isnan(human + scores)) < 3  # of two points it is 1 or -1, whatever they are
+    few = np.count_nonzero(~np.isnan(human + scores)) < 3  # of two points, it is always 1 or -1
     return fixed(np.nan if few else pearson(human, scores), 3)
 
 
@@ -134,19 +135,19 @@ def _add_key(figure: Figure, key: Sequence[str], numbers: Mapping[str, str], out
 
 
 def _place_labels(axes: Axes, points: np.ndarray, texts: Sequence[str], colours: Sequence[str]) -> None:
-    """Write a text beside each point of axes whose place on the page is settled (draw_without_rendering does that).
+    """Write a label beside each point of axes whose position on the page is final (after draw_without_rendering).
 
-    Each text in turn takes the place where it covers least of points, of texts before it and of what is outside the axes;
-    among equal places the nearest. So the texts that need most room should come first.
+    Each label in turn takes the place where it covers least of the points, of earlier labels and of the area outside the
+    axes; among equal places, the nearest. So labels that need the most space should come first.
 
-    points   (P, 2), in the coordinates of the data
+    points   (P, 2), in data coordinates
     """
     points_an_inch = 72 / axes.figure.dpi
     dots = axes.transData.transform(points) * points_an_inch
     frame = np.asarray(axes.get_window_extent().extents) * points_an_inch
     taken = [np.array([x - DOT, y - DOT, x + DOT, y + DOT]) for x, y in dots]
     for point, dot, text, colour in zip(points, dots, texts, colours, strict=True):
-        half = np.array([0.3 * SIZE * len(text) + 1, 0.42 * SIZE + 0.3])  # with some air between texts
+        half = np.array([0.3 * SIZE * len(text) + 1, 0.42 * SIZE + 0.3])  # leave some space between labels
         places = []
         for gap in GAPS:
             for x, y in zip(np.cos(TURNS), np.sin(TURNS), strict=True):
@@ -166,11 +167,11 @@ def _place_labels(axes: Axes, points: np.ndarray, texts: Sequence[str], colours:
             fontsize=SIZE,
             color=colour,
             arrowprops=joined if gap > GAPS[0] else None,
-        ).set_in_layout(False)  # or the axes would shrink, and points move away from their texts
+        ).set_in_layout(False)  # otherwise the axes would shrink, and points move away from their labels
 
 
 def _covered(box: np.ndarray, taken: Sequence[np.ndarray], frame: np.ndarray) -> float:
-    """The area of `taken` boxes under a box, and twice what of it lies outside the frame, in square points."""
+    """The area of `taken` boxes that a box covers, plus twice its own area outside the frame, in square points."""
     others = np.array(taken)
     sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
     inside = np.clip(np.minimum(box[2:], frame[2:]) - np.maximum(box[:2], frame[:2]), 0, None).prod()

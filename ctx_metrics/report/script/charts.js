@@ -1,6 +1,6 @@
-// Charts, drawn by Vega-Lite when they are first seen.
+// The charts, drawn by Vega-Lite when they first come into view.
 
-/** What charts are drawn of: a row for each output, with the numbers of its system and document, and its scores by metric. */
+/** The rows that charts are drawn from: one for each output, with the numbers of its system and document, and its scores by metric. */
 function chartRows() {
   return data.outputs[0].flatMap((_, i) => {
     const all = data.metrics.map((each) => each.segments.map((own) => own[i]));

@@ -1,7 +1,7 @@
-// Which words of a text another text lacks.
+// The words in which texts differ.
 
-/** Which words of a text are in another one, as often as there: those of a longest common subsequence first, then those that
- * stand elsewhere. Case does not count. @param {string[]} words @param {string[]} others @returns {boolean[]} */
+/** Which words of a text also occur in another, at most as often as there: first those of a longest common subsequence, then
+ * those in other places. Ignores case. @param {string[]} words @param {string[]} others @returns {boolean[]} */
 function common(words, others) {
   const [own, other] = [words, others].map((each) => each.map((word) => word.toLocaleLowerCase()));
   const [n, m] = [own.length, other.length];
@@ -32,10 +32,10 @@ function common(words, others) {
 
 const segmenter = new Intl.Segmenter(data.target_lang || undefined, { granularity: "word" });
 
-/** A text in words, as its language divides them, with what is between them. @param {string} text */
+/** A text split into words by the rules of its language, and what is between them. @param {string} text */
 const words = (text) => [...segmenter.segment(text)].map((each) => each.segment);
 
-/** A text in which words are marked that are in none of the others. @param {string} text @param {string[]} others @param {string} tag */
+/** A text in which words are marked that occur in none of the others. @param {string} text @param {string[]} others @param {string} tag */
 function compared(text, others, tag) {
   if (!others.length) return [document.createTextNode(text)];
   const own = words(text);

@@ -1,6 +1,6 @@
-// Documents, the worst first, and one of them in reading order.
+// The list of documents, worst first, and the view of a document in reading order.
 
-/** The number of the document that is open, -1 for none. */
+/** The number of the open document; -1 for none. */
 let reading = -1;
 
 function showDocuments() {
@@ -40,7 +40,7 @@ function documentTable() {
   return sortable(table(["Document", "Segments", ...data.metrics.map((each) => each.title)], rows));
 }
 
-/** A document in reading order: source, reference and outputs side by side, and the score along it. @param {number} d @returns {HTMLElement[]} */
+/** A document in reading order: source, reference and outputs side by side, with a bar for each score. @param {number} d @returns {HTMLElement[]} */
 function documentParts(d) {
   const { id, start, end } = data.documents[d];
   const metric = data.metrics[state.metric];
@@ -99,5 +99,5 @@ function documentParts(d) {
   ];
 }
 
-/** @param {number} first @param {number} last the one after the last */
+/** @param {number} first @param {number} last exclusive */
 const segmentsNamed = (first, last) => (last - first > 1 ? `${first + 1}-${last}` : String(first + 1));

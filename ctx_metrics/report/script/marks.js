@@ -1,8 +1,8 @@
-// Segments that the reader marked; the browser keeps them for this report.
+// Segments that the reader has marked; the browser remembers them for this report.
 
 const KEY = `ctx-marks-${data.key}`;
 
-/** Where marks are kept; null in a browser that keeps nothing of pages from disk, in which they last as long as the page. */
+/** Where marks are stored; null in a browser without storage for local pages, where marks last until the page is closed. */
 const storage = (() => {
   try {
     return localStorage;
@@ -21,7 +21,7 @@ function mark(segment, marked) {
   storage?.setItem(KEY, JSON.stringify([...marks]));
 }
 
-/** The marked segments, a row for each system, with texts and scores. */
+/** The marked segments as TSV: one row per system, with texts and scores. */
 function marked() {
   const columns = [
     "segment",
@@ -50,7 +50,7 @@ function marked() {
     .join("");
 }
 
-/** Save the marked segments; where there are none, say so. */
+/** Save the marked segments as a file, or say that there are none. */
 function saveMarked() {
   if (marks.size) save("marked.tsv", marked());
   else byId("segment-count").textContent = "No segment is marked: tick the box beside its number.";

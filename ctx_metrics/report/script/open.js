@@ -1,4 +1,4 @@
-// What the address names is opened: the last script, which begins all.
+// Opens the part of the page that its address names. This is the last script, and starts everything.
 
 const PARTS = ["overview", "segments", "documents", "charts"];
 
@@ -18,7 +18,7 @@ function open() {
       const box = byId("segment-list").querySelector(`#segment-${number}`);
       fill(box);
       box?.scrollIntoView();
-      setTimeout(() => box?.scrollIntoView(), 300); // once the boxes above it have their contents, and so their heights
+      setTimeout(() => box?.scrollIntoView(), 300); // once the boxes above it are filled and have their final heights
     }
   } else if (part === "documents") {
     reading = name === "document" && data.documents[Number(number) - 1] ? Number(number) - 1 : -1;

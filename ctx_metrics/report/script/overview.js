@@ -1,4 +1,4 @@
-// Every system's difference from one.
+// The difference of each system from a baseline.
 
 /** @param {number} baseline */
 function showBaseline(baseline) {

@@ -1,4 +1,4 @@
-// What the other scripts stand on: the page's data, elements, and how scores are written. All data are in the page; nothing is fetched.
+// What the other scripts rely on: the page's data and elements, and how scores are formatted. All data are in the page.
 
 /**
  * @typedef {{title: string, sign: number, p_holm: (number|null)[][]|null, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
@@ -12,7 +12,7 @@
  * @typedef {{parts?: Object<string, number>, spans?: {start: number, end: number, severity: string}[]}} Detail
  */
 
-/** The page's data: JSON, packed by gzip, in base 64. @returns {Promise<Data>} */
+/** The page's data: gzip-compressed JSON in base 64. @returns {Promise<Data>} */
 async function unpacked() {
   const text = atob(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "");
   const stream = new Blob([Uint8Array.from(text, (each) => each.charCodeAt(0))])
@@ -25,7 +25,7 @@ const data = await unpacked();
 const documentOf = new Int32Array(data.outputs[0].length).fill(-1);
 data.documents.forEach((doc, number) => documentOf.fill(number, doc.start, doc.end));
 
-/** An element with attributes and children; texts are set as text, never as HTML.
+/** Create an element with attributes and children; texts are inserted as text, never as HTML.
  * @param {string} tag @param {Object<string, any>} [attributes] @param {...(Node|string|null)} children */
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -41,8 +41,8 @@ function element(tag, attributes = {}, ...children) {
 /** @param {string} id @returns {HTMLElement} */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** A score as the command prints it: to one decimal, as Python rounds. A tie, which only a number such as 0.25 or 0.75 is, goes to the
- * even digit; toFixed takes the larger one. @param {number|null} score */
+/** A score as the command prints it, to one decimal, rounded as in Python: exact ties (x.25 and x.75) go to the even digit,
+ * whereas toFixed rounds them up. @param {number|null} score */
 function shown(score) {
   if (score === null) return "-";
   return Math.abs(score * 4) % 4 === 1 ? (Math.trunc(score * 10) / 10).toFixed(1) : score.toFixed(1);
@@ -51,7 +51,7 @@ function shown(score) {
 /** @param {number} segment */
 const documentName = (segment) => (documentOf[segment] < 0 ? "" : data.documents[documentOf[segment]].id);
 
-/** Put tools into their form; the one that has the focus keeps it. @param {HTMLElement} form @param {HTMLElement[]} tools */
+/** Replace the tools in a form, keeping the focus on the same one. @param {HTMLElement} form @param {HTMLElement[]} tools */
 function setTools(form, tools) {
   const controls = () => /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("select, input, button"));
   const at = [...controls()].findIndex((each) => each === document.activeElement);
@@ -59,7 +59,7 @@ function setTools(form, tools) {
   controls()[at]?.focus();
 }
 
-/** A labelled choice. @param {string} words @param {[string, string][]} options value and text @param {string} value @param {(value: string) => void} change */
+/** A labelled selection. @param {string} words @param {[string, string][]} options value and text @param {string} value @param {(value: string) => void} change */
 function choice(words, options, value, change) {
   const select = /** @type {HTMLSelectElement} */ (
     element(
@@ -71,7 +71,7 @@ function choice(words, options, value, change) {
   return element("label", {}, `${words} `, select);
 }
 
-/** A labelled text field; what is typed counts after a moment. @param {string} words @param {string} type @param {string} value @param {(value: string) => void} change */
+/** A labelled text field; changes take effect after a short pause in typing. @param {string} words @param {string} type @param {string} value @param {(value: string) => void} change */
 function field(words, type, value, change) {
   let timer = 0;
   const input = /** @type {HTMLInputElement} */ (
@@ -88,7 +88,7 @@ function field(words, type, value, change) {
   return element("label", {}, `${words} `, input);
 }
 
-/** Give the user a file. @param {string} name @param {string} text */
+/** Offer a file for download. @param {string} name @param {string} text */
 function save(name, text) {
   const link = element("a", {
     href: URL.createObjectURL(new Blob([text], { type: "text/tab-separated-values" })),

@@ -1,6 +1,6 @@
-// The list of segments, and the tools over it.
+// The list of segments, and the tools above it.
 
-/** One line of a segment: what it is, and the text in its language's direction.
+/** One line of a segment: a label, and a text in the direction of its language.
  * @param {string} name @param {Node[]} nodes @param {string|null} language @param {string} [kind] */
 const line = (name, nodes, language, kind = "") =>
   element(
@@ -14,7 +14,7 @@ const line = (name, nodes, language, kind = "") =>
     ),
   );
 
-/** @param {number} i @returns {HTMLElement[]} the contents of a segment's box */
+/** @param {number} i @returns {HTMLElement[]} the content of a segment's box */
 function segmentParts(i) {
   const systems = state.all
     ? data.systems.map((_, s) => s)
@@ -64,14 +64,14 @@ function segmentParts(i) {
   ];
 }
 
-/** Give a segment's box its contents, where it has none. @param {Element|null} box */
+/** Fill the box of a segment, if it is empty. @param {Element|null} box */
 function fill(box) {
   if (!(box instanceof HTMLElement) || box.firstChild) return;
   box.style.minHeight = "";
   box.append(...segmentParts(Number(box.dataset.segment)));
 }
 
-/** Take a box's contents away, but leave its height, so that a page of many segments stays quick. @param {Element} box @param {number} height */
+/** Empty a box but keep its height, so that a page with many segments stays fast. @param {Element} box @param {number} height */
 function empty(box, height) {
   if (!(box instanceof HTMLElement) || !box.firstChild) return;
   box.style.minHeight = `${height}px`;
@@ -89,7 +89,7 @@ const near = new IntersectionObserver(
   { rootMargin: "1500px" },
 );
 
-/** Show the segments that the tools ask for; each box has its contents while it is near the window. */
+/** List the segments that the tools select; boxes are only filled while they are near the window. */
 function listSegments() {
   const numbers = chosen();
   near.disconnect();
@@ -100,7 +100,7 @@ function listSegments() {
     `${numbers.length.toLocaleString("en")} of ${data.outputs[0].length.toLocaleString("en")} segments`;
 }
 
-/** Draw the tools over the segments anew, as `state` has them, and list what they ask for. */
+/** Redraw the tools above the segments from `state`, and list the segments that they select. */
 function showSegments() {
   const named = /** @type {[string, string][]} */ (data.systems.map((name, s) => [String(s), name]));
   const metrics = /** @type {[string, string][]} */ (data.metrics.map((each, m) => [String(m), each.title]));

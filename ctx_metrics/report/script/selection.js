@@ -1,4 +1,4 @@
-// Which segments are shown, and in which order.
+// Selects the segments to show, and sorts them.
 
 const state = {
   systems: [0, data.systems.length > 1 ? 1 : -1],
@@ -14,7 +14,7 @@ const state = {
   marked: false,
 };
 
-/** What comes first in the two orders of each way to sort. @returns {[string, string]} */
+/** What comes first in ascending and in descending order, for the current sort criterion. @returns {[string, string]} */
 function orders() {
   const [one, other] = state.systems.map((s) => data.systems[s]);
   const [metric, against] = [state.metric, state.other].map((m) => data.metrics[m].title);
@@ -32,7 +32,7 @@ function orders() {
   }
 }
 
-/** What segments are sorted by; null comes last.
+/** The value by which a segment is sorted; null comes last.
  * @param {number} segment @returns {number|null} */
 function sortKey(segment) {
   const [a, b] = state.systems;
@@ -54,7 +54,7 @@ function sortKey(segment) {
 /** @type {Map<string, Float64Array>} */
 const kept = new Map();
 
-/** The share of segments that a system's segment is better than, by a metric. @param {number} metric @param {number} system */
+/** For each segment, the share of segments with a worse score, for one system and metric. @param {number} metric @param {number} system */
 function ranks(metric, system) {
   const key = `${metric} ${system}`;
   let found = kept.get(key);
@@ -77,7 +77,7 @@ function ranks(metric, system) {
   return found;
 }
 
-/** The numbers of the segments to show, in order. @returns {number[]} */
+/** The numbers of the segments to show, sorted. @returns {number[]} */
 function chosen() {
   const wanted = state.text.toLocaleLowerCase();
   const systems = state.all ? data.systems.map((_, s) => s) : state.systems.filter((s) => s >= 0);

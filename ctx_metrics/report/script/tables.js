@@ -1,6 +1,6 @@
-// Tables, whose heads sort them.
+// Tables that can be sorted by a click on a column header.
 
-/** A table; the first cell of each row is its head.
+/** A table; the first cell of each row is its header.
  * @param {string[]} header @param {(Node|string)[][]} rows a cell is its text, or its element @param {Object<string, any>} [attributes] */
 function table(header, rows, attributes = {}) {
   const cell = (/** @type {Node|string} */ each, /** @type {number} */ k) =>
@@ -14,7 +14,7 @@ function table(header, rows, attributes = {}) {
   );
 }
 
-/** Let a click on a column's head sort a table's rows: the largest numbers first, then the smallest; texts from A to Z first.
+/** Let clicks on a column header sort a table's rows: numbers first from the largest, texts first from A to Z, then in reverse.
  * @template {Element} T @param {T} made @returns {T} */
 function sortable(made) {
   const heads = [...made.querySelectorAll("thead th")];

@@ -1,16 +1,16 @@
-// How tokens matched, error spans, parts and windows.
+// Explanations of scores: token matches, error spans, parts and windows.
 
 /** @type {Map<Match, Map<number, number>>} */
 const places = new Map();
 
-/** Where a metric's matches of each segment are. @param {Match} matches */
+/** The index in a metric's matches of each segment that has any. @param {Match} matches */
 function placesOf(matches) {
   let found = places.get(matches);
   if (!found) places.set(matches, (found = new Map(matches.segments.map((i, at) => [i, at]))));
   return found;
 }
 
-/** What explains a segment's scores, open for one or two systems; [] where the report has nothing. @param {number} i @param {number[]} systems @returns {HTMLElement[]} */
+/** The box that explains a segment's scores, open for one or two systems; [] if the report has no explanation. @param {number} i @param {number[]} systems @returns {HTMLElement[]} */
 function explained(i, systems) {
   const known = data.windows.length || data.matches.length || systems.some((s) => data.details[`${s} ${i}`]);
   if (!known) return [];
@@ -24,7 +24,7 @@ function explained(i, systems) {
   return [box];
 }
 
-/** How tokens matched, error spans and parts, where the report has them. @param {number} i @param {number[]} systems @returns {HTMLElement[]} */
+/** Windows, token matches, error spans and parts, as far as the report has them. @param {number} i @param {number[]} systems @returns {HTMLElement[]} */
 function why(i, systems) {
   const shownParts = [];
   for (const s of systems) {
@@ -97,7 +97,7 @@ function why(i, systems) {
   return shownParts;
 }
 
-/** A text whose tokens are shaded by their best match, with that match as a title; the mean of the matches is at its end.
+/** A text whose tokens are shaded by their best match, which is also their title; the mean of the matches follows the text.
  * @param {string} text @param {number[]} ends starts and ends by turns, in characters as Python counts them
  * @param {number[]} cosines in millionths @param {number[]|null} weights in millionths, null where all are alike */
 function shaded(text, ends, cosines, weights) {
@@ -130,7 +130,7 @@ function shaded(text, ends, cosines, weights) {
   return nodes;
 }
 
-/** A text with error spans, by characters as Python counts them. @param {string} text @param {{start: number, end: number, severity: string}[]} spans */
+/** A text with its error spans marked; positions count characters as Python does. @param {string} text @param {{start: number, end: number, severity: string}[]} spans */
 function spanned(text, spans) {
   const characters = [...text];
   /** @type {Node[]} */

@@ -1,4 +1,4 @@
-"""Readers of human judgements, a kind of layout a module; `read_judged` finds the one that a path wants."""
+"""Readers of human judgements, one module per kind of format; `read_judged` finds the right one for a path."""
 
 import os
 from collections.abc import Sequence
@@ -30,17 +30,18 @@ def read_judged(
     score: str | None = None,
     outputs: str | None = None,
 ) -> list[JudgedSet]:
-    """The judged sets of a file or folder, whose layout is found by looking: folders by the files in them, files by their
-    header. Files may be packed (.gz, .xz).
+    """Read the judged sets of a file or folder. The format is detected: from the files in a folder, or the header of a file.
+    Files may be compressed (.gz, .xz).
 
     pairs        only these language pairs, such as ["zh-en"]
-    human        of a tree: which human scores, such as mqm or wmt-z. Pairs without them are left out, and that is said
-    reference    of a tree: which reference, such as "refA", or "refA,refB"; of a table with several: which column, such as
-                 "ref2", or "ref,ref2"; of MQM errors: the system that serves as reference; of rankings: the reference file
-    score        of a table: the column of the scores
-    outputs      of rankings: the folder of the systems' outputs
+    human        in a tree: which human scores, such as mqm or wmt-z. Pairs without them are left out, with a notice
+    reference    in a tree: which reference, such as "refA", or "refA,refB"; in a table with several: which column, such as
+                 "ref2", or "ref,ref2"; with MQM errors: the system that serves as reference; with rankings: the reference
+                 file
+    score        in a table: the column of the scores
+    outputs      with rankings: the folder of the systems' outputs
 
-    Raises InputError for a layout that is none of these, naming what was seen, and as the readers do.
+    Raises InputError for an unknown format, naming what was found, and as the readers do.
     """
     path = os.fspath(path)
     if not os.path.exists(path):
@@ -71,7 +72,7 @@ def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: 
 
 
 def layout_of(path: str) -> str:
-    """The layout of a file: "errors" (MQM), "preferences", "rankings" or "table"; raises InputError for none of these."""
+    """The format of a file: "errors" (MQM), "preferences", "rankings" or "table". Raises InputError for any other."""
     if is_jsonl(path):
         return "table"
     header, parted = header_of(path)

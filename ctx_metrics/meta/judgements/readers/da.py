@@ -1,5 +1,6 @@
-"""Direct assessment as WMT published it: of segments, folders of DAseg.TEST.{source,mt-system,reference,human}.PAIR (2015,
-2016); of systems, DA-syslevel.csv beside outputs and references (2018, 2019).
+"""Reads direct assessment as published by WMT: scores of segments from folders with files
+DAseg.TEST.{source,mt-system,reference,human}.PAIR (2015, 2016), and scores of systems from DA-syslevel.csv, with outputs and
+references beside it (2018, 2019).
 """
 
 import os
@@ -23,19 +24,19 @@ COLUMNS = ["LP", "HUMAN", "SYSTEM"]
 
 
 def da_files(folder: str) -> dict[tuple[str, str], str]:
-    """The files of human scores in a folder, or in the folders in it, by test set and language pair."""
+    """The files of human scores in a folder or its subfolders, by test set and language pair."""
     paths = sorted([*Path(folder).glob("DAseg.*.human.*"), *Path(folder).glob("*/DAseg.*.human.*")])
     matches = [(HUMAN.fullmatch(unpacked(path.name)), path) for path in paths]
     return {(match[1], match[2]): str(path) for match, path in matches if match}
 
 
 def read_da(folder: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
-    """A set for each test set and language pair, such as "newstest2016.cs-en"; a line a judged output.
+    """Read one set for each test set and language pair, such as "newstest2016.cs-en". Each line is a judged output.
 
-    The outputs' systems are not known: there is one, "outputs". pairs: only these language pairs.
+    The systems are unknown, so each set has a single system, "outputs". pairs: only these language pairs.
 
     Raises InputError for a folder without such files, for files of different lengths, and naming the line of a score that
-    is no number.
+    is not a number.
     """
     files = da_files(folder)
     if not files:
@@ -70,13 +71,13 @@ def _read_segments(human: str, test: str, pair: str) -> JudgedSet:
 
 
 def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
-    """A set for each language pair of DA-syslevel.csv, such as "newstest2019.de-en", with human scores of systems alone.
+    """Read one set for each language pair of DA-syslevel.csv, such as "newstest2019.de-en"; only systems have human scores.
 
-    ROOT holds DA-syslevel.csv (columns LP HUMAN SYSTEM, blanks between), system-outputs/PAIR/TEST.SYSTEM.PAIR,
-    references/TEST-XXYY-ref.YY and source/TEST-XXYY-src.XX. pairs: only these language pairs. A pair without its
-    reference file is left out, and so is a system without an output; both are said.
+    ROOT contains DA-syslevel.csv (columns LP HUMAN SYSTEM, separated by spaces), system-outputs/PAIR/TEST.SYSTEM.PAIR,
+    references/TEST-XXYY-ref.YY and source/TEST-XXYY-src.XX. pairs: only these language pairs. Pairs without a reference file
+    and systems without an output are left out, with a notice.
 
-    Raises InputError for a line that is not as above, for no pair at all, and for files of different lengths.
+    Raises InputError for a malformed line, if no pair is left, and for files of different lengths.
     """
     path = find(os.path.join(root, SCORES)) or os.path.join(root, SCORES)
     lines = [line.split() for line in read_lines(path)]
@@ -128,7 +129,7 @@ def _read_systems(root: str, pair: str, scores: dict[str, float]) -> JudgedSet |
 
 
 def _file(root: str, folder: str, pattern: str) -> str | None:
-    """The first file of a folder whose name, without .gz or .xz, is of a pattern; where there are several, that is said."""
+    """The first file in a folder whose name, without .gz or .xz, matches a pattern; a notice says if there are several."""
     wanted = re.compile(re.escape(pattern).replace(r"\*", "[^-]+"))
     files = [path for path in sorted(Path(root, folder).glob("*")) if wanted.fullmatch(unpacked(path.name))]
     if len(names := sorted({unpacked(path.name) for path in files})) > 1:

@@ -1,4 +1,4 @@
-"""Judged outputs in any order -> the grid of systems and segments."""
+"""Arranges judged outputs, in any order, as a grid of systems and segments."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,9 +12,9 @@ from ..judged import JudgedSet
 
 @dataclass
 class Segment:
-    """A segment and what its outputs are; `number` orders the segments of a document, None: as they come.
+    """A segment and its outputs. `number` is its position in the document; None: in order of appearance.
 
-    references    as many in every segment of a set, None for one that is not there
+    references    equally many for all segments of a set; None for a missing one
     """
 
     document: str | None
@@ -24,18 +24,18 @@ class Segment:
     outputs: dict[str, tuple[str, list[float]]] = field(default_factory=dict)
 
     def judge(self, system: str, text: str, score: float) -> None:
-        """Add a judgement of a system's output, which is the same in all of them."""
+        """Add a judgement of a system's output; the output is the same in all judgements."""
         self.outputs.setdefault(system, (text, []))[1].append(score)
 
 
 def whole(texts: Sequence[str | None]) -> list[str] | None:
-    """The texts, if none of them is missing."""
+    """The texts, or None if any of them is missing."""
     known = [text for text in texts if text is not None]
     return known if len(known) == len(texts) else None
 
 
 def as_streams(references: Sequence[Sequence[str | None]]) -> list[list[str | None]]:
-    """Each segment's references as streams of all segments."""
+    """Convert the references of each segment to streams over all segments."""
     return [list(stream) for stream in zip(*references, strict=True)]
 
 
@@ -45,10 +45,10 @@ def judged_set(
     languages: tuple[str | None, str | None] = (None, None),
     reference: str | None = None,
 ) -> JudgedSet:
-    """The JudgedSet of segments: documents in order of first appearance, each output's score the mean of its judgements.
+    """Build a JudgedSet: documents in order of first appearance, and the mean of its judgements as each output's score.
 
-    Segments without a reference are left out where others have one, and that is said, and so is which systems lack outputs
-    that others have. reference: what they are called.
+    If only some segments have a reference, the others are left out, with a notice. Another notice names the systems that
+    lack outputs for some segments. reference: name of the references.
     """
     ordered = list(segments)
     document_order = {document: k for k, document in enumerate(dict.fromkeys(each.document for each in ordered))}

@@ -1,4 +1,4 @@
-"""MQM in Google's tables: a row an error, with rater, category and severity, marked by <v> and </v> in the text."""
+"""MQM in Google's table format: one row per error, with rater, category and severity; <v> and </v> mark it in the text."""
 
 import re
 from collections import Counter, defaultdict
@@ -17,10 +17,10 @@ _Place = tuple[str, str, int]  # system, document, segment in it
 
 
 def weight(severity: str, category: str) -> float:
-    """What an error costs (Freitag et al. 2021, "Experts, Errors, and Context"): major 5, minor 1, minor punctuation 0.1,
+    """The cost of an error (Freitag et al. 2021, "Experts, Errors, and Context"): major 5, minor 1, minor punctuation 0.1,
     non-translation 25, neutral 0. A critical error costs 10, as in Unbabel's campaigns for English-Russian.
 
-    Raises KeyError for another severity.
+    Raises KeyError for any other severity.
 
     >>> weight("Major", "Fluency/Punctuation"), weight("Minor", "Fluency/Punctuation"), weight("minor", "Punctuation")
     (5.0, 0.1, 1.0)
@@ -33,18 +33,19 @@ def weight(severity: str, category: str) -> float:
 
 
 def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
-    """Segment scores from the errors: minus the mean over raters of the sum of each rater's error weights.
+    """Read segment scores from error annotations: minus the mean over raters of each rater's total error weight.
 
-    reference   the human translation among the systems that serves as reference, such as "refA"; it stays a system.
-                Segments that it lacks are left out, and that is said. None: no reference
+    reference   the human translation among the systems that serves as reference, such as "refA"; it remains a system.
+                Segments without it are left out, with a notice. None: no reference
 
-    Where a table has critical errors (Unbabel's), a rater's sum for a segment is at most 25, and that is said.
-    `hyp.` before a system's name is dropped. `doc_id` is the segment's number in its document.
+    In tables with critical errors (Unbabel's), the sum of a rater for a segment is capped at 25, with a notice.
+    `hyp.` before a system's name is dropped. `doc_id` is the segment's number within its document.
 
-    A tool of the WMT20 campaign wrote overlapping marks as doubled text, and raters added words, so rows of one output may
-    differ. Its text is that of a rater who found no error, or else the shortest of the raters' most frequent texts.
+    A tool of the WMT20 campaign wrote overlapping marks as doubled text, and raters added words, so the texts in the rows of
+    one output may differ. The text of a rater who found no error is used, or else the shortest of the raters' most frequent
+    texts.
 
-    Raises InputError naming file and line of a severity or number that is unknown, and for a reference that is not there.
+    Raises InputError naming the file and line of an unknown severity or segment number, and for a reference that is missing.
     """
     _, rows = read_rows(path, COLUMNS, ragged=True)
     of_output: dict[_Place, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
@@ -86,14 +87,14 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
 
 
 def _clean_text(raters: dict[str, list[dict[str, str]]], column: str) -> str:
-    """The text itself, from each rater's rows."""
+    """The unmarked text, recovered from the rows of each rater."""
     without_error = [rows for rows in raters.values() if rows[0]["severity"].lower() == "no-error"]
     counts = [Counter(_unmarked(row[column]) for row in rows) for rows in without_error or raters.values()]
     return min((max(texts, key=lambda text: (texts[text], -len(text))) for texts in counts), key=len)
 
 
 def _unmarked(text: str) -> str:
-    """A text without error marks, and without the quotes that some rows wear: "Er sagt ""ja""." is Er sagt "ja".
+    """A text without error marks, and without the CSV quotes of some rows: "Er sagt ""ja""." becomes Er sagt "ja".
 
     >>> _unmarked('"Er sagt <v>""ja""</v>."'), _unmarked('"Ja", <v>sagt</v> er.')
     ('Er sagt "ja".', '"Ja", sagt er.')

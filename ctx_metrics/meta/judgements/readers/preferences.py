@@ -1,5 +1,5 @@
-"""Lists of better and worse translations (such as the DARR pairs of WMT17 to WMT20), one row for each pair of outputs; and
-rankings of five systems, in the comma-separated form of WMT13.
+"""Reads lists of better and worse translations, one row per pair of outputs (such as the DARR pairs of WMT17 to WMT20), and
+rankings of five systems in the comma-separated format of WMT13.
 """
 
 import os
@@ -22,21 +22,20 @@ COLUMNS = ("srclang", "trglang", "segmentId", *(f"system{k}Id" for k in RANKED),
 
 
 def read_preferences(path: str, reference: str | None = None) -> JudgedSet:
-    """Preferences from a tab-separated file with the columns better and worse, and if there are, src, better_sys,
-    worse_sys and references (as reference_columns says; `reference` names others). Every row is one preference; repeated
-    and contradicting rows stay.
+    """Read preferences from a tab-separated file with the columns better and worse and optionally src, better_sys, worse_sys
+    and references (as for reference_columns; `reference` names others). Every row is one preference; repeated and
+    contradictory rows are kept.
 
-    A segment is one combination of src and ref. Where a system has two outputs for one, a further segment holds the
-    second. Without better_sys and worse_sys a segment's distinct outputs are numbered, "1", "2", ...: the numbers of
-    different segments have nothing in common. Rows with the same output twice tell nothing then; they are left out, and
-    that is said.
+    Each combination of src and ref is a segment. If a system has two outputs for it, the second goes into a further segment.
+    Without better_sys and worse_sys, the distinct outputs of a segment are numbered "1", "2", ...; these numbers are
+    unrelated across segments. Rows whose two outputs are equal are then left out, with a notice.
 
-    Raises InputError naming file and line of what cannot be read, or of a system that is better than itself.
+    Raises InputError naming the file and line that cannot be read, or where a system is better than itself.
     """
     header, rows = read_rows(path, ["better", "worse"])
     references, called = reference_columns(path, header, reference)
     with_systems = "better_sys" in header and "worse_sys" in header
-    segments: list[tuple[tuple, dict[str, str]]] = []  # the texts and the outputs of each
+    segments: list[tuple[tuple, dict[str, str]]] = []  # the texts and the outputs of each segment
     of_texts: dict[tuple, list[int]] = {}
     systems: dict[str, int] = {}
     preferences = []
@@ -86,17 +85,16 @@ def read_preferences(path: str, reference: str | None = None) -> JudgedSet:
 
 
 def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], source: str | None = None) -> JudgedSet:
-    """All strict pairs of each ranking as preferences; ties and systems that were not judged (rank -1) give none.
+    """Read all strict pairs of each ranking as preferences; ties and systems that were not judged (rank -1) yield none.
 
-    csvs         files of one language pair; segmentId is the line of the test set, from 1
+    csvs         files of one language pair; segmentId is the line in the test set, counted from 1
     outputs      folder with a file for each systemId, such as newstest2013.fr-en.online-A
     references, source    files of the test set, one line per segment
 
-    A pair that several judgements rank is there as often, also where they contradict each other, as in WMT's tau. Outputs
-    that no preference names are None.
+    A pair ranked by several judgements is repeated, even if they contradict each other, as in WMT's tau. Outputs that occur
+    in no preference are None.
 
-    Raises InputError naming file and line of a ranking that cannot be read, and for files that are missing or of
-    different lengths.
+    Raises InputError naming the file and line of an unreadable ranking, and for files that are missing or differ in length.
     """
     rows = [row for path in csvs for row in read_csv(path, COLUMNS)[1]]
     pairs = sorted({f"{row['srclang']}-{row['trglang']}" for _, row in rows})
@@ -130,7 +128,7 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
         if path is None:
             raise InputError(f"{outputs}: no output {system}, which the rankings name")
         hypotheses.append([text if want else None for text, want in zip(lines(path), wanted, strict=True)])
-    # newstest2013.fr-en.online-A is the output of online-A for newstest2013.fr-en
+    # the file of online-A for newstest2013 is named newstest2013.fr-en.online-A
     prefixes = {match.group() for match in (re.match(r".+?\.[a-z]+-[a-z]+\.", system) for system in systems) if match}
     prefix = prefixes.pop() if len(prefixes) == 1 else ""
     name = prefix[:-1] or stem(csvs[0])

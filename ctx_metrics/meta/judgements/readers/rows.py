@@ -1,4 +1,4 @@
-"""The rows of a file with a header, of JSON objects or of scores, its numbers, and what its name says."""
+"""Reads rows from files with a header, JSON lines and score files, and parses numbers and file names."""
 
 import csv
 import io
@@ -13,36 +13,36 @@ from ....errors import InputError
 from ....notices import counted, notice
 from ....run.finite import LARGEST
 
-SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # endings of score files
+SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # file-name endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
 PACKED = (".gz", ".xz")
-DIGITS = 18  # of a number that tells rows apart
+DIGITS = 18  # most digits of a number that identifies rows
 REFERENCES = ("ref", "reference", "pe")
-REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})([-_]?([A-Z]|\d+))?")  # ref2, refB too
+REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})([-_]?([A-Z]|\d+))?")  # also matches ref2 and refB
 
 
 class Row(NamedTuple):
-    """One line below the header; `where` names file and line in messages."""
+    """One line below the header; `where` names its file and line in messages."""
 
     where: str
     cells: dict[str, str]
 
 
 def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) -> tuple[list[str], list[Row]]:
-    """The header and the rows of a tab-separated file (.gz and .xz too). No quotes: a cell is what stands between tabs.
-    Lines end as table_lines says.
+    """Read the header and rows of a tab-separated file (also .gz and .xz). There are no quotes: tabs always separate cells.
+    Lines end as described for table_lines.
 
-    needed   columns that must be there
-    ragged   whether rows may lack columns that are not needed, and have more than the header names
+    needed   columns that must exist
+    ragged   whether rows may lack columns that are not needed, or have more cells than the header
 
-    Raises InputError naming the line whose number of cells does not fit the header.
+    Raises InputError naming a line whose number of cells does not match the header.
     """
     cells = (line.removesuffix("\r").split("\t") for line in table_lines(path))
     return _rows(path, enumerate(cells, 1), needed, ragged, "; a text must not hold a tab or a line end")
 
 
 def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
-    """The header and the rows of a comma-separated file, quoted as in RFC 4180; raises InputError as read_rows does."""
+    """Read the header and rows of a comma-separated file, quoted as in RFC 4180; raises InputError as read_rows does."""
     return _rows(path, _csv_cells(path), needed)
 
 
@@ -57,7 +57,7 @@ def _csv_cells(path: str) -> Iterator[tuple[int, list[str]]]:
 def _rows(
     path: str, numbered: Iterable[tuple[int, list[str]]], needed: Sequence[str], ragged: bool = False, mend: str = ""
 ) -> tuple[list[str], list[Row]]:
-    """The header and the rows of the cells of numbered lines; `mend` ends the message on their number."""
+    """Build the header and rows from the cells of numbered lines; `mend` is appended to errors about the number of cells."""
     numbered = iter(numbered)
     _, header = next(numbered, (1, []))
     if len(set(header)) < len(header):
@@ -78,18 +78,18 @@ def _rows(
 
 
 def is_jsonl(path: str) -> bool:
-    """Whether a file's name ends in .jsonl, or in .jsonl.gz or .jsonl.xz."""
+    """Whether a file's name ends in .jsonl, .jsonl.gz or .jsonl.xz."""
     return unpacked(path).endswith(".jsonl")
 
 
 def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], list[Row]]:
-    """The keys of the objects of a file, one a line, in order of first appearance, and the rows, as read_rows gives them.
+    """Read a file of JSON objects, one per line: their keys in order of first appearance, and rows as from read_rows.
 
-    wanted    whether a key is read. Of these a row has those that its object has: a string as it is, a number as Python
-              writes it, null as "". Empty lines are no rows. A reference may be a list of references: "ref": ["a", "b"] is
+    wanted    whether to read a key. A row has only the keys of its own object: strings are unchanged, numbers are written as
+              in Python, and null becomes "". Empty lines are skipped. A list of references is split: "ref": ["a", "b"] is
               read as "ref": "a", "ref2": "b"
 
-    Raises InputError naming file and line of what is no JSON object, or of a wanted value that is neither text nor number.
+    Raises InputError naming the file and line if it is not a JSON object, or if a wanted value is neither text nor number.
     """
     keys: dict[str, None] = {}
     rows = []
@@ -126,9 +126,9 @@ def _cell(key: str, value: object, where: str) -> str:
 
 
 def read_score_lines(path: str) -> dict[str, list[float]]:
-    """Each system's scores in the order of a file of mt-metrics-eval, NaN for None, of lines `system<TAB>score`.
+    """Read each system's scores from an mt-metrics-eval file with lines `system<TAB>score`, in file order; NaN for None.
 
-    Raises InputError naming the line of no score.
+    Raises InputError naming a line without a score.
     """
     scores: dict[str, list[float]] = {}
     for k, line in enumerate(read_lines(path), 1):
@@ -140,10 +140,10 @@ def read_score_lines(path: str) -> dict[str, list[float]]:
 
 
 def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> tuple[list[str], str | None]:
-    """The columns of a table that are read as references, and what they are called together, None for the only one.
+    """The reference columns of a table, and their joint name, or None if there is only one candidate.
 
-    wanted    columns by name, joined by commas. Where the table has not all of them, or for None: the first of `ref`,
-              `reference`, `pe`, and these with a number or a capital letter (ref2, refB); if there are others, that is said
+    wanted    column names, joined by commas. If it is None or the table lacks one of them: the first of `ref`, `reference`,
+              `pe`, and these with a number or a capital letter (ref2, refB). A notice says if there are others
     """
     if wanted and set(wanted.split(",")) <= set(header):
         return wanted.split(","), wanted
@@ -156,7 +156,7 @@ def reference_columns(path: str, header: Sequence[str], wanted: str | None) -> t
 
 
 def number(text: str, where: str) -> float:
-    """A score: NaN for an empty cell, None, NA or NaN; raises InputError for what is no finite number, or too large.
+    """Parse a score: NaN for an empty cell, None, NA or NaN. Raises InputError for anything not finite, or too large.
 
     >>> number("-1.5", "scores.tsv, line 2"), number("None", "scores.tsv, line 3")
     (-1.5, nan)
@@ -175,7 +175,7 @@ def number(text: str, where: str) -> float:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a number of digits alone, and no longer than a number of a row can be.
+    """Whether a text consists of digits only, and is not too long for a row's number.
 
     >>> is_whole("12"), is_whole("-1"), is_whole("9" * 5000)
     (True, False, False)
@@ -198,12 +198,12 @@ def unpacked(name: str) -> str:
 
 
 def find(path: str) -> str | None:
-    """The file of this name, or packed with .gz or .xz after it; None where there is none."""
+    """The path itself if the file exists, or with .gz or .xz appended; None if there is no such file."""
     return next((path + ending for ending in ("", *PACKED) if os.path.isfile(path + ending)), None)
 
 
 def language_pair(name: str) -> tuple[str | None, str | None]:
-    """The language codes in a name, where its last part of the form xx-yy stands between dots or underscores.
+    """The language codes in a name: its last part of the form xx-yy that is delimited by dots or underscores.
 
     >>> language_pair("wmt20.news.en-de"), language_pair("ratings")
     (('en', 'de'), (None, None))
@@ -213,7 +213,7 @@ def language_pair(name: str) -> tuple[str | None, str | None]:
 
 
 def header_of(path: str) -> tuple[list[str], str]:
-    """The columns that a file's first line names, and what parts them, a tab or a comma; raises InputError for none."""
+    """The column names in a file's first line, and the separator, a tab or a comma. Raises InputError if there is none."""
     first = table_lines(path)[0].removesuffix("\r")
     parted = "\t" if "\t" in first else ","
     try:
@@ -226,13 +226,13 @@ def header_of(path: str) -> tuple[list[str], str]:
 
 
 def table_lines(path: str) -> list[str]:
-    """A table's lines, which end at a line feed; where a file has none, at a carriage return (old spreadsheets)."""
+    """The lines of a table, which end at a line feed; in a file without any, at a carriage return (old spreadsheets)."""
     text = read_text(path).removeprefix(BOM)
     return (text if "\n" in text else text.replace("\r", "\n")).removesuffix("\n").split("\n")
 
 
 def read_aligned(path: str, length: int, other: str) -> list[str]:
-    """The lines of a file; raises InputError unless they are `length`, as many as those of the `other`."""
+    """Read the lines of a file; raises InputError unless there are `length`, as many as in the `other` file."""
     lines = read_lines(path)
     if len(lines) != length:
         raise InputError(f"{path}: {counted(len(lines), 'line', 'lines')} for the {length} of {other}")
@@ -240,7 +240,7 @@ def read_aligned(path: str, length: int, other: str) -> list[str]:
 
 
 def asked_pairs(path: str, pairs: Sequence[str] | None, there: Sequence[str]) -> list[str]:
-    """The language pairs that are there and asked for, all for None; raises InputError if there is none."""
+    """The requested language pairs among those available; all if `pairs` is None. Raises InputError if there are none."""
     chosen = [pair for pair in there if pairs is None or pair in pairs]
     if not chosen:
         raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")

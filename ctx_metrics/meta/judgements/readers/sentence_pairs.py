@@ -1,4 +1,4 @@
-"""Sentence pairs that people labelled as paraphrases or not, or graded by how alike they are."""
+"""Sentence pairs with human labels: paraphrase or not, or graded by similarity."""
 
 import ast
 import os
@@ -20,16 +20,16 @@ LAYOUTS = (
     "#2 String), STS-B's without a header (score and sentences in columns 5 to 7)"
 )
 BYTES = re.compile(r"b(['\"]).*\1", re.DOTALL)
-LABEL = re.compile(r"[01](\.0+)?")  # pandas writes 1.0
+LABEL = re.compile(r"[01](\.0+)?")  # also 1.0, as pandas writes it
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
 class UnknownLayout(InputError):
-    """A file of none of the LAYOUTS."""
+    """Raised for a file in none of the LAYOUTS."""
 
 
 class _Pair(NamedTuple):
-    """One line: `where` names file and line."""
+    """One line of a file; `where` names file and line in messages."""
 
     where: str
     one: str
@@ -39,9 +39,9 @@ class _Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairSet(JudgedSet):
-    """Labelled sentence pairs as a judged set of one system, sentence1, with sentence2 as its reference.
+    """Labelled sentence pairs as a judged set with one system, sentence1, and with sentence2 as its reference.
 
-    graded    whether the labels are degrees of similarity (higher is more alike), not 1 for a paraphrase and 0 for none
+    graded    whether labels are degrees of similarity (higher is more alike) rather than 1 for paraphrases and 0 for others
     """
 
     graded: bool = False
@@ -52,10 +52,10 @@ class PairSet(JudgedSet):
 
 
 def read_pair_sets(paths: Sequence[str], language: str | None = None) -> list[PairSet]:
-    """Files of sentence pairs, packed or not (.gz, .xz), their layouts recognised by the first line.
+    """Read files of sentence pairs, possibly compressed (.gz, .xz); their format is recognised from the first line.
 
-    A set's name is its file's without the ending, and with the folder's before it where two files are called alike.
-    `language` is the code of the sentences' language, None where it is unknown.
+    Each set is named after its file, without the ending; if two files have the same name, the folder is prepended.
+    `language` is the language code of the sentences, None if unknown.
 
     Raises InputError for a file that is given twice, and as read_pairs does.
     """
@@ -72,12 +72,12 @@ def read_pair_sets(paths: Sequence[str], language: str | None = None) -> list[Pa
 
 
 def read_pairs(path: str, alike: bool = False) -> PairSet:
-    """The sentence pairs of one file; quotes in it are letters, and cells end at tabs alone. Says how many are empty.
+    """Read the sentence pairs of one file, and say how many are empty. Quotes have no special meaning; only tabs end cells.
 
-    alike    whether the labels may all be the same, where nothing is correlated with them
+    alike    whether all labels may be equal, which is acceptable if no correlation is computed
 
-    Raises UnknownLayout for another layout; InputError, naming file and line, for a label that is neither 0 nor 1 (1.0 is
-    1), a score that is no number; and for a file without pairs, or whose labels are all the same.
+    Raises UnknownLayout for an unknown format. Raises InputError, naming file and line, for a label that is neither 0 nor 1
+    (1.0 counts as 1) and for a score that is not a number; also for a file without pairs, or whose labels are all equal.
     """
     header, parted = header_of(path)
     columns = set(header)
@@ -134,7 +134,7 @@ def _like_sts(cells: Sequence[str]) -> bool:
 
 
 def _sts(path: str) -> list[_Pair]:
-    """genre, file, year, number, score, sentence1, sentence2, and in some lines where the two are from."""
+    """Read lines with genre, file, year, number, score, sentence1, sentence2, and optionally the sentences' sources."""
     pairs = []
     for i, line in enumerate(table_lines(path), 1):
         cells = line.removesuffix("\r").split("\t")
@@ -161,7 +161,7 @@ def _score(pair: _Pair) -> float:
 
 
 def _texts(path: str, pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
-    """The sentences, out of the byte literals (b'...') that the script which makes PAWS-QQP writes under Python 3."""
+    """The sentences. Decodes byte literals (b'...'), which the script that creates PAWS-QQP writes under Python 3."""
     if not all(BYTES.fullmatch(text) for pair in pairs for text in (pair.one, pair.other)):
         return [(pair.one, pair.other) for pair in pairs]
     notice(f"{path}: its sentences are byte literals of Python (b'...'), which were decoded")
@@ -169,7 +169,7 @@ def _texts(path: str, pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
     for pair in pairs:
         try:
             one, other = (ast.literal_eval(text).decode("utf-8") for text in (pair.one, pair.other))
-        except (SyntaxError, ValueError) as error:  # UnicodeDecodeError is a ValueError
+        except (SyntaxError, ValueError) as error:  # includes UnicodeDecodeError, a ValueError
             message = f"{pair.where}: not a byte literal of UTF-8 text: {error}; write the sentence plainly"
             raise InputError(message) from error
         texts.append((one, other))

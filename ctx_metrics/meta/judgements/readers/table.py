@@ -1,5 +1,5 @@
-"""Judgements in one table, tab-separated or JSONL: a row a judged output, such as src, mt, ref, system, doc, seg, score,
-rater."""
+"""Reads judgements from one table, tab-separated or JSON lines: one row per judged output, with columns such as src, mt,
+ref, system, doc, seg, score and rater."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
@@ -37,9 +37,9 @@ ONE_SYSTEM = "outputs"
 class JudgedRow(NamedTuple):
     """One judgement of an output.
 
-    texts      its doc, seg, src and ref (and further references), None where there is no such column: rows with the same
-               are of the same source and reference, and their scores can be compared
-    segment    tells apart what a system translated several times, where no column does
+    texts      its doc, seg, src and ref (and further references), None for a missing column. Rows with equal texts have the
+               same source and reference, so their scores are comparable
+    segment    identifies the segment; it also separates repeated translations by one system if no column does
     """
 
     texts: tuple[str | None, ...]
@@ -51,28 +51,29 @@ class JudgedRow(NamedTuple):
 
 
 def read_table(path: str, score: str | None = None, reference: str | None = None) -> JudgedSet:
-    """Judged outputs from a tab-separated file with a header; the columns stand in any order, others are not read.
+    """Read judged outputs from a tab-separated file with a header. Columns may be in any order; unknown ones are ignored.
 
     mt       the output; also `target` or `hypothesis`
-    score    higher is better; also `human`, `mqm` or `z_mean`. Empty, None and NA: not judged. The argument `score` names
-             another column; of `hter`, which counts edits, the negative is taken
+    score    higher is better; also `human`, `mqm` or `z_mean`. Empty, None and NA mean: not judged. The argument `score`
+             names another column; `hter`, which counts edits, is negated
     src, ref the source and the reference; also `source`, `reference`, and `pe`, a post-edit. Of several references (ref,
-             ref2, refB) the first is read, which is said; the argument `reference` names others, joined by commas
+             ref2, refB) the first is read, with a notice; the argument `reference` names others, joined by commas
     system   without it there is one system, "outputs"
-    doc      the document; its segments are brought together, in order of first appearance
-    seg      the segment in its document; whole numbers sort a document's segments
-    rater    who judged, also `annotator`; the judgements of one output are averaged
+    doc      the document; its segments are grouped together, in order of first appearance
+    seg      the segment in its document; if all are whole numbers, they determine the order of a document's segments
+    rater    who judged, also `annotator`; judgements of the same output are averaged
 
-    Of two columns of one meaning the first of the names above is read, which is said.
+    If two columns have the same meaning, the name that comes first above is read, with a notice.
 
-    The prepared MQM tables (seg_in_doc, mqm) and those of MLQE-PE (pe, z_mean; its doc_id is not read) are of this form. A
-    file named .jsonl holds the same as JSON, an object a row; mt and score must be there in each.
+    The prepared MQM tables (seg_in_doc, mqm) and those of MLQE-PE (pe, z_mean; its doc_id is not read) have this format. A
+    file named .jsonl contains the same as JSON, one object per row; each must have mt and score.
 
-    A segment is one combination of doc, seg, src and ref. Without `seg`, a system's further rows of a combination are
-    further segments, unless another rater judged the same output. Where raters saw different outputs of a system for one
-    segment, the output of most rows counts (of as many, the first); the other rows are left out, and their number is said.
+    Each combination of doc, seg, src and ref is a segment. Without `seg`, further rows of a system for one combination count
+    as further segments, unless another rater judged the same output. If raters saw different outputs of a system for one
+    segment, the most frequent output is kept (in a tie, the first); the other rows are left out, and a notice gives their
+    number.
 
-    Raises InputError naming file and line of what cannot be read, and where half of the rows or more would be left out.
+    Raises InputError naming the file and line that cannot be read, and if half of the rows or more would be left out.
     """
     name = stem(path)
     _, segments, called = _read(path, score, reference)
@@ -80,14 +81,14 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
 
 
 def read_judged_rows(path: str, score: str | None = None, reference: str | None = None) -> list[JudgedRow]:
-    """Every judgement of a table by itself, in the file's order; the columns, and what is raised, are read_table's."""
+    """Read each judgement of a table separately, in file order; columns and errors are those of read_table."""
     return _read(path, score, reference)[0]
 
 
 def _read(
     path: str, score: str | None, reference: str | None
 ) -> tuple[list[JudgedRow], dict[Hashable, Segment], str | None]:
-    """The judgements, the segments, and what the references are called."""
+    """The judgements, the segments, and the name of the references."""
     columns, header, rows = _columns(path, score, reference)
     references, called = reference_columns(path, header, reference)
     sign = -1.0 if columns["score"] == "hter" else 1.0
@@ -129,9 +130,9 @@ def _read(
 
 
 def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[JudgedRow]:
-    """The judgements without those of another output of a system for a segment than most rows have, whose number is said.
+    """Keep only judgements of each system's most frequent output for a segment; a notice gives the number of the others.
 
-    Raises InputError where that would be half of them or more.
+    Raises InputError if half of the judgements or more would be left out.
     """
     texts: dict[tuple[Hashable, str], Counter[str]] = defaultdict(Counter)
     for each in judgements:
@@ -159,7 +160,7 @@ def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[J
 
 
 def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[str, str], list[str], list[Row]]:
-    """The column of each role, all columns, and the rows; raises InputError where there is none of outputs or scores."""
+    """The column for each role, all columns, and the rows; raises InputError if there are no outputs or no scores."""
     if is_jsonl(path):
         names = {score, *(reference or "").split(",")}.union(*COLUMNS.values())
         header, rows = read_jsonl(path, lambda key: key in names or REFERENCE.fullmatch(key) is not None)
@@ -183,7 +184,7 @@ def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[
 
 
 class _Repeats:
-    """Which of several segments with the same texts a row belongs to, where no column tells them apart."""
+    """Assigns rows to segments that have the same texts, if no column distinguishes them."""
 
     def __init__(self):
         self._of_output: dict[Hashable, list[int]] = defaultdict(list)
@@ -191,7 +192,7 @@ class _Repeats:
         self._of_system: dict[Hashable, int] = defaultdict(int)
 
     def place(self, key: Hashable, system: str, text: str, rater: str | None) -> int:
-        """A rater's nth judgement of an output belongs to the nth segment that has this output of the system."""
+        """A row's segment: a rater's nth judgement of an output is for the nth segment with this output of the system."""
         segments = self._of_output[key, system, text]
         nth = self._judgements[key, system, text, rater]
         self._judgements[key, system, text, rater] += 1

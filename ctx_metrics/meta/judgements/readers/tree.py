@@ -1,4 +1,4 @@
-"""The tree of mt-metrics-eval: sources, references, system-outputs, documents and human-scores of language pairs."""
+"""Reads trees of mt-metrics-eval: sources, references, system-outputs, documents and human-scores of language pairs."""
 
 import os
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from ..judged import JudgedSet, row_means
 from .rows import SEGMENTS, SYSTEMS, find, read_aligned, read_score_lines, unpacked
 
 HUMAN = "human-scores"
-ROUNDING = 1e-3  # what rounded scores of systems may differ by from the means of their segments, of the largest
+ROUNDING = 1e-3  # tolerated difference of a rounded system score from its segments' mean, relative to the largest
 
 
 def tree_pairs(root: str) -> list[str]:
-    """The language pairs with human scores of a tree; [] for a folder that is none.
+    """The language pairs of a tree that have human scores; [] for a folder that is not a tree.
 
-    The pairs' files lie together in ROOT/human-scores and so on, or each pair has its own ROOT/PAIR/human-scores.
+    The files of all pairs are together in ROOT/human-scores etc., or each pair has its own ROOT/PAIR/human-scores.
     """
     if os.path.isdir(os.path.join(root, HUMAN)):
         return sorted({pair for pair, _ in _scored(root)})
@@ -28,29 +28,30 @@ def tree_pairs(root: str) -> list[str]:
 
 
 def _scored(base: str) -> set[tuple[str, str]]:
-    """The pairs and the kinds of human scores of the files PAIR.KIND.seg.score and PAIR.KIND.sys.score in a folder."""
+    """The pairs and kinds of human scores in a folder, from files PAIR.KIND.seg.score and PAIR.KIND.sys.score."""
     files = [name for name in map(unpacked, _list(os.path.join(base, HUMAN))) if name.endswith((SEGMENTS, SYSTEMS))]
     parts = [name.removesuffix(SEGMENTS).removesuffix(SYSTEMS).partition(".") for name in files]
     return {(pair, kind) for pair, _, kind in parts}
 
 
 def human_names(root: str, pair: str) -> list[str]:
-    """The kinds of human scores that a pair has, such as mqm or wmt-z."""
+    """The kinds of human scores that exist for a pair, such as mqm or wmt-z."""
     return sorted(kind for scored, kind in _scored(_base(root, pair)) if scored == pair)
 
 
 def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = None) -> JudgedSet:
-    """The judged set of a language pair, named after the tree's folder and the pair, such as "wmt22.zh-en".
+    """Read the judged set of a language pair, named after the tree's folder and the pair, such as "wmt22.zh-en".
 
-    human        which of the human scores
+    human        which human scores
     reference    such as "refA", or "refA,refB" for two streams; None: the only one, or refA, or the first by name
 
-    All systems with an output are there, human translations too. System scores are those of the .sys.score file. Where there
-    is none, or where its scores are not the means of the segments' (it is then of other segments, such as those of a whole
-    test set, of which the tree holds a part), they are these means, and that is said. Systems that are scored and have no
-    output are left out, and that is said. A document is named by its domain too where its id returns.
+    All systems with an output are included, human translations too. System scores come from the .sys.score file. If there
+    is none, they are the means of the segment scores. The means are also used, with a notice, if the scores in the file
+    differ from them: the file then covers other segments, such as a whole test set of which the tree holds a part. Scored
+    systems without an output are left out, with a notice. If an id recurs in another document, documents are named by domain
+    and id.
 
-    Raises InputError for what is not there, naming what is, and for files of different lengths.
+    Raises InputError naming what is missing, and for files of different lengths.
     """
     base = _base(root, pair)
     files = {level: find(os.path.join(base, HUMAN, f"{pair}.{human}{level}")) for level in (SEGMENTS, SYSTEMS)}
@@ -122,7 +123,7 @@ def _text_file(folder: str, name: str) -> str:
 
 
 def _references(base: str, pair: str, name: str, reference: str | None) -> list[str]:
-    """The names of the references to read, that asked for or the usual one."""
+    """The names of the references to read: those requested, or the default."""
     folder = os.path.join(base, "references")
     known = [text.removeprefix(f"{pair}.") for text in _texts(folder) if text.startswith(f"{pair}.")]
     if reference is None:
@@ -139,7 +140,7 @@ def _references(base: str, pair: str, name: str, reference: str | None) -> list[
 
 
 def _doc_ids(path: str | None, lines: Callable[[str], list[str]]) -> list[str] | None:
-    """The ids of a file with lines `domain<TAB>id`, with the domain where an id comes back after another document."""
+    """The ids in a file of lines `domain<TAB>id`; prefixed with the domain if an id recurs after another document."""
     if path is None:
         return None
     cells = [line.split("\t") for line in lines(path)]
@@ -152,7 +153,7 @@ def _doc_ids(path: str | None, lines: Callable[[str], list[str]]) -> list[str] |
 
 
 def _of_these_segments(of_file: np.ndarray, of_segments: np.ndarray | None, name: str, human: str) -> np.ndarray:
-    """The systems' scores of a file, float64 (S,), unless they are not those of the segments."""
+    """The system scores of a file, float64 (S,), or the means of the segment scores if the file covers other segments."""
     if of_segments is None:
         return of_file
     means = row_means(of_segments)
@@ -170,7 +171,7 @@ def _of_these_segments(of_file: np.ndarray, of_segments: np.ndarray | None, name
 
 
 def _grid(path: str | None, scores: dict[str, list[float]] | None, systems: list[str], each: int):
-    """Scores of the systems, float64 (S, each), NaN for a system without any."""
+    """The scores of the systems, float64 (S, each); NaN for a system without any. None without scores."""
     if scores is None:
         return None
     for system in systems:
