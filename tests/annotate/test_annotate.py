@@ -436,7 +436,7 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
             "bertscore: a line's score depends on all other lines (inverse",
         ),
         (["-m", "bleu", "--columns", "ref=gone"], "has no column gone; it has src, mt, ref, doc"),
-        (["-m", "rttchrf"], "rttchrf: needs each system's round trip"),
+        (["-m", "rttchrf"], "rttchrf: needs round trips: name their column (--columns rtt=NAME)"),
         (["-m", "comet", "-l", "de-sah", "--comet-model", "embedded"], None),
         (["-m", "bertr", "-l", "en-is", "--bertr-model", "gone/model"], "gone/model"),
     ],
