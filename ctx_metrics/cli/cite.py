@@ -86,7 +86,7 @@ def asked(text: str) -> Asked:
     if ":" in name:
         raise ArgumentTypeError(f"a signature must begin with its metric's name, such as comet|{text}")
     if name.lower() not in PAPERS:
-        raise ArgumentTypeError(f"there is no metric {name!r}; name one of {', '.join(PAPERS)}")
+        raise ArgumentTypeError(f"no papers of {name!r} are known here; name one of {', '.join(PAPERS)}")
     keys = dict(setting.partition(":")[::2] for setting in settings)
     return Asked(name.lower(), keys.get("model", keys.get("m")))
 

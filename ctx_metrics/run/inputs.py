@@ -115,7 +115,8 @@ class FileInput(Input):
 
     def missing(self) -> str:
         """Say how to give a required input that is missing."""
-        return f"needs {self.words}: give {worded(f'{self.flag} FILE ...', self.name)}"
+        each = ", one file for each system" * self.per_system
+        return f"needs {self.words}: give {worded(f'{self.flag} FILE ...{each}', self.name)}"
 
     def column_error(self, args: Namespace) -> str:
         """Say why a command that reads tables cannot use the given files; "" if none are given."""
