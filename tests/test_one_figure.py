@@ -78,9 +78,11 @@ def in_python(name: str, given: Given) -> dict[tuple[str, str], list[float]]:
         doc_ids=ids,
         source_lang="en",
         target_lang="en",
-        roundtrips=[given.lines("rt.a.txt"), given.lines("rt.b.txt")],
-        pseudo_references=[given.lines("pseudo.txt")],
-        pseudo_filter="mas",
+        inputs={
+            "roundtrips": [given.lines("rt.a.txt"), given.lines("rt.b.txt")],
+            "pseudo_references": [given.lines("pseudo.txt")],
+            "pseudo_filter": "mas",
+        },
         engine=EngineOptions(quiet=True),
     )
     settings = {"model": given.checkpoint} if name == "doccomet" else {}

@@ -63,14 +63,14 @@ def test_which_sacrebleu_is_run(patched, unpatched):
 
 
 def test_what_sacrebleu_does_itself_our_plugin_leaves_to_it(patched, unpatched):
-    """Our search for entry points and our adding of flags raise here."""
+    """Our search for metrics and our adding of flags raise here."""
     code = """
 import sys
 import ctx_metrics.run.registry
 assert "sacrebleu" not in sys.modules
 def never(*args):
     raise AssertionError("done by our plugin")
-ctx_metrics.entry_points.installed = ctx_metrics.run.registry._installed = never
+ctx_metrics.run.registry._installed = never
 import ctx_metrics.plugin.arguments
 ctx_metrics.plugin.arguments.add_metric_arguments = never
 from sacrebleu.sacrebleu import main

@@ -144,7 +144,7 @@ def test_a_fault_names_its_lines(small_blocks, monkeypatch):
 
 @pytest.mark.full
 def test_explained_matches_are_not_kept(small_blocks, tmp_path):
-    _, [first, _] = results(BERTR, {}, InBlocks(kept=ResultCache(str(tmp_path))), explain=True)
+    _, [first, _] = results(BERTR, {}, InBlocks(kept=ResultCache(str(tmp_path))), inputs={"explain": True})
     assert len(first.matches) == 59 and not list(tmp_path.glob("*/*"))
 
 
