@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from .errors import InputError
 
@@ -142,6 +142,19 @@ def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None 
     }
     given = {name: getattr(args, attribute) for name, attribute in attributes.items() if hasattr(args, attribute)}
     return settings(**given) if usual is None else replace(usual, **given)  # type: ignore[type-var]
+
+
+class CommandLine(argparse.Namespace):
+    """A parsed command line: line[Settings] is an object of a settings class whose flags the command has."""
+
+    parser: argparse.ArgumentParser
+
+    def __getitem__(self, settings: type[S]) -> S:
+        return from_flags(settings, self)
+
+    def error(self, message: str) -> NoReturn:
+        """Exits with 2, as argparse does for wrong usage."""
+        self.parser.error(message)
 
 
 def check_choices(settings: object, name: str = "") -> None:

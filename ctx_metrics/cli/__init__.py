@@ -13,6 +13,7 @@ from importlib.metadata import version
 from ..errors import as_line
 from ..notices import OncePerRun, logger, quiet_libraries
 from ..run.spelling import SuggestingParser, closest
+from ..settings import CommandLine
 from ..standard_streams import open_closed, utf8_output
 from ..wording import by_flags
 from ..writing import check_not_input
@@ -57,7 +58,7 @@ def _run(argv: Sequence[str]) -> int:
     return int(args.run(args))
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
+def parse(argv: Sequence[str]) -> CommandLine:
     """Return the parsed command line; exits with 2, and suggests what may be meant, if it is wrong."""
     parser = command_parser(argv)
     if not argv:
@@ -65,7 +66,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser.exit(2)
     if argv[0].startswith("-") and not any(flag.startswith(argv[0]) for flag in ("-h", "--help", "-V", "--version")):
         parser.error(f"no subcommand is named; did you mean: ctx-metrics score {shlex.join(argv)}")
-    args, unknown = parser.parse_known_args(argv)
+    args, unknown = parser.parse_known_args(argv, CommandLine())
     if unknown:
         hint = args.hints(unknown) if args.hints else ""
         flag = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
