@@ -1,11 +1,9 @@
 """Pseudo-references as an input of a run."""
 
-from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..run.inputs import FileInput, Keyword
-from ..settings import Group, add_flags, from_flags
 from .options import PseudoFilter
 
 if TYPE_CHECKING:
@@ -24,17 +22,9 @@ class PseudoReferences(FileInput):
             "pseudo-references",
             column="pseudo",
             title="pseudo-references of the pr metrics",
+            settings=PseudoFilter,
             pseudo_filter=Keyword(PseudoFilter | str, PseudoFilter()),
         )
-
-    def add_arguments(self, group: Group) -> None:
-        """Add the flags --pseudo-*."""
-        super().add_arguments(group)
-        add_flags(group, PseudoFilter)
-
-    def settings(self, args: Namespace) -> PseudoFilter:
-        """Return the settings of the filter."""
-        return from_flags(PseudoFilter, args)
 
     def values(
         self, streams: "Sequence[Segments] | None", settings: PseudoFilter, context: "Context | None"
