@@ -63,9 +63,9 @@ def in_blocks(work: Work, kept: Kept) -> Iterator["InBlocks | None"]:
     if work.on is None and kept.ctx_cache is None:
         yield None
         return
+    from ...scale.blocks import opened
     from ...scale.corpora import InBlocks
     from ...scale.kept import ResultCache
-    from ...scale.places import opened
 
     cache = ResultCache(kept.ctx_cache) if kept.ctx_cache is not None else None
     with opened(work.on, work.workers) as where:

@@ -11,7 +11,7 @@ from ....notices import notice
 from ....settings import CommandLine, from_flags, setting
 from ....training.cli import trainings
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
-from ...training.recipe import ADAPTED, WHOLE, ParaphraseRecipe
+from ...paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
 from . import OTHER
 
 SUMMARY = "train a classifier on labelled pairs"
@@ -61,8 +61,8 @@ def train(args: CommandLine) -> None:
     from ....language import guard_english
     from ....training.card import paraphrase_card
     from ....training.state import STATE
-    from ...training.data import joined, read_labelled, split
-    from ...training.learn import learn, write_model
+    from ...paraphrase.data import joined, read_labelled, split
+    from ...paraphrase.learn import learn, write_model
 
     out, recipe = Path(args.out), recipe_of(args)
     read = {path: read_labelled(path) for path in args.train}
