@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 from tqdm import tqdm
 
-from ..engine.loaded import forget_texts
-from ..engine.shortage import memory_for
+from ..engine.memory import forget_texts, memory_for
 from ..errors import CtxMetricsError
 from ..notices import counted, notice
 from ..run.context import Context

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..engine.loaded import forget_texts
+from ..engine.memory import forget_texts
 from ..errors import InputError
 from ..run.context import Context, build, capabilities
 from ..run.registry import metric_table

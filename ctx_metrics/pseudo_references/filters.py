@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.loaded import LoadedModels
+from ..engine.memory import LoadedModels
 from ..engine.options import EngineOptions
 from ..language import guard_english
 from .options import PseudoFilter

@@ -3,8 +3,7 @@
 import difflib
 from collections.abc import Sequence
 
-from ..engine.batching import token_batches
-from ..engine.device import number_format
+from ..engine.device import number_format, token_batches
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from .backtranslator import BackTranslator, Translation

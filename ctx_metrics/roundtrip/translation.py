@@ -10,9 +10,9 @@ import torch
 
 from ..engine.checkpoint import weight_files
 from ..engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
+from ..engine.memory import memory_for
 from ..engine.opening import file_hashes, identity, opening, shown
 from ..engine.options import EngineOptions
-from ..engine.shortage import memory_for
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..models.hub import TRANSLATION, ResolvedModel, located

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..corpus import Corpus
-from ..engine.loaded import forget_texts
+from ..engine.memory import forget_texts
 from ..errors import CtxMetricsError
 from ..models.estimator import Estimate
 from ..notices import Odd, notice

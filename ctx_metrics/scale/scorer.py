@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..engine.loaded import forget_texts
+from ..engine.memory import forget_texts
 from ..errors import InputError
 from ..notices import Odd, logger, notice
 from ..run.context import Context, build_all, capabilities

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, digest, list_of_strings
-from ..engine.shortage import memory_for
+from ..engine.memory import memory_for
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import notice

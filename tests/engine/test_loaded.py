@@ -19,7 +19,7 @@ import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTSBERT, PRSentBLEU, release
 from ctx_metrics.engine.device import TokenBudget
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
-from ctx_metrics.engine.loaded import LoadedModels
+from ctx_metrics.engine.memory import LoadedModels
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models.comet.convert import convert

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_file, tensor_shapes
-from ...engine.lazy import LazyMapping
-from ...engine.opening import file_hashes, identity, same_hashes
+from ...engine.opening import LazyMapping, file_hashes, identity, same_hashes
 from ...errors import ModelError
 from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model

@@ -22,15 +22,15 @@ import torch
 import torch.nn.functional as F
 
 from ...corpus import is_blank
+from ...engine.device import Fetched, in_turn, send
 from ...engine.encoder import TextEncoder
 from ...engine.forward import ReadoutKey
-from ...engine.loaded import LoadedModels
 from ...engine.matching import Matching
+from ...engine.memory import LoadedModels
 from ...engine.options import EngineOptions
 from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States, stacked
 from ...engine.tokenizer import TokenIds
-from ...engine.transfer import Fetched, in_turn, send
 from ...errors import ModelError
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted

@@ -17,12 +17,11 @@ import torch.nn.functional as F
 from ...engine.checkpoint import checked_tensor, load_file, opening_foreign, weight_files
 from ...engine.device import check_tf32, resolve_device, resolve_dtype
 from ...engine.encoder import shared_encoder
-from ...engine.loaded import LoadedModels
+from ...engine.memory import LoadedModels, memory_for
 from ...engine.opening import reason, same_hashes
 from ...engine.options import EngineOptions
 from ...engine.pairs import EncodedPair, PairResult, map_pairs
 from ...engine.readout import SEGMENT, PooledMix
-from ...engine.shortage import memory_for
 from ...engine.store import stacked
 from ...engine.tokenizer import check_growth
 from ...errors import ModelError, lacks_memory

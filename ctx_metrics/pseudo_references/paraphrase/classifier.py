@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from ...engine.batching import token_batches
 from ...engine.checkpoint import folder_hashes
-from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
-from ...engine.loaded import LoadedModels
+from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype, token_batches
+from ...engine.memory import LoadedModels, memory_for
 from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...errors import InputError, ModelError
 from ...models.embedded import FOLDER
 from ...models.folder import encoder_of

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ...engine.device import send
 from ...engine.opening import opening, shown
 from ...engine.tokenizer import check_growth
-from ...engine.transfer import send
 from ...errors import ModelError
 from ...models.library import load_with, silent
 from ...notices import notice

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from ...engine.device import check_tf32, resolve_device, resolve_dtype
+from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...errors import InputError
 from ...models.hub import ResolvedModel, resolve
 from ...models.library import silent

@@ -9,9 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
-from ...engine.batching import token_batches
-from ...engine.device import TokenBudget
-from ...engine.transfer import send
+from ...engine.device import TokenBudget, send, token_batches
 from ...meta.paraphrase import auc
 from ...models.low_rank import learned
 from ...notices import counted, notice

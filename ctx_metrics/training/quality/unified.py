@@ -13,12 +13,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...engine.batching import token_batches
 from ...engine.checkpoint import EncoderFolder
-from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
+from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype, token_batches
 from ...engine.matching import token_pairs
+from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import InputError
 from ...models import hub
