@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..engine.checkpoint import weight_files
+from ..engine.checkpoint import load_with, silent, weight_files
 from ..engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
 from ..engine.memory import memory_for
 from ..engine.opening import file_hashes, identity, opening, shown
@@ -16,7 +16,6 @@ from ..engine.options import EngineOptions
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..models.hub import TRANSLATION, ResolvedModel, located
-from ..models.library import load_with, silent
 from ..notices import quiet_libraries
 from ..wording import setting_named
 

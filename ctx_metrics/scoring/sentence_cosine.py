@@ -35,8 +35,7 @@ class SentenceCosine(EncoderMetric):
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
-        from ..models.sentence.encoder import shared_sentence_encoder
-        from ..models.sentence.folder import resolve_sentence_model
+        from ..models.sentence import resolve_sentence_model, shared_sentence_encoder
 
         engine = self._context.engine
         model = self.options.model

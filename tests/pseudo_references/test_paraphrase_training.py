@@ -14,7 +14,6 @@ from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
-from ctx_metrics.models.low_rank import LowRankLinear, learned, merge
 from ctx_metrics.pseudo_references.paraphrase.adapted import new_classifier
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.pseudo_references.paraphrase.pair import new_pair_classifier
@@ -24,6 +23,7 @@ from ctx_metrics.pseudo_references.training.data import LabelledPairs, joined, r
 from ctx_metrics.pseudo_references.training.learn import learn, write_model
 from ctx_metrics.pseudo_references.training.recipe import ADAPTED, WHOLE
 from ctx_metrics.pseudo_references.training.task import ParaphraseTask, figures
+from ctx_metrics.training.low_rank import LowRankLinear, learned, merge
 
 QUIET = EngineOptions(quiet=True)
 SMALL = replace(ADAPTED, rank=4, learning_rate=3e-3, epochs=2, batch=8)

@@ -22,7 +22,7 @@ from ...models.folder import (
     read_config,
     write_model,
 )
-from ...models.low_rank import adapt, learned, merge
+from ...training.low_rank import adapt, learned, merge
 from .pair import PairClassifier, new_pair_classifier
 
 KIND = "ctx-metrics-paraphrase"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from ...models.library import load_with
+from ...engine.checkpoint import load_with
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

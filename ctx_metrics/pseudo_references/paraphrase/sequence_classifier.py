@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ...engine.checkpoint import load_with, silent
 from ...engine.device import send
 from ...engine.opening import opening, shown
 from ...engine.tokenizer import check_growth
 from ...errors import ModelError
-from ...models.library import load_with, silent
 from ...notices import notice
 
 if TYPE_CHECKING:

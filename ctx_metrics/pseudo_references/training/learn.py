@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from ...engine.checkpoint import silent
 from ...engine.device import check_tf32, resolve_device, resolve_dtype
 from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...models.hub import ResolvedModel, resolve
-from ...models.library import silent
-from ...models.low_rank import learned
 from ...training.loop import SMALLER, Loop
+from ...training.low_rank import learned
 from ...training.state import encoder_name
 from ...wording import setting_named
 from ...writing import make_folder, os_errors, replacing

@@ -11,9 +11,9 @@ from torch import nn
 
 from ...engine.device import TokenBudget, send, token_batches
 from ...meta.paraphrase import auc
-from ...models.low_rank import learned
 from ...notices import counted, notice
 from ...training.loop import Progress, Task, adamw, epoch_batches, linear_rate
+from ...training.low_rank import learned
 from ...wording import setting_named
 from ..paraphrase.sequence_classifier import batch_of, encode_pairs, probabilities
 from .data import LabelledPairs
