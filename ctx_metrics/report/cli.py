@@ -93,7 +93,7 @@ def run(args: Namespace) -> int:
     from ..cli.common.comparisons import Compared, pairs_tables
     from ..cli.common.inputs import read_inputs
     from ..cli.score.scoring import build_metrics
-    from ..scoring.columns import Column
+    from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from . import exports
     from .content import Content, check_size

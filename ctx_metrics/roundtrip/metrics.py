@@ -13,10 +13,10 @@ from ..notices import notice
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric
 from ..scoring.derived import DerivedMetric, Texts
-from ..scoring.encoders import encoder_setting
 from ..scoring.segment_mean import SegmentMean
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.sentence_cosine import SentenceCosine
+from ..scoring.token_matching import encoder_setting
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
 from ..settings import setting
 from .inputs import ROUND_TRIPS

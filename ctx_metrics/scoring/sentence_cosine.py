@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ..corpus import Corpus
 from ..run.context import Capabilities
 from .base import SystemResult, multiref_setting
-from .encoders import EncoderMetric
 from .segment_counts import places_of_pairs, results_of_pairs
+from .token_matching import EncoderMetric
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ COLUMNS = ("system", "window", "stride", "score")
 def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, str]]]:
     """Score every system with all windows and strides; returns the text in the requested format, and the (title, signature)
     pairs of the scores in it."""
-    from ...metrics.slide_grid import slide_grid
+    from ...metrics.slide import slide_grid
 
     metric = build_metrics(inputs, args)["slide"]
     assert isinstance(metric, SLIDE)
