@@ -11,7 +11,7 @@ from ..corpus import document_ranges, read_lines
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
-from ..language_tags import language_pair
+from ..language import language_pair
 from ..notices import OncePerRun, counted, logger, notice
 from ..run.context import Context, build_all, capabilities
 from ..run.inputs import FileInput, installed_inputs

@@ -94,7 +94,7 @@ def run(args: CommandLine) -> int:
     from ..cli.common import output
     from ..cli.common.comparisons import Compared, pairs_tables
     from ..cli.score.scoring import build_metrics
-    from ..scoring.columns import Column
+    from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from . import exports
     from .content import Content, check_size

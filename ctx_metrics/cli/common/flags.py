@@ -4,7 +4,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from ... import language_tags
+from ... import language
 from ...errors import InputError
 from ...flag_types import output_file
 from ...separated import SEPARATED
@@ -18,7 +18,7 @@ Format = Literal["table", "tsv", "csv", "jsonl", "json"]
 def language_pair(text: str) -> tuple[str, str]:
     """Return the source and target languages of a pair such as de-en, for argparse."""
     try:
-        return language_tags.language_pair(text)
+        return language.language_pair(text)
     except InputError as error:
         raise ArgumentTypeError(str(error)) from error
 

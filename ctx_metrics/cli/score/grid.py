@@ -20,7 +20,7 @@ COLUMNS = ("system", "window", "stride", "score")
 def render_grid(metric: Metric, inputs: Inputs, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]:
     """Score every system with all windows and strides; returns the text in the requested format, and the (title, signature)
     pairs of the scores in it."""
-    from ...metrics.slide_grid import slide_grid
+    from ...metrics.slide import slide_grid
 
     assert isinstance(metric, SLIDE) and asked.slide_grid
     if inputs.context.doc_ids is None:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ...cli.common.metrics import GRID_SETTINGS
 from ...engine.options import EngineOptions
 from ...errors import InputError
-from ...language_tags import language_pair
+from ...language import language_pair
 from ...notices import notice, progress
 from ...run.context import MetricSettings
 from ...scoring.base import ContextMetric
@@ -107,8 +107,7 @@ def score_sets(
 
 def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engine: EngineOptions) -> list[MetricScores]:
     """System scores of slide for all windows w up to `largest` and strides s <= w, as metrics named slide(w,s)."""
-    from ...metrics.slide import SLIDE
-    from ...metrics.slide_grid import slide_grid
+    from ...metrics.slide import SLIDE, slide_grid
 
     systems = named_systems(judged)
     metric = build_metric(judged, settings, systems, engine)
