@@ -20,7 +20,7 @@ from selection import some
 
 from ctx_metrics import InputError, read_lines
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.run.context import capabilities
 from ctx_metrics.run.streams import named
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
