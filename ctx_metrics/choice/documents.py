@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..metrics.slide import SLIDE
 from ..models.estimator import Example
 from ..notices import counted
-from ..run.context import Context, build, build_all, capabilities
+from ..run.context import Context, MetricSettings, build, build_all, capabilities
 from ..run.registry import metric_table
 from ..scoring.scores import all_scores
 from ..windows import Window, sentence_windows
@@ -46,14 +46,15 @@ def best_documents(
             )
     systems = [[item.candidates[k] for item in items] for k in range(number)]
     table = metric_table()
-    chosen = [(table[name.upper()], settings) for name, settings in metrics]
+    chosen = [MetricSettings(name, table[name.upper()], settings) for name, settings in metrics]
     made = build_all(chosen, _filled(context, items, doc_ids, systems))
     total = np.zeros((number, len(document_ranges(doc_ids))))
-    for weight, metric, of_systems in zip(weights, made, all_scores(made, systems, doc_ids), strict=True):
+    of_metrics = all_scores(made.values(), systems, doc_ids)
+    for weight, metric, of_systems in zip(weights, made.values(), of_metrics, strict=True):
         sign = 1 if capabilities(metric).higher_is_better else -1
         total += sign * weight * np.array([each.documents for each in of_systems])
     of_segments = np.repeat(total, [end - start for start, end in document_ranges(doc_ids)], axis=1)
-    signatures = {name: str(each.get_signature().format()) for (name, _), each in zip(metrics, made, strict=True)}
+    signatures = {name: str(each.get_signature().format()) for name, each in made.items()}
     return OfDocuments(of_segments.T.tolist(), signatures)
 
 

@@ -1,6 +1,7 @@
 """All code that touches sacrebleu's internals. The start-up hook calls `extend` for the two modules that we extend."""
 
 from types import ModuleType
+from typing import Any
 
 
 def extend(module: ModuleType) -> None:
@@ -10,13 +11,16 @@ def extend(module: ModuleType) -> None:
     vars(module)["_ctx_metrics_extended"] = True
     if module.__name__ == "sacrebleu.metrics":
         from ..run import registry
-        from .native import is_native, table_of
 
-        if is_native(module):
-            vars(module)["METRICS"] = table_of(module.METRICS)
-        else:
-            registry.extend(module)
+        registry.extend(module)
     else:
         from . import on_demand
 
         on_demand.extend(module)
+
+
+def view(module: ModuleType, **names: Any) -> ModuleType:
+    """Return a copy of a module in which some names are replaced, so that only sacrebleu sees the change."""
+    seen = ModuleType(module.__name__)
+    vars(seen).update(vars(module), **names)
+    return seen

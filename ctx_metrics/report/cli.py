@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..cli.common import flags
-from ..cli.common.inputs import Texts, checked_texts, given_inputs, read_inputs
+from ..cli.common.inputs import Texts, checked_texts, read_inputs
 from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
 from ..cli.score import add_metric_flags, check_resample
-from ..engine.options import EngineOptions
 from ..flag_types import Model, expanduser
 from ..notices import logger, notice
 from ..scoring.testing import SystemTests, resample
@@ -93,7 +92,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 def run(args: CommandLine) -> int:
     from ..cli.common import output
     from ..cli.common.comparisons import Compared, pairs_tables
-    from ..cli.score.scoring import build_metrics
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from . import exports
@@ -113,13 +111,13 @@ def run(args: CommandLine) -> int:
         check_writable(path)
     check_installed()
     with _heard() as notices:
-        read = read_inputs(inputs, given_inputs(args), args[EngineOptions])
+        read = read_inputs(args, inputs, chosen)
         check_size(read.context.systems)
         read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
         names, context = read.names, read.context
         design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
         columns = read_columns(args.scores or (), names, context, design)
-        metrics = build_metrics(read, chosen, inputs)
+        metrics = read.build()
         design.say_what_is_rough(metrics)
         scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..plugin.outputs import RunOutput
+from ..plugin.files import RunOutput
 
 if TYPE_CHECKING:
     from ..plugin.capture import Run
@@ -42,7 +42,9 @@ def _design(run: "Run") -> "Design":
     """How the systems on the page are tested."""
     from ..scoring.testing import SystemTests
 
-    return SystemTests(resample=run.args.ctx_resample).design(run.systems, run.document_ids(), "--ctx-resample")
+    return SystemTests(resample=run.asked.settings.ctx_resample).design(
+        run.systems, run.document_ids(), "--ctx-resample"
+    )
 
 
 REPORT = RunOutput(

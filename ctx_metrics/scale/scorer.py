@@ -13,7 +13,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
 from ..notices import Odd, logger, notice
-from ..run.context import Context, build_all, capabilities
+from ..run.context import Context, MetricSettings, build_all, capabilities
 from ..run.finite import check_finite
 from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import metric_table
@@ -122,11 +122,8 @@ class Scorer:
             inputs={**self.context.inputs, **_inputs(texts)},
         )
         table = metric_table()
-        names = [name for name, _ in self.metrics]
-        chosen = [(table[name.upper()], settings) for name, settings in self.metrics]
-        for name, (cls, _) in zip(names, chosen, strict=True):
-            if not context.references and not issubclass(cls, ContextMetric):
-                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
+        chosen = [MetricSettings(name, table[name.upper()], settings) for name, settings in self.metrics]
+        for name, cls, _ in chosen:
             for each in capabilities(cls).inputs:
                 if isinstance(each, FileInput) and each.required and each.column not in texts:
                     how = (
@@ -135,14 +132,12 @@ class Scorer:
                         else "use `ctx-metrics score`"
                     )
                     raise InputError(f"{name}: needs {each.words}: {how}")
-        made = dict(zip(names, build_all(chosen, context), strict=True))
+        made = build_all(chosen, context, reference="name its column (--columns ref=NAME)")
         for name, metric in made.items():
             can = capabilities(metric)
             if can.whole_corpus or can.compares_systems:
                 why = can.whole_corpus or "its score depends on other systems"
                 raise InputError(f"{name}: a line's score depends on all other lines ({why}); use `ctx-metrics score`")
-            if not context.references and can.references and not can.estimator:
-                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
         return made
 
     def _of_metric(
