@@ -191,14 +191,14 @@ def test_nul_is_kept_and_said(caplog):
     corpus = Corpus(["a", "b\0c", "\0"], [["a", "b", "c"]])
     assert corpus.hypotheses == ["a", "b\0c", "\0"]
     assert [record.getMessage() for record in caplog.records] == [
-        "hypotheses: 2 segments hold NUL characters (segment 2, 3); kept as they are"
+        "hypotheses: 2 segments hold NUL characters, which are kept (segment 2, 3)"
     ]
 
 
 def test_byte_order_mark_of_a_stream_goes_and_is_said(caplog):
     corpus = Corpus(["\ufeffa", "\ufeffb"], [["a", "b"]])
     assert corpus.hypotheses == ["a", "\ufeffb"]
-    assert caplog.messages == ["hypotheses, segment 1: dropped the byte-order mark at its start"]
+    assert caplog.messages == ["hypotheses: 1 segment starts with a byte-order mark, which is dropped (segment 1)"]
 
 
 def test_the_callers_lists_are_left_alone():

@@ -261,8 +261,8 @@ def _scored(run: Annotation, parts: Parts, place: Place, done: Mapping[int, Reco
         if isinstance(scored, CtxMetricsError):
             where = f"{run.tables[block.table].path}, rows from {block.first + 1:,} on"
             raise type(scored)(located(str(scored), where)) from scored
-        for line in scored.said:
-            notice(located(line, f"rows from {block.before + 1:,} on"))
+        for each in scored.said:
+            notice(summary.of_rows(each).after(block.before))
         scores = {name: each.scores for name, each in scored.metrics.items()}
         kept, part = passing(run.limits, scores, len(block.rows)), ""
         dropped = {}

@@ -12,11 +12,10 @@ from tqdm import tqdm
 from ..engine.loaded import forget_texts
 from ..engine.shortage import memory_for
 from ..errors import CtxMetricsError
-from ..notices import counted, notice
+from ..notices import Notice, collected, counted, notice
 from ..run.context import Context
-from ..scale.kept import Line, ResultCache, key_of
+from ..scale.kept import Line, ResultCache, key_of, notice_fits
 from ..scale.places import HERE, Place
-from ..scale.scorer import noted
 from .candidates import Item
 from .decisions import Method, expected, is_exact
 from .of_metric import utility
@@ -34,7 +33,7 @@ class Chosen(NamedTuple):
     scores: list[list[float]]
     signatures: dict[str, str]
     counts: dict[str, dict[str, int]]
-    said: list[str]
+    said: list[Notice]
     exact: list[bool]
 
 
@@ -61,7 +60,7 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scores: list[list[float | None]]
     signatures: dict[Line, Line]
     counts: dict[Line, dict[Line, int]]
-    said: list[Line]
+    said: list[Notice]
     exact: list[bool]
 
     @classmethod
@@ -81,6 +80,7 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and self.signatures == dict(signatures)
             and self.counts.keys() == self.signatures.keys()
             and all(any(each is not None for each in own) for own in self.scores)
+            and all(map(notice_fits, self.said))
         )
 
 
@@ -108,7 +108,7 @@ class MinimumRisk:
         return "mbr"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        with noted():
+        with collected():
             return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
 
     def identity(self) -> list:
@@ -121,7 +121,7 @@ class MinimumRisk:
         """The expected utilities of a block's candidates."""
         forget_texts()  # so that a block's scores do not depend on earlier blocks
         items, first = block
-        with noted() as said, memory_for("mbr", self.context.engine.device):
+        with collected() as said, memory_for("mbr", self.context.engine.device):
             texts = [distinct(item) for item in items]
             named = self._utilities(texts if first else texts[:1])
             found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
@@ -154,8 +154,8 @@ def choose(
         for name, own in found.counts.items():
             sums = whole.counts.setdefault(name, {})
             sums.update({kind: sums.get(kind, 0) + number for kind, number in own.items()})
-        for line in found.said:
-            notice(line)
+        for each in found.said:
+            notice(each)
 
     def blocks() -> Iterator[tuple[Sequence[Item], bool]]:
         nonlocal found_before

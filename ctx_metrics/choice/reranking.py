@@ -8,9 +8,10 @@ import numpy as np
 
 from ..engine.loaded import forget_texts
 from ..errors import InputError
+from ..notices import collected
 from ..run.context import Context, build, capabilities
 from ..run.registry import metric_table
-from ..scale.scorer import Scorer, noted
+from ..scale.scorer import Scorer
 from ..scoring.base import ContextMetric
 from .blocks import Chosen, Metrics, identity_of
 from .candidates import Item
@@ -51,7 +52,7 @@ class Reranking:
                 systems=[[first.candidates[0]]],
                 sources=None if first.source is None else [first.source],
             )
-            with noted():
+            with collected():
                 found[name] = str(build(cls, texts, settings).get_signature().format())
         return found
 

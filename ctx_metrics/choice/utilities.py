@@ -169,8 +169,8 @@ class ScoredPairs(Utility):
     def _score(self, texts: Mapping[str, Any]) -> np.ndarray:
         scored = self._scorer.scored(texts, self._first)
         self._first = False
-        for line in scored.said:
-            notice(line)
+        for each in scored.said:
+            notice(each)
         found = scored.metrics[self.name]
         for kind, number in found.counts.items():
             self.counts[kind] = self.counts.get(kind, 0) + number

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..notices import Odd, notice, told
+from ..notices import Notice, tallied
 from ..run.context import Stream
 from ..scoring.results import SystemResult, coverage
 from ..scoring.windowed import read_texts, system_results, window_examples
@@ -114,8 +114,7 @@ class SLIDE(COMET):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         self._say_without_references(corpora[0])
         if corpora[0].doc_ids is None:
-            ids = worded("--docids FILE", "doc_ids")
-            notice(f"slide: no document ids ({ids}), so all segments are taken as one document")
+            self.say_one_document()
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
         windows = [self._windows_of(*each) for each in zip(corpora, counts, strict=True)]
         blanks = [blank_lines(*each, self.estimator.inputs) for each in zip(corpora, windows, strict=True)]
@@ -163,16 +162,27 @@ class SLIDE(COMET):
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
         result.counts = {"windows": len(windows), "coverage": coverage(result.rows), **result.counts}
         if dropped:
-            words = f"[partial window was|partial windows were] dropped ({self.named('partial', 'drop')})"
-            result.notices.append(Odd(words, dropped, (), ""))
+            drop = f"dropped ({self.named('partial', 'drop')})"
+            result.notices.append(
+                Notice(f"partial window was {drop}", f"partial windows were {drop}", dropped, unit="")
+            )
         special, inputs = self.estimator.special_tokens, self.estimator.inputs
         over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]
-        kinds = {
-            "uncovered": (uncovered, "[sentence is|sentences are] in no scored window"),
-            "over": (over, f"[window of one sentence exceeds|windows of one sentence exceed] {self.tokens} tokens"),
-            "blank": (blank, f"[sentence has|sentences have] an empty {read_texts(inputs)} inside a window"),
-        }
-        numbers, notices = told(kinds)
+        inside, exceeded = f"an empty {read_texts(inputs)} inside a window", f"{self.tokens} tokens"
+        numbers, notices = tallied(
+            [
+                Notice.at(
+                    uncovered, "sentence is in no scored window", "sentences are in no scored window", kind="uncovered"
+                ),
+                Notice.at(
+                    over,
+                    f"window of one sentence exceeds {exceeded}",
+                    f"windows of one sentence exceed {exceeded}",
+                    kind="over",
+                ),
+                Notice.at(blank, f"sentence has {inside}", f"sentences have {inside}", kind="blank"),
+            ]
+        )
         result.counts.update(uncovered=numbers.pop("uncovered"), dropped=dropped, **numbers)
         result.notices += notices
 

@@ -37,9 +37,8 @@ def slide_grid(
     cut = sum(any(estimate.cut for estimate in estimates) for of_system in estimates_of for estimates in of_system)
     if cut:
         windows_were = counted(cut, "window was", "windows were")
-        notice(
-            f"slide: of {len(distinct) * len(corpora)} distinct windows, {windows_were} cut to {metric.estimator.limit}"
-        )
+        of_all = f"of {len(distinct) * len(corpora)} distinct windows"
+        notice(f"{of_all}, {windows_were} cut to {metric.estimator.limit}", metric="slide")
     values = [
         {
             each: best_reference([estimate.value for estimate in estimates], metric.options.multiref)

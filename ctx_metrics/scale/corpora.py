@@ -11,15 +11,15 @@ from ..corpus import Corpus
 from ..engine.loaded import forget_texts
 from ..errors import CtxMetricsError
 from ..models.estimator import Estimate
-from ..notices import Odd, notice
+from ..notices import Notice, collected, notice
 from ..progress import Progress
 from ..run.context import Stream
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..windows import Window
-from .kept import KeptOdd, Line, ResultCache, key_of, of_metric
+from .kept import Line, ResultCache, key_of, notice_fits, of_metric
 from .places import HERE, Place
-from .scorer import located, noted
+from .scorer import located
 
 SEGMENTS = 512  # most segments of a block, for any number of systems: adding one leaves the others' blocks as they are
 
@@ -35,32 +35,27 @@ class KeptWindow(NamedTuple):
 
 
 class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A SystemResult in the form that is kept: without matches, and with the notices printed when it was made."""
+    """A SystemResult in the form that is kept: without matches, and with the notices given when it was made."""
 
     rows: list[list[float]]
     counts: dict[Line, int | float | Line]
-    notices: list[Line | KeptOdd]
-    of_texts: list[Line | KeptOdd]
+    notices: list[Notice]
+    of_texts: list[Notice]
     windows: list[KeptWindow]
-    said: list[Line]
+    said: list[Notice]
 
     @classmethod
-    def of(cls, result: SystemResult, said: Sequence[str]) -> "KeptSystem":
-        """The form of a result that is kept; `said` are the notices printed when it was made."""
+    def of(cls, result: SystemResult, said: list[Notice]) -> "KeptSystem":
+        """The form of a result that is kept; `said` are the notices given when it was made."""
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
-        notices, of_texts = ([_kept_line(line) for line in lines] for lines in (result.notices, result.of_texts))
-        return cls(result.rows, result.counts, notices, of_texts, windows, list(said))
+        return cls(result.rows, result.counts, result.notices, result.of_texts, windows, said)
 
     def result(self) -> SystemResult:
         """The result that this was made from."""
         windows = [
             ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
         ]
-        notices, of_texts = (
-            [line.line() if isinstance(line, KeptOdd) else line for line in lines]
-            for lines in (self.notices, self.of_texts)
-        )
-        return SystemResult(self.rows, self.counts, notices, windows, of_texts)
+        return SystemResult(self.rows, self.counts, self.notices, windows, self.of_texts)
 
     def fits(self, segments: int, width: int | None) -> bool:
         """Whether this can be the result of `segments` segments, with `width` numbers per row (None: any, but all equal)."""
@@ -69,12 +64,9 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             len(self.rows) == segments
             and (widths == {width} if width else len(widths) == 1 and min(widths) > 0)
             and all(0 <= each.start < each.end <= segments for each in self.windows)
-            and all(line.fits(segments) for line in (*self.notices, *self.of_texts) if isinstance(line, KeptOdd))
+            and all(notice_fits(each, segments) for each in (*self.notices, *self.of_texts))
+            and all(notice_fits(each) for each in self.said)
         )
-
-
-def _kept_line(line: str) -> str | KeptOdd:
-    return KeptOdd.of(line) if isinstance(line, Odd) else line
 
 
 class Block(NamedTuple):
@@ -127,7 +119,7 @@ class InBlocks:
                 for system, key in enumerate(keys):
                     if self.kept is not None and (found := self.kept.get(key, KeptSystem, fits)) is not None:
                         parts[system][number] = found.result()
-                        _say(found.said)
+                        _say(found.said, start)
                         from_kept += 1
                 left = [system for system in range(len(corpora)) if parts[system][number] is None]
                 if left:
@@ -145,7 +137,7 @@ class InBlocks:
                     if isinstance(found, CtxMetricsError):
                         raise type(found)(located(str(found), f"lines from {start + 1:,} on")) from found
                     results, said = found
-                    _say(said)
+                    _say(said, start)
                     for system, key, result in zip(systems, keys, results, strict=True):
                         if self.kept is not None and not result.matches:  # the matches of all tokens are too large
                             self.kept.put(key, KeptSystem.of(result, said))
@@ -163,11 +155,11 @@ class InBlocks:
         return [together([part for part in of_system if part is not None]) for of_system in parts]
 
 
-def score_block(block: Block) -> tuple[list[SystemResult], list[str]] | CtxMetricsError:
-    """The results of a block's systems and the notices printed meanwhile, or the error if it cannot be scored."""
+def score_block(block: Block) -> tuple[list[SystemResult], list[Notice]] | CtxMetricsError:
+    """The results of a block's systems and the notices given meanwhile, or the error if it cannot be scored."""
     forget_texts()  # so that a block's scores do not depend on the blocks before it
     try:
-        with noted() as said:
+        with collected() as said:
             metric = block.cls(references=block.references, systems=block.systems, **block.given)
             return metric.part_results(guard=False), said
     except CtxMetricsError as error:
@@ -200,9 +192,9 @@ def _progress(metric: ContextMetric, outputs: int, shown: bool) -> Progress:
     return Progress(metric.NAME.lower(), "output", outputs, quiet=hidden)
 
 
-def _say(lines: Sequence[str]) -> None:
-    for line in lines:
-        notice(line)
+def _say(notices: Sequence[Notice], before: int) -> None:
+    for each in notices:
+        notice(each.after(before))
 
 
 def _beside(corpus: Corpus, start: int, end: int, given: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from argparse import Namespace
 
 from ...metrics.slide import SLIDE
-from ...notices import notice
 from ...separated import SEPARATED
 from ..common.inputs import Inputs
 from ..common.output import as_json, cells, decimals_of, number, signatures, table
@@ -20,7 +19,7 @@ def render_grid(inputs: Inputs, args: Namespace) -> tuple[str, list[tuple[str, s
     metric = build_metrics(inputs, args)["slide"]
     assert isinstance(metric, SLIDE)
     if inputs.context.doc_ids is None:
-        notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
+        metric.say_one_document()
     grid = slide_grid(metric, inputs.context.systems, inputs.context.references or [], args.slide_grid)
     scores = {
         (name, window, stride): float(values[k]) * args.scale / 100
