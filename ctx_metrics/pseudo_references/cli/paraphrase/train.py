@@ -12,7 +12,7 @@ from ....run.flags import add_engine_arguments, engine_options
 from ....settings import from_flags, setting
 from ....training.cli import trainings
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
-from ...training.recipe import ADAPTED, WHOLE, ParaphraseRecipe
+from ...paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
 from . import OTHER
 
 SUMMARY = "train a classifier on labelled pairs"
@@ -62,8 +62,8 @@ def train(args: Namespace) -> None:
     from ....language import guard_english
     from ....training.card import paraphrase_card
     from ....training.state import STATE
-    from ...training.data import joined, read_labelled, split
-    from ...training.learn import learn, write_model
+    from ...paraphrase.data import joined, read_labelled, split
+    from ...paraphrase.learn import learn, write_model
 
     out, recipe = Path(args.out), recipe_of(args)
     read = {path: read_labelled(path) for path in args.train}
