@@ -64,6 +64,10 @@ class Notice:
         """Return the notice with its positions moved by the number of segments that come before these."""
         return replace(self, first=tuple(position + segments for position in self.first))
 
+    def of_rows(self) -> "Notice":
+        """Return the notice about segments as one about rows of tables."""
+        return replace(self, unit={"segment": "row", "from segment": "from row"}.get(self.unit, self.unit))
+
 
 def merged(parts: Iterable[tuple[int, Iterable[Notice]]]) -> list[Notice]:
     """Return one notice for all that differ only in their numbers and positions.

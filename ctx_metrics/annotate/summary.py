@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -100,7 +99,9 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
         "quantiles": quantiles,
         "histogram": [[number * BIN, (number + 1) * BIN, bins[number]] for number in sorted(bins)],
         "counts": {kind: count for kind, count in counts.items() if count},
-        "notices": [str(of_rows(each)) for each in merged(zip(befores, (own.notices for own in blocks), strict=False))],
+        "notices": [
+            str(each.of_rows()) for each in merged(zip(befores, (own.notices for own in blocks), strict=False))
+        ],
     }
 
 
@@ -110,12 +111,6 @@ def dropped(blocks: Sequence[Mapping[str, int]]) -> dict[str, int]:
     for own in blocks:
         counts.update(own)
     return dict(counts)
-
-
-def of_rows(of_segments: Notice) -> Notice:
-    """The notice with positions that count rows."""
-    units = {"segment": "row", "from segment": "from row"}
-    return replace(of_segments, unit=units.get(of_segments.unit, of_segments.unit))
 
 
 def quantile(bins: Mapping[int, int], share: float) -> float:
