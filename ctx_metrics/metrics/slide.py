@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..notices import Notice, tallied
+from ..notices import Notice, counted, notice, tallied
 from ..run.context import Stream
 from ..scoring.results import SystemResult, coverage
 from ..scoring.windowed import read_texts, system_results, window_examples
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 import numpy as np
 
 from ..models.estimator import Penalty
-from ..notices import counted
 from ..scoring.base import best_reference
 from ..scoring.windowed import estimate_windows
 
