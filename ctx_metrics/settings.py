@@ -148,6 +148,7 @@ class CommandLine(argparse.Namespace):
     """A parsed command line: line[Settings] is an object of a settings class whose flags the command has."""
 
     parser: argparse.ArgumentParser
+    argv: list[str]  # the words after the subcommand's first one
 
     def __getitem__(self, settings: type[S]) -> S:
         return from_flags(settings, self)
