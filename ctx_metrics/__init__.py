@@ -28,10 +28,10 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .metrics.nist import NIST as NIST
     from .metrics.slide import SLIDE as SLIDE
     from .pairwise.metric import Pairwise as Pairwise
+    from .pseudo_references.inputs import PseudoFilter as PseudoFilter
     from .pseudo_references.metrics import PRBLEU as PRBLEU
     from .pseudo_references.metrics import PRChrF as PRChrF
     from .pseudo_references.metrics import PRSentBLEU as PRSentBLEU
-    from .pseudo_references.options import PseudoFilter as PseudoFilter
     from .roundtrip.metrics import RTTBLEU as RTTBLEU
     from .roundtrip.metrics import RTTSBERT as RTTSBERT
     from .roundtrip.metrics import RTTBERTScore as RTTBERTScore
@@ -54,7 +54,7 @@ _NAMES = {
     "pairwise.metric": "Pairwise",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
-    "pseudo_references.options": "PseudoFilter",
+    "pseudo_references.inputs": "PseudoFilter",
     "corpus": "Corpus read_lines",
     "engine.loaded": "release",
     "engine.options": "EngineOptions",

@@ -20,7 +20,7 @@ from selection import some
 
 from ctx_metrics import InputError, read_lines
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.run.context import capabilities
 from ctx_metrics.run.streams import named
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
@@ -332,19 +332,7 @@ EVERY_FLAG = """
 """.split()
 TOGETHER = ["bleu", "prsentbleu", "rttsbert", "rttbertscore", "bertscore", "bertr"]
 TESTS = [
-    [
-        "-f",
-        "json",
-        "--paired-bs",
-        "--paired-bs-n",
-        "30",
-        "-j",
-        "2",
-        "--docids",
-        "docids.txt",
-        "--ctx-resample",
-        "document",
-    ],
+    "-f json --paired-bs --paired-bs-n 30 -j 2 --docids docids.txt --ctx-resample document".split(),
     ["-f", "text", "--paired-ar", "--paired-ar-n", "30"],
     ["-f", "latex", "--short", "-w", "3"],
 ]
@@ -427,18 +415,7 @@ def test_ctrl_c_while_round_trips_are_made(tmp_path):
         "from sacrebleu.sacrebleu import main; main()"
     )
     waiting = tmp_path / "waiting"
-    command = [
-        sys.executable,
-        "-c",
-        start,
-        "ref.en.txt",
-        "-i",
-        "system_b.en.txt",
-        "-m",
-        "rttbleu",
-        "--source",
-        "ref.en.txt",
-    ]
+    command = [sys.executable, "-c", start, *"ref.en.txt -i system_b.en.txt -m rttbleu --source ref.en.txt".split()]
     command += ["--rtt-cache", str(tmp_path), "--rtt-bt", f"cmd:touch {waiting}; exec sleep 60"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=EXAMPLES, start_new_session=True)
     while not waiting.exists() and process.poll() is None:

@@ -215,7 +215,7 @@ def run(args: Namespace) -> int:
     check_output()  # for the summary, which goes to stdout
     from ..run.context import Context, capabilities
     from ..run.flags import engine_options
-    from ..scale import faults, places
+    from ..scale import blocks, faults
     from ..scale.scorer import Scorer
     from . import annotate, summary
     from .tables import find_tables
@@ -252,7 +252,7 @@ def run(args: Namespace) -> int:
         args.block,
         args.drop,
     )
-    with places.opened(args.on, args.workers) as where:
+    with blocks.opened(args.on, args.workers) as where:
         found = annotate.annotate(made, args.folder, where, args.quiet)
     for name, of_metric in found["metrics"].items():
         for line in of_metric["notices"]:

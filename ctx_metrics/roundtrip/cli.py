@@ -17,7 +17,7 @@ from ..notices import counted, notice
 from ..run.flags import add_engine_arguments, engine_options
 from ..settings import add_flags, from_flags, setting
 from ..writing import check_writable, write_whole
-from .options import BackTranslation, checked_spec
+from .back_translation import BackTranslation, checked_spec
 
 SUMMARY = "translate outputs back into the source language, for the rtt metrics"
 
@@ -75,7 +75,7 @@ def run(args: Namespace) -> int:
     from ..corpus import read_lines
     from ..run.streams import system_names
     from .guards import guards, other_languages, same_engine
-    from .translate import round_trips
+    from .round_trips import round_trips
 
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")

@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..run.inputs import FileInput, Keyword
 from ..settings import Group, add_flags, from_flags
 from ..wording import worded
-from .options import BackTranslation
+from .back_translation import BackTranslation
 
 if TYPE_CHECKING:
     from ..run.context import Context
@@ -57,7 +57,7 @@ class RoundTrips(FileInput):
         """Return the round trips that were read, or back-translate the context's systems."""
         made: tuple[Any, str | None] = streams, settings.label
         if settings.spec and context is not None:
-            from .translate import round_trips
+            from .round_trips import round_trips
 
             made = round_trips(context.systems, context.source_lang, context.target_lang, settings, context.engine)
         return dict(zip(("roundtrips", "backtranslator"), made, strict=True))

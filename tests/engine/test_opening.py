@@ -29,7 +29,7 @@ from ctx_metrics.models.load import load_estimator
 from ctx_metrics.models.sentence.encoder import shared_sentence_encoder
 from ctx_metrics.models.sentence.folder import resolve_sentence_model
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.roundtrip.translation import TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 EXAMPLE = Example("the cat sat", "a cat sat", "the old cat")

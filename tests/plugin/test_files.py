@@ -392,22 +392,7 @@ def test_a_test_set_brings_its_documents(tmp_path):
 def test_a_metric_of_another_package(tmp_path):
     env = add_toylen(tmp_path / "site")
     done = sacrebleu(
-        *[
-            REF,
-            "-i",
-            A,
-            B,
-            "-m",
-            "toylen",
-            "--docids",
-            DOCIDS,
-            "--paired-bs",
-            "--paired-bs-n",
-            "40",
-            *DOCUMENTS,
-            "-j",
-            "2",
-        ],
+        *[*f"{REF} -i {A} {B} -m toylen --docids {DOCIDS} --paired-bs --paired-bs-n 40".split(), *DOCUMENTS, "-j", "2"],
         *["--ctx-seg-scores", str(tmp_path / "out")],
         **env,
     )

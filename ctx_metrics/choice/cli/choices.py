@@ -155,8 +155,8 @@ def check_candidates(items: "Sequence[Item]", args: Namespace) -> None:
 
 def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Chosen":
     """Score the candidates on the machines, and with the cache, that the flags name; print counts and signatures."""
+    from ...scale.blocks import opened
     from ...scale.kept import ResultCache
-    from ...scale.places import opened
     from ..blocks import choose
     from ..candidates import say_duplicates
     from ..written import check_form

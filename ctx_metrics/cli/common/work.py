@@ -66,9 +66,9 @@ def in_blocks(args: Namespace) -> Iterator["InBlocks | None"]:
     if args.on is None and args.ctx_cache is None:
         yield None
         return
+    from ...scale.blocks import opened
     from ...scale.corpora import InBlocks
     from ...scale.kept import ResultCache
-    from ...scale.places import opened
 
     kept = ResultCache(args.ctx_cache) if args.ctx_cache is not None else None
     with opened(args.on, args.workers) as where:

@@ -20,12 +20,11 @@ from ...notices import notice
 from ...run.flags import add_engine_arguments, engine_options
 from ...settings import from_flags, setting
 from ...writing import check_writable, write_whole
-from ..inputs import PSEUDO_REFERENCES
-from ..options import PseudoFilter
+from ..inputs import PSEUDO_REFERENCES, PseudoFilter
 
 if TYPE_CHECKING:
     from ...run.streams import Segments
-    from ..selection import Selection
+    from ..filter import Selection
 
 SUMMARY = "keep the pseudo-references that paraphrase the references"
 
@@ -87,8 +86,8 @@ FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("en
 
 
 def run(args: Namespace) -> int:
+    from ..filter import select
     from ..guard import near_equal
-    from ..selection import select
 
     options = from_flags(PseudoFilter, args)
     names = file_names(args.pseudo_refs, args.format)

@@ -16,7 +16,7 @@ from ....writing import check_writable
 from . import OTHER
 
 if TYPE_CHECKING:
-    from ...training.data import LabelledPairs
+    from ...paraphrase.data import LabelledPairs
 
 SUMMARY = "print the probability that each pair is a paraphrase"
 
@@ -71,7 +71,7 @@ def run(args: Namespace) -> int:
     chances = classifier.probabilities(pairs)
     output.write("".join(f"{value:.{args.width}f}\n" for value in chances), args.output)
     if labelled is not None:
-        from ...training.task import figures
+        from ...paraphrase.learn import figures
 
         values = figures(chances, labelled.labels).items()
         figures_text = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
@@ -93,7 +93,7 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs |
     from ....corpus import read_lines
     from ....meta.judgements.readers.rows import header_of, read_rows
     from ....meta.judgements.readers.sentence_pairs import UnknownLayout
-    from ...training.data import read_labelled
+    from ...paraphrase.data import read_labelled
 
     if len(paths) == 2:
         first, second = map(read_lines, paths)

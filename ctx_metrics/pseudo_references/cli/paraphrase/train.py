@@ -11,7 +11,7 @@ from ....run.flags import add_engine_arguments, engine_options
 from ....settings import CommandLine, from_flags, setting
 from ....training.folder import CARD, STATE, TrainingFolder
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
-from ...training.recipe import ADAPTED, WHOLE, ParaphraseRecipe
+from ...paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
 from . import OTHER
 
 SUMMARY = "train a classifier on labelled pairs"
@@ -77,8 +77,8 @@ def train(args: CommandLine) -> None:
     from ....language import guard_english
     from ....training.card import command
     from ....training.data import Source, as_json
-    from ...training.data import joined, read_labelled, split
-    from ...training.learn import card, learn, write_model
+    from ...paraphrase.data import joined, read_labelled, split
+    from ...paraphrase.learn import card, learn, write_model
 
     output, recipe = args[Output], recipe_of(args)
     out = output.path
