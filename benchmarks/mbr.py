@@ -28,7 +28,7 @@ from tabulate import tabulate
 from ctx_metrics.choice.blocks import MinimumRisk
 from ctx_metrics.choice.candidates import Item, read_items
 from ctx_metrics.choice.decisions import Method
-from ctx_metrics.engine.loaded import forget_texts
+from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.run.context import Context
 

@@ -24,7 +24,7 @@ from selection import some
 
 from ctx_metrics import BERTR, SLIDE, EngineOptions, InputError
 from ctx_metrics.learned.networks import Shape
-from ctx_metrics.models.comet.convert import convert
+from ctx_metrics.models.comet.checkpoint import convert
 
 PAGE = Path(__file__).resolve().parent / "bad_input.md"
 SHOWN = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"

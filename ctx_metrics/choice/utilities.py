@@ -15,7 +15,7 @@ from .candidates import Item
 from .ngrams import COUNTS
 
 if TYPE_CHECKING:
-    from ..models.comet.pairs import PairHead
+    from .comet_pairs import PairHead
 
 PAIRS = 16_384  # most pairs scored at once by metrics that can only score pairs
 TEXTS = 4_096  # most texts encoded at once

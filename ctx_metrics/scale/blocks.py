@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from ..engine.loaded import forget_texts
-from ..engine.shortage import memory_for
+from ..engine.memory import forget_texts, memory_for
 from ..errors import CtxMetricsError
 from ..notices import counted, notice
 from ..progress import Progress

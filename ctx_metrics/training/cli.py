@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..cli.common import flags
-from ..cli.common.metrics import SACREBLEU, add_sacrebleu_arguments, metric_names, own_settings
+from ..cli.common.metrics import SACREBLEU, add_sacrebleu_arguments, chosen_metrics, metric_names
 from ..engine.options import EngineOptions
 from ..flag_types import AtLeast0, File, Files, Folder, Languages, Positive, Share
 from ..meta.judgements.options import DataOptions
 from ..notices import counted, notice
-from ..run.flags import add_engine_arguments, add_metric_arguments
+from ..run.flags import add_metric_arguments
 from ..run.registry import metric_table
 from ..settings import CommandLine, Part, add_all, from_flags, setting
 from .folder import EMBEDDINGS, TrainingFolder, cache, can_plot
@@ -171,7 +171,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         (Recipe, {"": PAPER, "comet": COMET, "comet --inputs": UNIFIED}),
         Output,
         flags.quiet(),
-        ("engine of the encoder", add_engine_arguments),
+        ("engine of the encoder", EngineOptions),
     ]
     add_all(parser, parts)
     teacher, own = teacher_of(argv), []
@@ -200,16 +200,12 @@ def run(line: CommandLine) -> int:
     recipe = from_flags(Recipe, line, usual=usual)
     _check(line, data, options, model, output, architecture, recipe)
     options = replace(options, text_checks=not data.no_text_checks)
-    settings: dict[str, Any] = {} if data.teacher is None else own_settings(data.teacher, line)
+    [teacher] = [None] if data.teacher is None else chosen_metrics(line, [data.teacher])
 
     def train() -> None:
         # here, so that a Ctrl-C while torch is imported is caught too
-        from ..meta.scoring import MetricSettings
         from .card import command
 
-        teacher = None
-        if data.teacher is not None:
-            teacher = MetricSettings(data.teacher, metric_table()[data.teacher.upper()], settings)
         asked, words = "encoder" in line, command(line.argv)
         _train(data, options, architecture, model, recipe, output, line[EngineOptions], teacher, asked, words)
 

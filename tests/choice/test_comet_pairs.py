@@ -8,12 +8,12 @@ import torch
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
 
+from ctx_metrics.choice import comet_pairs as pairs
 from ctx_metrics.choice.blocks import MinimumRisk
 from ctx_metrics.choice.candidates import Item
+from ctx_metrics.choice.comet_pairs import PairHead
 from ctx_metrics.choice.decisions import Method
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.models.comet import pairs
-from ctx_metrics.models.comet.pairs import PairHead
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.run.context import Context

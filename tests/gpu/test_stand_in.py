@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn.attention import varlen
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ctx_metrics.engine.linear import Linear
+from ctx_metrics.engine.forward import Linear
 
 
 @pytest.fixture
@@ -287,4 +287,4 @@ def test_a_forked_process_cannot_use_the_card(gpu):
 def test_the_log_names_the_line(gpu):
     weight, bias = torch.ones(2, 3).cuda(), torch.ones(2).cuda()
     Linear(weight, bias)(torch.ones(1, 3, device="cuda"))
-    assert gpu.steps[-1].place.startswith("engine/linear.py:") and gpu.of(SYNCHRONISATION) == []
+    assert gpu.steps[-1].place.startswith("engine/forward.py:") and gpu.of(SYNCHRONISATION) == []

@@ -8,9 +8,9 @@ from stand_in_gpu import SYNCHRONISATION, TO_DEVICE, TO_HOST, StandInGpu
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.quantised import PackedRows
-from ctx_metrics.models.comet.network import PackedEmbedding
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import unified
+from ctx_metrics.training.quality.network import PackedEmbedding
 
 
 @pytest.mark.parametrize("name", ["train-unified", "train-bilstm", "train-esim", "train-comet", "train-paraphrase"])

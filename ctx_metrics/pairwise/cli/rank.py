@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...cli.common import flags, output
-from ...cli.common.inputs import Streams, inputs_of, read_files
+from ...cli.common.inputs import Streams, context_of, read_files
 from ...engine.options import EngineOptions
 from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
 from ...notices import notice
 from ...run.context import build, capabilities
-from ...run.flags import add_engine_arguments
 from ...run.streams import check_lengths, names_fault, system_names
 from ...separated import SEPARATED
 from ...settings import CommandLine, setting
@@ -74,11 +73,7 @@ class Comparison:
     )
 
 
-FLAGS = [
-    Comparison,
-    ("engine", add_engine_arguments),
-    flags.quiet("No progress bars, and no signature on stderr beside TSV."),
-]
+FLAGS = [Comparison, ("engine", EngineOptions), flags.quiet("No progress bars, and no signature on stderr beside TSV.")]
 
 
 def _check(line: CommandLine, given: Comparison) -> None:
@@ -99,24 +94,25 @@ def run(line: CommandLine) -> int:
 
     given = line[Comparison]
     _check(line, given)
-    form = flags.format_of(line)
+    form = flags.format_of(given.format, given.output)
     check_writable(given.output)
     if given.plot:
         from ...plots import check_figure
 
         check_figure(given.plot)
     streams: Streams = {}
-    read_files(streams, line)
-    names = list(given.names or system_names(given.translations))
-    read_files(streams, line, mt=given.translations)
+    names = given.names or system_names(given.translations)
+    paths = {"src": given.source and [given.source], "ref": given.references, "doc": given.docids and [given.docids]}
+    read_files(streams, given.encoding, paths | {"mt": given.translations})
     check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
-    read = inputs_of(line, streams, names)
-    metric = build(Pairwise, read.context, {"model": given.model})
+    engine = line[EngineOptions]
+    context = context_of(streams, names, given.language_pair, engine, not given.no_text_checks)
+    metric = build(Pairwise, context, {"model": given.model})
     assert isinstance(metric, Pairwise)
-    if read.context.sources is not None and "sources" not in capabilities(metric).reads:
+    if context.sources is not None and "sources" not in capabilities(metric).reads:
         notice("the source is given, but the model does not read it")
-    names = [one_line(name) for name in read.names]
-    ranking = rank(metric.win_probabilities(), read.context.doc_ids, given.resamples, given.confidence, given.seed)
+    names = [one_line(name) for name in names]
+    ranking = rank(metric.win_probabilities(), context.doc_ids, given.resamples, given.confidence, given.seed)
     if ranking.units == 1:
         unit = ranking.unit.removesuffix("s")
         notice(f"there is only one {unit}, so there are no intervals and no significant differences")
@@ -124,7 +120,7 @@ def run(line: CommandLine) -> int:
         say_few_documents(ranking.units)
     signature = str(metric.get_signature().format())
     output.write(_render(names, ranking, signature, form, given), given.output)
-    if form in SEPARATED and not line[EngineOptions].quiet:  # the other formats include it
+    if form in SEPARATED and not engine.quiet:  # the other formats include it
         notice(f"Pairwise|{signature}")
     if given.plot:
         from ...plots import save

@@ -19,7 +19,6 @@ from ...errors import CtxMetricsError
 from ...flag_types import AtLeast0, File, Files, Folder, Name, file_or_share
 from ...meta.judgements.options import DataOptions
 from ...notices import counted
-from ...run.flags import add_engine_arguments
 from ...settings import CommandLine, from_flags, setting
 from ...training.folder import EMBEDDINGS, TrainingFolder, cache, can_plot, name_of
 from ..training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
@@ -111,7 +110,7 @@ FLAGS = [
     (PairwiseRecipe, {"": PAPER, "modern": MODERN}),
     Output,
     flags.quiet(),
-    ("engine of the encoder", add_engine_arguments),
+    ("engine of the encoder", EngineOptions),
 ]
 
 

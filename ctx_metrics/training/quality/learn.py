@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from ...engine.encoder import TextEncoder
+from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
 from ...engine.pairs import map_pairs, one_by_one
-from ...engine.shortage import memory_for
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError
 from ...learned.estimator import PREFIX

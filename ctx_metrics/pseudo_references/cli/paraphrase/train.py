@@ -1,13 +1,12 @@
 """Train a classifier on labelled pairs."""
 
-from argparse import Namespace
 from dataclasses import dataclass, replace
 
 from ....cli.common import flags
+from ....engine.options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, file_or_share
 from ....notices import notice
-from ....run.flags import add_engine_arguments, engine_options
 from ....settings import CommandLine, from_flags, setting
 from ....training.folder import CARD, STATE, TrainingFolder
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
@@ -52,16 +51,10 @@ class Output(TrainingFolder):
             )
 
 
-FLAGS = [
-    Data,
-    (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}),
-    Output,
-    ("engine", add_engine_arguments),
-    flags.quiet(),
-]
+FLAGS = [Data, (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}), Output, ("engine", EngineOptions), flags.quiet()]
 
 
-def recipe_of(args: Namespace) -> ParaphraseRecipe:
+def recipe_of(args: CommandLine) -> ParaphraseRecipe:
     """Return the default recipe for the rank, changed by the other flags."""
     recipe = from_flags(ParaphraseRecipe, args, usual=WHOLE if getattr(args, "rank", None) == 0 else ADAPTED)
     return replace(recipe, swap=recipe.swap in (True, "yes"))
@@ -98,7 +91,7 @@ def train(args: CommandLine) -> None:
         guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
     remove_leftovers(out)
     output.begin()
-    trained = learn(args.encoder, recipe, training, development, engine=engine_options(args), state=out / STATE)
+    trained = learn(args.encoder, recipe, training, development, engine=args[EngineOptions], state=out / STATE)
     counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
     sources = {"train": [Source.of(path, count) for path, count in counts.items()], "development": []}
     if not drawn:
