@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..engine.opening import file_sha256
 from ..errors import InputError, ModelError
 from ..language import guard_english
-from ..language_tags import language_pair as checked_pair
+from ..language import language_pair as checked_pair
 from ..meta.judgements.readers.rows import language_pair
 from ..notices import counted
 from ..settings import CommandLine
