@@ -4,18 +4,18 @@ Writes DIR/NAME.rtt.txt for each system, one line for each of its lines. Finishe
 again to continue a stopped run.
 """
 
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from ..cli.common import flags
+from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..flag_types import Directory, File, Files
 from ..notices import counted, notice
-from ..run.flags import add_engine_arguments, engine_options
-from ..settings import add_flags, from_flags, setting
+from ..run.flags import add_engine_arguments
+from ..settings import CommandLine, add_flags, setting
 from ..writing import check_writable, write_whole
 from .back_translation import BackTranslation, checked_spec
 
@@ -70,44 +70,44 @@ FLAGS = [
 ]
 
 
-def run(args: Namespace) -> int:
+def run(line: CommandLine) -> int:
     from ..cli.common.output import table
     from ..corpus import read_lines
     from ..run.streams import system_names
     from .guards import guards, other_languages, same_engine
     from .round_trips import round_trips
 
-    if args.rtt_bt is None:
-        args.parser.error("the back-translator is missing: name it with --rtt-bt")
-    options, engine = from_flags(BackTranslation, args), engine_options(args)
-    targets = roundtrip_files(args.translations, args.folder)
-    check_writable(args.folder, folder=True)
+    if line[Short].rtt_bt is None:
+        line.error("the back-translator is missing: name it with --rtt-bt")
+    options, texts = line[BackTranslation], line[Texts]
+    targets = roundtrip_files(texts.translations, texts.folder)
+    check_writable(texts.folder, folder=True)
     for target in targets:
         check_writable(str(target))
-    names = system_names(args.translations)
-    systems = [read_lines(path, args.encoding) for path in args.translations]
-    sources = read_lines(args.source, args.encoding) if args.source else None
-    for path, system in zip(args.translations, systems, strict=True):
+    names = system_names(texts.translations)
+    systems = [read_lines(path, texts.encoding) for path in texts.translations]
+    sources = read_lines(texts.source, texts.encoding) if texts.source else None
+    for path, system in zip(texts.translations, systems, strict=True):
         if not system:
             raise InputError(f"{path} is empty")
         if sources is not None and len(system) != len(sources):
             lines = counted(len(system), "line", "lines")
-            raise InputError(f"{path} has {lines}, but the source {args.source} has {len(sources)}")
-    source_lang, target_lang = args.language_pair or (None, None)
-    streams, identity = round_trips(systems, source_lang, target_lang, options, engine)
+            raise InputError(f"{path} has {lines}, but the source {texts.source} has {len(sources)}")
+    source_lang, target_lang = texts.language_pair or (None, None)
+    streams, identity = round_trips(systems, source_lang, target_lang, options, line[EngineOptions])
     for target, stream in zip(targets, streams, strict=True):
-        write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
+        write_whole(str(target), "".join(line + "\n" for line in stream), encoding=texts.encoding)
     for whose in same_engine(identity, names):
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips score too high")
-    for line in other_languages(names, sources, systems, streams):
-        notice(line)
+    for remark in other_languages(names, sources, systems, streams):
+        notice(remark)
     columns = {} if sources is None else {"source_copies": "Copies of the source"}
     columns |= {"empty_outputs": "Empty outputs", "empty_roundtrips": "Empty round trips"}
     rows = []
     for name, target, system, stream in zip(names, targets, systems, streams, strict=True):
         counts, remarks = guards([""] * len(system) if sources is None else sources, system, stream)
-        for line in remarks:
-            notice(f"{name}: {line}")
+        for remark in remarks:
+            notice(f"{name}: {remark}")
         rows.append([name, str(len(system)), *(str(counts[key]) for key in columns), str(target)])
     print(table(["System", "Lines", *columns.values(), "Round trip"], rows))
     print(f"Back-translator: {identity}")

@@ -47,7 +47,7 @@ def test_the_trained_model_replaces_each_word_in_any_batch(beams):
     expected = [toy.expected(line) for line in lines]
     assert translated(model, lines) == expected
     assert [translated(model, [line])[0] for line in lines[:15]] == expected[:15]
-    assert not any(made.cut for made in model.generate(model.tokenize(lines)[0]))
+    assert not any(made.output_cut for made in model.generate(model.tokenize(lines)[0]))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_translations_that_reach_the_greatest_length_are_told():
     toy = toys.trained_marian()
     model = load(toy.folder, 1, 3)
     made = model.generate(model.tokenize(["cat dog", "cat dog ran", "cat"])[0])
-    assert [each.cut for each in made] == [
+    assert [each.output_cut for each in made] == [
         True,
         True,
         False,

@@ -1,15 +1,15 @@
 """Train a classifier on labelled pairs."""
 
-from argparse import Namespace
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ....cli.common import flags
+from ....engine.options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, file_or_share
 from ....notices import notice
-from ....run.flags import add_engine_arguments, engine_options
-from ....settings import from_flags, setting
+from ....run.flags import add_engine_arguments
+from ....settings import CommandLine, from_flags, setting
 from ....training.cli import trainings
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
 from ...paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
@@ -20,8 +20,6 @@ SUMMARY = "train a classifier on labelled pairs"
 
 @dataclass(frozen=True)
 class Data:
-    """Flags for the data and the encoder."""
-
     train: Files = setting(
         "Labelled pairs to learn from: a TSV with a header that names sentence1, sentence2 and label (1 for a paraphrase, 0 "
         "for none), such as PAWS, or MRPC's own file; also .gz and .xz.",
@@ -46,17 +44,11 @@ FLAGS = [
 ]
 
 
-def recipe_of(args: Namespace) -> ParaphraseRecipe:
-    """Return the default recipe for the rank, changed by the other flags."""
-    recipe = from_flags(ParaphraseRecipe, args, usual=WHOLE if getattr(args, "rank", None) == 0 else ADAPTED)
-    return replace(recipe, swap=recipe.swap in (True, "yes"))
+def run(line: CommandLine) -> int:
+    return trainings.run_resumable(line, __name__, check_out)
 
 
-def run(args: Namespace) -> int:
-    return trainings.run_resumable(args, __name__, check_out)
-
-
-def train(args: Namespace) -> None:
+def train(line: CommandLine) -> None:
     """Train a classifier as the command line asks, write its folder, and print how well it performs."""
     from ....cli.common import output
     from ....language import guard_english
@@ -65,42 +57,49 @@ def train(args: Namespace) -> None:
     from ...paraphrase.data import joined, read_labelled, split
     from ...paraphrase.learn import learn, write_model
 
-    out, recipe = Path(args.out), recipe_of(args)
-    read = {path: read_labelled(path) for path in args.train}
+    data, running, recipe = line[Data], line[trainings.Running], recipe_of(line)
+    out = Path(running.out)
+    read = {path: read_labelled(path) for path in data.train}
     training = joined(list(read.values()))
     drawn = ""
-    if isinstance(args.dev, float):
+    if isinstance(data.dev, float):
         whole = training
-        training, development = split(whole, args.dev, recipe.seed)
+        training, development = split(whole, data.dev, recipe.seed)
         drawn = f"{len(development):,} of the {len(whole):,} pairs, drawn by the seed, are used only for development."
     else:
-        development = read_labelled(args.dev)
+        development = read_labelled(data.dev)
     if shared := len(set(training.pairs) & set(development.pairs)):
         notice(f"{shared} of the development pairs are in the training data too, so their figures are too optimistic")
-    if args.encoder == "embedded":
+    if data.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
         guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
     remove_leftovers(out)
-    trainings.begin(out, args.restart)
-    trained = learn(args.encoder, recipe, training, development, engine=engine_options(args), state=out / STATE)
-    counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
-    sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
-    if not drawn:
-        number = len(development)
-        sources["development"] = [trainings.source(args.dev, {"rows": number, "kept": number})]
+    trainings.begin(out, running.restart)
+    trained = learn(data.encoder, recipe, training, development, engine=line[EngineOptions], state=out / STATE)
+    sides = {"train": read, "development": {} if isinstance(data.dev, float) else {data.dev: development}}
+    sources = {
+        side: [trainings.source(path, {"rows": len(pairs), "kept": len(pairs)}) for path, pairs in of_side.items()]
+        for side, of_side in sides.items()
+    }
     notes = {
-        "languages": ["en"] if args.encoder == "embedded" else None,
+        "languages": ["en"] if data.encoder == "embedded" else None,
         "data": trainings.as_json(sources),
         "pairs": {"train": len(training), "development": len(development)},
     }
-    write_model(trained, recipe, out, args.encoder, notes)
+    write_model(trained, recipe, out, data.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = paraphrase_card(trainings.name_of(args.out), trained, recipe, sources, drawn, args.argv)
+    text = paraphrase_card(trainings.name_of(running.out), trained, recipe, sources, drawn, line.argv)
     write_whole(str(out / trainings.CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
     print(output.table([f"Development pairs ({len(development):,})", ""], rows))
     print(f"Best epoch: {trained.checks[trained.best].epoch} of {len(trained.checks)}, {len(training):,} pairs each")
-    print(f"Use: ctx-metrics paraphrase score PAIRS --model {args.out}")
+    print(f"Use: ctx-metrics paraphrase score PAIRS --model {running.out}")
+
+
+def recipe_of(line: CommandLine) -> ParaphraseRecipe:
+    """Return the default recipe for the rank, changed by the other flags."""
+    recipe = from_flags(ParaphraseRecipe, line, usual=WHOLE if line[ParaphraseRecipe].rank == 0 else ADAPTED)
+    return replace(recipe, swap=recipe.swap in (True, "yes"))
 
 
 def check_out(out: Path, overwrite: bool) -> None:
