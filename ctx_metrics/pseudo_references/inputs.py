@@ -26,7 +26,6 @@ _LOWEST = {"bert": 0.0, "mas": -1.0}
 
 
 def share_or_off(text: str) -> float | None:
-    """Parse a number, or the word off as None, for argparse."""
     return None if text == "off" else float(text)
 
 
@@ -130,18 +129,15 @@ class PseudoReferences(FileInput):
         )
 
     def add_arguments(self, group: Group) -> None:
-        """Add the flags --pseudo-*."""
         super().add_arguments(group)
         add_flags(group, PseudoFilter)
 
     def settings(self, args: Namespace) -> PseudoFilter:
-        """Return the settings of the filter."""
         return from_flags(PseudoFilter, args)
 
     def values(
         self, streams: "Sequence[Segments] | None", settings: PseudoFilter, context: "Context | None"
     ) -> dict[str, Any]:
-        """Return the streams and the settings of the filter as constructor arguments."""
         return {"pseudo_references": streams, "pseudo_filter": settings}
 
 

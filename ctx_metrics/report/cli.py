@@ -47,8 +47,6 @@ def table_file(text: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows, and where it is written."""
-
     metrics: Metrics | None = setting(
         f"One or more of %(choices)s. (Default: {' '.join(DEFAULT_METRICS)})",
         flag="-m --metrics",
@@ -82,7 +80,6 @@ class Page:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Inputs, Page])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])

@@ -54,8 +54,6 @@ class Texts:
 
 @dataclass(frozen=True)
 class Short:
-    """A short alias of --rtt-bt."""
-
     rtt_bt: str | None = setting(
         "The same as --rtt-bt.", flag="--bt", type=checked_spec, metavar="hf:MODEL|cmd:COMMAND"
     )

@@ -33,16 +33,13 @@ class RoundTrips(FileInput):
         )
 
     def add_arguments(self, group: Group) -> None:
-        """Add the flags --roundtrip and --rtt-*."""
         super().add_arguments(group)
         add_flags(group, BackTranslation)
 
     def given_by(self, args: Namespace) -> str:
-        """Return the flag that gives the files or the back-translator, or ""."""
         return super().given_by(args) or ("--rtt-bt" if args.rtt_bt else "")
 
     def settings(self, args: Namespace) -> BackTranslation:
-        """Return the settings of the back-translation."""
         return from_flags(BackTranslation, args)
 
     def check(self, paths: Sequence[str], settings: BackTranslation, systems: int) -> None:
@@ -54,7 +51,6 @@ class RoundTrips(FileInput):
     def values(
         self, streams: "Sequence[Segments] | None", settings: BackTranslation, context: "Context | None"
     ) -> dict[str, Any]:
-        """Return the round trips that were read, or back-translate the context's systems."""
         made: tuple[Any, str | None] = streams, settings.label
         if settings.spec and context is not None:
             from .round_trips import round_trips
@@ -63,7 +59,6 @@ class RoundTrips(FileInput):
         return dict(zip(("roundtrips", "backtranslator"), made, strict=True))
 
     def missing(self) -> str:
-        """Return how to give round trips or have them made."""
         return "needs each system's round trip: give " + worded(
             "--roundtrip FILE ..., one file per system in the order of the systems, or make it with --rtt-bt",
             "roundtrips, one list of strings per system in the order of the systems",

@@ -36,7 +36,7 @@ def folder(tmp_path, tiny_bert):
 
 @pytest.fixture
 def regressor(tmp_path):
-    return shutil.copytree(EMBEDDED_FOLDER, tmp_path / "mine")
+    return shutil.copytree(EMBEDDED_FOLDER, tmp_path / "regressor")
 
 
 def checked(caught, folder) -> str:
@@ -334,11 +334,13 @@ def test_no_config(tmp_path, folder):
 # the encoder
 
 
-def test_another_encoder(folder, tmp_path, tiny_bert, tiny_roberta):
+def test_another_encoder(folder, regressor, tmp_path, tiny_bert, tiny_roberta):
     ckpt = read(folder)["encoder_ckpt"]
     said = message(change(folder, encoder=str(tiny_roberta)))
     assert f"was trained on an encoder that hashes to {ckpt}, and " in said.replace(str(tiny_roberta), "")
     assert "get the one it was trained on, or train the model again" in said
+    said = regressor_message(change(regressor, encoder_ckpt="0" * 12))
+    assert "was trained on an encoder that hashes to 000000000000, and 'embedded' hashes to" in said
     changed = shutil.copytree(tiny_bert, tmp_path / "bert")
     weights = load_file(changed / "model.safetensors")
     save_file({name: tensor * 1.01 for name, tensor in weights.items()}, changed / "model.safetensors")

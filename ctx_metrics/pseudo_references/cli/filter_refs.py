@@ -129,7 +129,6 @@ def file_names(paths: Sequence[str], form: str) -> list[str]:
 
 
 def filtered(selection: "Selection", number: int, lines: Sequence[str], form: str) -> str:
-    """Return the content of one pseudo-reference system's output file."""
     from ...cli.common.output import as_json
 
     kept, values = selection.streams[number], selection.scores[number]

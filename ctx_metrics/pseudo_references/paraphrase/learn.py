@@ -260,7 +260,6 @@ def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
 
 
 def digest(pairs: LabelledPairs) -> str:
-    """Return the sha256 of all pairs and their labels."""
     return hashlib.sha256(json.dumps([pairs.pairs, pairs.labels.tolist()]).encode()).hexdigest()
 
 

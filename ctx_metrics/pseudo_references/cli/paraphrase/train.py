@@ -49,7 +49,6 @@ def run(line: CommandLine) -> int:
 
 
 def train(line: CommandLine) -> None:
-    """Train a classifier as the command line asks, write its folder, and print how well it performs."""
     from ....cli.common import output
     from ....language import guard_english
     from ....training.card import paraphrase_card
