@@ -11,7 +11,7 @@ import _ctx_metrics_startup
 if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the table
     from .corpus import Corpus as Corpus
     from .corpus import read_lines as read_lines
-    from .engine.loaded import release as release
+    from .engine.memory import release as release
     from .engine.options import EngineOptions as EngineOptions
     from .errors import CtxMetricsError as CtxMetricsError
     from .errors import InputError as InputError
@@ -56,7 +56,7 @@ _NAMES = {
     "metrics.meteor": "METEOR",
     "pseudo_references.inputs": "PseudoFilter",
     "corpus": "Corpus read_lines",
-    "engine.loaded": "release",
+    "engine.memory": "release",
     "engine.options": "EngineOptions",
     "scoring.resample": "DocumentPairedTest resample_documents",
     "errors": "CtxMetricsError InputError ModelError ResourceError",

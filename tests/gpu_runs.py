@@ -235,7 +235,7 @@ def mbr(folders, engine, name):
     items = [Item(tuple(HYPOTHESES[:4]), own, SOURCES[0]), Item(tuple(OTHERS[:3]), own, SOURCES[1])]
     metric = ("comet", {"model": folders.comet("regression")})
     made = MinimumRisk([metric], [1.0], Context(engine=engine), Method())
-    return [score for scores in made((items, True)).scores for score in scores]
+    return [score for scores in made(items, True).scores for score in scores]
 
 
 # training, a few steps each

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeGuard
 
-from ..engine.loaded import LoadedModels
+from ..engine.memory import LoadedModels
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english

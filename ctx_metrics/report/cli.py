@@ -5,26 +5,27 @@ Scores as `ctx-metrics score` does, and writes a file that opens in any browser,
 
 import logging
 import os
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..cli.common import flags
-from ..cli.common.metrics import Metrics, check_metrics, metric_names
-from ..cli.score import Inputs, add_metric_flags, check_inputs, check_resample, take_model
+from ..cli.common.inputs import Texts, checked_texts, given_inputs, read_inputs
+from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
+from ..cli.score import add_metric_flags, check_resample
+from ..engine.options import EngineOptions
 from ..flag_types import Model, expanduser
 from ..notices import logger, notice
 from ..scoring.testing import SystemTests, resample
-from ..settings import add_all, setting
+from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 
 SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
 
 DEFAULT_METRICS = ("bleu", "chrf", "comet")
 TABLES = {".tex": "latex", ".md": "markdown"}
-EXPORTS = ("texts", "tables", "pearmut", "subset2evaluate")
 USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [-o report.html] [flags]"
 EPILOG = """\
 examples:
@@ -78,51 +79,62 @@ class Page:
         "Also write items for subset2evaluate, which selects segments for human annotation."
     )
 
+    def paths(self) -> list[tuple[str, str | None]]:
+        """Return the files to write, each after its flag; None is the standard output."""
+        exports = [
+            ("--texts", self.texts),
+            *(("--tables", path) for path in self.tables or ()),
+            ("--pearmut", self.pearmut),
+            ("--subset2evaluate", self.subset2evaluate),
+        ]
+        return [("-o", self.output), *((flag, path) for flag, path in exports if path)]
+
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [Inputs, Page])
+    add_all(parser, [Texts, Page])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])
 
 
-def run(args: Namespace) -> int:
+def run(line: CommandLine) -> int:
     from ..cli.common import output
     from ..cli.common.comparisons import Compared, pairs_tables
-    from ..cli.common.inputs import read_inputs
     from ..cli.score.scoring import build_metrics
-    from ..scoring.columns import Column
+    from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from . import exports
     from .content import Content, check_size
     from .kept import read_columns
     from .page import check_installed, page, title_of
 
-    check_inputs(args)
-    if not args.metrics and not args.scores:
-        args.metrics = list(DEFAULT_METRICS) if args.references or args.dataset else ["comet"]
-    check_metrics(args)
-    take_model(args)
-    check_resample(args)
-    if args.scores and not (args.translations or args.columns):
-        args.parser.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
-    paths = _paths(args)
+    texts, wanted, engine = checked_texts(line), line[Page], line[EngineOptions]
+    names_of_metrics = wanted.metrics or ()
+    if not names_of_metrics and not wanted.scores:
+        names_of_metrics = DEFAULT_METRICS if texts.references or texts.dataset else ["comet"]
+    chosen = chosen_metrics(line, names_of_metrics, model=wanted.model)
+    check_resample(wanted.resample, texts, line)
+    if wanted.scores and not (texts.translations or texts.columns):
+        line.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
+    paths = wanted.paths()
+    for k, (flag, path) in enumerate(paths):
+        if before := [other for other, earlier in paths[:k] if earlier == path]:
+            line.error(f"{before[0]} and {flag} name one file, {path}")
     for _, path in paths:
         check_writable(path)
     check_installed()
-    args.levels = ["document"] if args.docids else ["segment"]
     with _heard() as notices:
-        read = read_inputs(args)
+        read = read_inputs(texts, given_inputs(line), engine)
         check_size(read.context.systems)
         read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
-        names, context = read
-        design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
-        columns = read_columns(args.scores or (), names, context, design)
-        metrics = build_metrics(read, args)
+        names, context = read.names, read.context
+        design = SystemTests(resample=wanted.resample).design(context.systems, context.doc_ids)
+        columns = read_columns(wanted.scores or (), names, context, design)
+        metrics = build_metrics(read, chosen, texts)
         design.say_what_is_rough(metrics)
         scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
     content = Content(names, context, design, columns, notices)
-    title = args.title or title_of(content)
+    title = wanted.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),
         "--texts": lambda path: exports.texts_table(content, "csv" if path.lower().endswith(".csv") else "tsv"),
@@ -130,24 +142,12 @@ def run(args: Namespace) -> int:
         "--pearmut": lambda path: exports.pearmut(content, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(content),
     }
-    texts = [render[flag](path) for flag, path in paths]
-    for (_, path), text in zip(paths, texts, strict=True):
+    rendered = [(path, render[flag](path)) for flag, path in paths]
+    for path, text in rendered:
         output.write(text, path)
-    if not args.quiet and (written := [path for _, path in paths if path]):
+    if not engine.quiet and (written := [path for _, path in paths if path]):
         notice(f"written: {', '.join(written)}")
     return 0
-
-
-def _paths(args: Namespace) -> list[tuple[str, str | None]]:
-    """The paths to write, each with its flag; exit with 2 if two of them name the same file."""
-    paths: list[tuple[str, str | None]] = [("-o", args.output)]
-    for name in EXPORTS:
-        value = getattr(args, name) or []
-        for path in [value] if isinstance(value, str) else value:
-            if before := [flag for flag, other in paths if other == path]:
-                args.parser.error(f"{before[0]} and --{name} name one file, {path}")
-            paths.append((f"--{name}", path))
-    return paths
 
 
 @contextmanager

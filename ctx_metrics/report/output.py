@@ -21,7 +21,7 @@ def check(run: "Run") -> None:
 
 
 def text(run: "Run") -> str:
-    from ..scoring.columns import Column
+    from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from .content import Content
     from .page import page, title_of

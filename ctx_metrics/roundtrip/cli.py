@@ -14,7 +14,6 @@ from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..flag_types import Directory, File, Files
 from ..notices import counted, notice
-from ..run.flags import add_engine_arguments
 from ..settings import CommandLine, add_flags, setting
 from ..writing import check_writable, write_whole
 from .back_translation import BackTranslation, checked_spec
@@ -63,7 +62,7 @@ FLAGS = [
     Texts,
     ("back-translator", partial(add_flags, settings=BackTranslation)),
     Short,
-    ("engine of a model", add_engine_arguments),
+    ("engine of a model", EngineOptions),
     flags.quiet("No progress bar."),
 ]
 

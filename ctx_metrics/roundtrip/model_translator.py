@@ -9,16 +9,14 @@ from typing import Any
 
 import torch
 
-from ..engine.batching import token_batches
-from ..engine.checkpoint import weight_files
-from ..engine.device import TokenBudget, check_tf32, number_format, resolve_device, resolve_dtype
+from ..engine.checkpoint import load_with, silent, weight_files
+from ..engine.device import TokenBudget, check_tf32, number_format, resolve_device, resolve_dtype, token_batches
+from ..engine.memory import memory_for
 from ..engine.opening import file_hashes, identity, opening, shown
 from ..engine.options import EngineOptions
-from ..engine.shortage import memory_for
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..models.hub import TRANSLATION, ResolvedModel, located
-from ..models.library import load_with, silent
 from ..notices import quiet_libraries
 from ..wording import setting_named
 from .back_translation import BackTranslation, BackTranslator, Translation

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from ..corpus import Corpus
 from ..run.context import Capabilities
 from ..scoring.base import SystemResult, multiref_setting
-from ..scoring.encoders import EncoderMetric
 from ..scoring.segment_counts import places_of_pairs, results_of_pairs
+from ..scoring.token_matching import EncoderMetric
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class SentenceCosine(EncoderMetric):
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
-        from ..models.sentence.encoder import shared_sentence_encoder
-        from ..models.sentence.folder import resolve_sentence_model
+        from ..models.sentence import resolve_sentence_model, shared_sentence_encoder
 
         engine = self._context.engine
         model = self.options.model

@@ -358,7 +358,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
         (target / "model.safetensors").write_bytes(b"x" * 2000)
         (target / "source").write_text(source)
 
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=convert))
+    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", convert)
     folder = tmp_path / "new"
     done = ctx("convert", "owner/name", folder)
     assert (done.code, done.err) == (0, "")
@@ -367,9 +367,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
 
 
 def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):
-    monkeypatch.setitem(
-        sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=lambda _, to: to.mkdir())
-    )
+    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", lambda _, to: to.mkdir())
     monkeypatch.setenv("HOME", str(tmp_path))
     assert ctx("convert", "owner/name", "~/new") == (0, "", "") and (tmp_path / "new").is_dir()
 
@@ -378,7 +376,7 @@ def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):
     def convert(source: str, target: Path) -> None:
         raise ModelError(f"no model\n{source}")
 
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=convert))
+    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", convert)
     assert ctx("convert", "nowhere", tmp_path / "new") == (1, "", "ctx-metrics: error: no model nowhere\n")
 
 

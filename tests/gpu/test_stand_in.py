@@ -8,7 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from gpu_conftest import nothing_is_loaded  # noqa: F401
-from stand_in_gpu import (
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import (
     ALLOCATION,
     KERNEL,
     PICKLE,
@@ -19,13 +20,12 @@ from stand_in_gpu import (
     TO_HOST,
     WAIT,
     ChangedTooEarly,
-    StandInGpu,
 )
 from torch import nn
 from torch.nn.attention import varlen
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ctx_metrics.engine.linear import Linear
+from ctx_metrics.engine.forward import Linear
 
 
 @pytest.fixture
@@ -287,4 +287,4 @@ def test_a_forked_process_cannot_use_the_card(gpu):
 def test_the_log_names_the_line(gpu):
     weight, bias = torch.ones(2, 3).cuda(), torch.ones(2).cuda()
     Linear(weight, bias)(torch.ones(1, 3, device="cuda"))
-    assert gpu.steps[-1].place.startswith("engine/linear.py:") and gpu.of(SYNCHRONISATION) == []
+    assert gpu.steps[-1].place.startswith("engine/forward.py:") and gpu.of(SYNCHRONISATION) == []

@@ -16,7 +16,6 @@ from selection import some_rows
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
-from ctx_metrics.models.low_rank import learned
 from ctx_metrics.pseudo_references.paraphrase import classifier as paraphrase
 from ctx_metrics.pseudo_references.paraphrase import pair_classifier as adapted_classifier
 from ctx_metrics.pseudo_references.paraphrase import sequence_classifier
@@ -28,6 +27,7 @@ from ctx_metrics.pseudo_references.paraphrase.pair_classifier import (
     write_adapted,
 )
 from ctx_metrics.pseudo_references.paraphrase.sequence_classifier import load_tokenizer, paraphrase_label
+from ctx_metrics.training.low_rank import learned
 
 QUIET = EngineOptions(quiet=True)
 

@@ -14,7 +14,6 @@ from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ResourceError
-from ctx_metrics.models.low_rank import LowRankLinear, learned, merge
 from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase
 from ctx_metrics.pseudo_references.paraphrase import sequence_classifier
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
@@ -23,6 +22,7 @@ from ctx_metrics.pseudo_references.paraphrase.learn import ParaphraseTask, figur
 from ctx_metrics.pseudo_references.paraphrase.pair_classifier import new_classifier, new_pair_classifier
 from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED
 from ctx_metrics.pseudo_references.paraphrase.sequence_classifier import load_tokenizer
+from ctx_metrics.training.low_rank import LowRankLinear, learned, merge
 
 QUIET = EngineOptions(quiet=True)
 SMALL = replace(ADAPTED, rank=4, learning_rate=3e-3, epochs=2, batch=8)

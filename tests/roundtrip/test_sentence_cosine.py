@@ -50,7 +50,7 @@ class StubEncoder:
 @pytest.fixture
 def stub(monkeypatch):
     encoder = StubEncoder()
-    monkeypatch.setattr("ctx_metrics.models.sentence.encoder.shared_sentence_encoder", lambda model, engine: encoder)
+    monkeypatch.setattr("ctx_metrics.models.sentence.shared_sentence_encoder", lambda model, engine: encoder)
     return encoder
 
 

@@ -18,10 +18,9 @@ from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Files, Folder
 from ...notices import notice
-from ...run.flags import add_engine_arguments
 from ...settings import CommandLine, setting
 from ...writing import check_writable, write_whole
-from ..inputs import PSEUDO_REFERENCES, PseudoFilter
+from ..inputs import PSEUDO_REFERENCES
 
 if TYPE_CHECKING:
     from ..filter import Selection
@@ -80,7 +79,7 @@ def _add_filter(group: _ArgumentGroup) -> None:
     next(action for action in group._group_actions if action.dest == "pseudo_refs").required = True
 
 
-FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("engine", add_engine_arguments)]
+FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("engine", EngineOptions)]
 
 
 def run(line: CommandLine) -> int:
@@ -88,9 +87,8 @@ def run(line: CommandLine) -> int:
     from ..filter import select
     from ..guard import near_equal
 
-    options, inputs, output = line[PseudoFilter], line[Inputs], line[Output]
-    pseudo_files, form = PSEUDO_REFERENCES.paths(line), output.format
-    names = file_names(pseudo_files, form)
+    inputs, output, (pseudo_files, options) = line[Inputs], line[Output], PSEUDO_REFERENCES.read(line)
+    names, form = file_names(pseudo_files, output.format), output.format
     roles = inputs.references, pseudo_files, inputs.translations
     golds, pseudo, tested = ([file_segments(path, inputs.encoding) for path in paths] for paths in roles)
     check_lengths([*golds, *pseudo, *tested])

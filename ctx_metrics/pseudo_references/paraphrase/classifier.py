@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.checkpoint import folder_hashes
 from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
-from ...engine.loaded import LoadedModels
+from ...engine.memory import LoadedModels, memory_for
 from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...errors import InputError, ModelError
 from ...models.embedded import FOLDER
 from ...models.folder import encoder_of

@@ -18,17 +18,16 @@ import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
-from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
+from ...engine.checkpoint import silent
+from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype, send
+from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
-from ...engine.transfer import send
 from ...errors import InputError
 from ...meta.paraphrase import auc
 from ...models.hub import ResolvedModel, resolve
-from ...models.library import silent
-from ...models.low_rank import learned
 from ...notices import counted, notice
 from ...training.loop import SMALLER, Loop, Progress, Task, adamw, epoch_batches, linear_rate
+from ...training.low_rank import learned
 from ...training.state import encoder_name
 from ...wording import setting_named
 from ...writing import make_folder, os_errors, replacing

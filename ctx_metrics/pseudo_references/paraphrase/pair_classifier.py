@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ...engine.checkpoint import checked_tensor, load_file
+from ...engine.checkpoint import checked_tensor, load_file, load_with
 from ...errors import InputError, ModelError
 from ...models.folder import (
     CONFIG,
@@ -24,8 +24,7 @@ from ...models.folder import (
     read_config,
     write_model,
 )
-from ...models.library import load_with
-from ...models.low_rank import adapt, learned, merge
+from ...training.low_rank import adapt, learned, merge
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

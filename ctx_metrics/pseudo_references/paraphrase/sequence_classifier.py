@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ...engine.batching import token_batches
-from ...engine.device import TokenBudget
+from ...engine.checkpoint import load_with, silent
+from ...engine.device import TokenBudget, send, token_batches
 from ...engine.opening import opening, shown
 from ...engine.tokenizer import check_growth
-from ...engine.transfer import send
 from ...errors import ModelError
-from ...models.library import load_with, silent
 from ...notices import notice
 from ...wording import setting_named
 

@@ -10,7 +10,6 @@ from ....engine.options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, Positive
 from ....notices import notice
-from ....run.flags import add_engine_arguments
 from ....settings import CommandLine, setting
 from ....writing import check_writable
 from . import OTHER
@@ -42,7 +41,7 @@ class Pairs:
     width: Positive = setting("Decimals.", 6, flag="-w --width")
 
 
-FLAGS = [Pairs, ("engine", add_engine_arguments), flags.quiet()]
+FLAGS = [Pairs, ("engine", EngineOptions), flags.quiet()]
 
 
 def run(line: CommandLine) -> int:

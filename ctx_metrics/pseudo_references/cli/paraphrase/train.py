@@ -8,7 +8,6 @@ from ....engine.options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, file_or_share
 from ....notices import notice
-from ....run.flags import add_engine_arguments
 from ....settings import CommandLine, from_flags, setting
 from ....training.cli import trainings
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
@@ -39,7 +38,7 @@ FLAGS = [
     Data,
     (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}),
     trainings.Running,
-    ("engine", add_engine_arguments),
+    ("engine", EngineOptions),
     flags.quiet(),
 ]
 
