@@ -3,11 +3,9 @@
 Scores as `ctx-metrics score` does, and writes a file that opens in any browser, from disk and without a network.
 """
 
-import logging
 import os
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -17,7 +15,7 @@ from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
 from ..cli.score import add_metric_flags, check_resample
 from ..engine.options import EngineOptions
 from ..flag_types import Model, expanduser
-from ..notices import logger, notice
+from ..notices import notice, shown_notices
 from ..scoring.testing import SystemTests, resample
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
@@ -122,18 +120,18 @@ def run(line: CommandLine) -> int:
     for _, path in paths:
         check_writable(path)
     check_installed()
-    with _heard() as notices:
-        read = read_inputs(texts, given_inputs(line), engine)
-        check_size(read.context.systems)
-        read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
-        names, context = read.names, read.context
-        design = SystemTests(resample=wanted.resample).design(context.systems, context.doc_ids)
-        columns = read_columns(wanted.scores or (), names, context, design)
-        metrics = build_metrics(read, chosen, texts)
-        design.say_what_is_rough(metrics)
-        scores = all_scores(metrics.values(), context.systems, context.doc_ids)
+    earlier_notices = len(shown_notices())
+    read = read_inputs(texts, given_inputs(line), engine)
+    check_size(read.context.systems)
+    read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
+    names, context = read.names, read.context
+    design = SystemTests(resample=wanted.resample).design(context.systems, context.doc_ids)
+    columns = read_columns(wanted.scores or (), names, context, design)
+    metrics = build_metrics(read, chosen, texts)
+    design.say_what_is_rough(metrics)
+    scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
-    content = Content(names, context, design, columns, notices)
+    content = Content(names, context, design, columns, [str(each) for each in shown_notices()[earlier_notices:]])
     title = wanted.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),
@@ -148,17 +146,3 @@ def run(line: CommandLine) -> int:
     if not engine.quiet and (written := [path for _, path in paths if path]):
         notice(f"written: {', '.join(written)}")
     return 0
-
-
-@contextmanager
-def _heard() -> Iterator[list[str]]:
-    """Collect the notices issued within the block, each once; progress lines are left out."""
-    lines: list[str] = []
-    handler = logging.Handler()
-    handler.addFilter(lambda record: record.name == logger.name)
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger.addHandler(handler)
-    try:
-        yield lines
-    finally:
-        logger.removeHandler(handler)

@@ -97,8 +97,8 @@ def run(line: CommandLine) -> int:
     check_writable(output.folder, folder=True)
     target_lang = inputs.language_pair[1] if inputs.language_pair else None
     selection = select(golds, pseudo, options, line[EngineOptions], target_lang)
-    for words in selection.notices:
-        notice(words)
+    for each in selection.notices:
+        notice(each)
     shares = {name: [near_equal(system, stream) for stream in pseudo] for name, system in systems.items()}
     folder = Path(output.folder)
     for number, name in enumerate(names):
