@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from sacrebleu import metrics
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import document_ranges, read_lines
+from ..corpus import document_ranges
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language_tags import language_pair
 from ..notices import OncePerRun, counted, logger, notice
+from ..reading import read_lines
 from ..run.context import Context, build_all, capabilities
 from ..run.flags import engine_options
 from ..run.inputs import FileInput, installed_inputs

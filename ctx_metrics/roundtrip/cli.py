@@ -72,7 +72,7 @@ FLAGS = [
 
 def run(args: Namespace) -> int:
     from ..cli.common.output import table
-    from ..corpus import read_lines
+    from ..reading import read_lines
     from ..run.streams import system_names
     from .guards import guards, other_languages, same_engine
     from .translate import round_trips

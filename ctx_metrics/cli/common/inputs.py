@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...corpus import BOM, decode, document_ranges, read_lines
+from ...corpus import document_ranges
 from ...errors import InputError
-from ...notices import counted, notice
+from ...notices import counted
+from ...reading import decode, read_lines, without_mark
 from ...run.context import Context
 from ...run.flags import engine_options
 from ...run.inputs import installed_inputs
@@ -167,11 +168,7 @@ def _add_columns(streams: Streams, columns: list[Column] | None, encoding: str) 
 
     Raises InputError, naming the line, if a line has the wrong number of columns.
     """
-    text = decode(sys.stdin.buffer.read(), STDIN, encoding)
-    if text.startswith(BOM):
-        text = text[1:]
-        notice(f"{STDIN}: dropped the byte-order mark at its start")
-    lines = text.split("\n")
+    lines = without_mark(decode(sys.stdin.buffer.read(), STDIN, encoding), STDIN).split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:

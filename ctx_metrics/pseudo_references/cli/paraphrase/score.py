@@ -90,9 +90,9 @@ def run(args: Namespace) -> int:
 
 def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
     """Read pairs from one file, with labels if it has them, or from two files."""
-    from ....corpus import read_lines
     from ....meta.judgements.readers.rows import header_of, read_rows
     from ....meta.judgements.readers.sentence_pairs import UnknownLayout
+    from ....reading import read_lines
     from ...training.data import read_labelled
 
     if len(paths) == 2:
