@@ -115,7 +115,7 @@ def work(name: str, folder: Path, threads: int) -> None:
     if name == "peer":  # imports are no part of loading a checkpoint
         import comet  # noqa: F401
     else:
-        from ctx_metrics.engine import linear
+        from ctx_metrics.engine import linear  # FIXME merged
         from ctx_metrics.models import estimator  # noqa: F401
 
         if name == "fallback":
@@ -136,7 +136,7 @@ def linear_rates(threads: int) -> None:
     """Print GFLOP/s of a base-size linear layer over 1,024 tokens: what prepacking can gain depends on the CPU."""
     import torch
 
-    from ctx_metrics.engine import linear
+    from ctx_metrics.engine import linear  # FIXME merged
 
     torch.set_num_threads(threads)
     x, weight, bias = torch.randn(1024, 768), torch.randn(3072, 768), torch.randn(3072)

@@ -40,9 +40,8 @@ from findings import Findings
 from tokenizers import Tokenizer
 
 import ctx_metrics
-from ctx_metrics.engine.device import TOKEN_BUDGETS
+from ctx_metrics.engine.device import TOKEN_BUDGETS, Fetched
 from ctx_metrics.engine.forward import EncoderLayer, PackedEncoder
-from ctx_metrics.engine.transfer import Fetched
 from ctx_metrics.flag_types import positive
 from ctx_metrics.notices import counted
 

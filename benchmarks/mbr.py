@@ -28,6 +28,7 @@ from tabulate import tabulate
 from ctx_metrics.choice.blocks import MinimumRisk
 from ctx_metrics.choice.candidates import Item, read_items
 from ctx_metrics.choice.decisions import Method
+from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.run.context import Context
 
@@ -38,7 +39,8 @@ def ours(name: str, items: list[Item], folder: Path, dtype: str, **method: Any) 
     """Expected utilities by ctx-metrics; those of COMET on the model's own scale."""
     settings = {"model": str(folder)} if name == "comet" else {}
     context = Context(target_lang="en", engine=EngineOptions(dtype=dtype, quiet=True))
-    found = MinimumRisk([(name, settings)], [1.0], context, Method(**method))((items, True))
+    forget_texts()
+    found = MinimumRisk([(name, settings)], [1.0], context, Method(**method))(items, True)
     return [np.array(each) / (100 if name == "comet" else 1) for each in found.scores]
 
 

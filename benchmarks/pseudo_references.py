@@ -24,8 +24,8 @@ from ctx_metrics.meta.judgements.judged import JudgedSet, is_human
 from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.measures.correlation import group_coefficients, pearson
 from ctx_metrics.meta.measures.taus import tau
+from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.pseudo_references.metrics import PRSentBLEU
-from ctx_metrics.pseudo_references.options import PseudoFilter
 from ctx_metrics.run.streams import Segments
 
 ONLINE = re.compile(r"online-[AB]\b", re.IGNORECASE)

@@ -31,7 +31,7 @@ def read_segments(args) -> tuple[list[str], list[list[str]]]:
 
 def run_ours(references, systems) -> dict:
     """Score with SentenceCosine as sacrebleu would: references cached, all systems in one pass."""
-    from ctx_metrics.scoring.sentence_cosine import SentenceCosine
+    from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 
     metric = SentenceCosine([references], systems, target_lang="en")
     metric.encoder.cosines([tuple(WARM)])

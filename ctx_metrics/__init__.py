@@ -10,7 +10,7 @@ import _ctx_metrics_startup
 
 if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the table
     from .corpus import Corpus as Corpus
-    from .engine.loaded import release as release
+    from .engine.memory import release as release
     from .engine.options import EngineOptions as EngineOptions
     from .errors import CtxMetricsError as CtxMetricsError
     from .errors import InputError as InputError
@@ -27,10 +27,10 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .metrics.nist import NIST as NIST
     from .metrics.slide import SLIDE as SLIDE
     from .pairwise.metric import Pairwise as Pairwise
+    from .pseudo_references.inputs import PseudoFilter as PseudoFilter
     from .pseudo_references.metrics import PRBLEU as PRBLEU
     from .pseudo_references.metrics import PRChrF as PRChrF
     from .pseudo_references.metrics import PRSentBLEU as PRSentBLEU
-    from .pseudo_references.options import PseudoFilter as PseudoFilter
     from .reading import read_lines as read_lines
     from .roundtrip.metrics import RTTBLEU as RTTBLEU
     from .roundtrip.metrics import RTTSBERT as RTTSBERT
@@ -54,10 +54,10 @@ _NAMES = {
     "pairwise.metric": "Pairwise",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
-    "pseudo_references.options": "PseudoFilter",
+    "pseudo_references.inputs": "PseudoFilter",
     "corpus": "Corpus",
     "reading": "read_lines",
-    "engine.loaded": "release",
+    "engine.memory": "release",
     "engine.options": "EngineOptions",
     "scoring.resample": "DocumentPairedTest resample_documents",
     "errors": "CtxMetricsError InputError ModelError ResourceError",

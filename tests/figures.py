@@ -2,6 +2,14 @@
 
 python tests/figures.py TREE        # TREE has its environment in .venv, which runs the traced commands
 python tests/figures.py TREE -v     # also the places behind a figure
+
+Before the package had a core and families (commit b49e76e), a review found these figures, some by other definitions:
+
+lines 36,129; public names 1,091; lines of tests 39,146; fields of Context 14
+`sacrebleu -m bertr` 46 modules, 429 functions, depth 20 (here 45 / 428 / 20)
+changes of package, bertr and slide 41 and 57 (here 41 and 58); returns in mbr 17 (here 15)
+concepts on the page 20, counted by hand (here 27)
+reads of args. 666; places that parse a message or filter the logger 10
 """
 
 import argparse
@@ -20,19 +28,6 @@ from pathlib import Path
 PACKAGE = "ctx_metrics"
 # each in a folder of this name, with its metrics, networks, training, commands and data
 FAMILIES = "learned pseudo_references roundtrip pairwise training meta choice annotate report".split()
-# where their code is as long as not all of them have such a folder: the longest path that fits a module decides
-SPREAD = {
-    "learned": "metrics/learned.py models/learned",
-    "pseudo_references": "pseudo_references models/paraphrase training/paraphrase cli/paraphrase cli/filter_refs.py "
-    "metrics/pseudo_reference.py",
-    "roundtrip": "roundtrip metrics/roundtrip.py cli/roundtrip.py",
-    "pairwise": "metrics/pairwise.py features models/pairwise training/pairwise cli/pairwise cli/train/pairwise.py",
-    "training": "training cli/train",
-    "meta": "meta judgements cli/meta",
-    "choice": "choice cli/mbr.py cli/rerank.py cli/common/choices.py",
-    "annotate": "cli/annotate.py scale/annotate.py scale/tables.py scale/rows.py scale/summary.py",
-    "report": "report cli/report.py",
-}
 CONTEXT, CAPABILITIES, BASE = "Context", "Capabilities", "ContextMetric"  # classes, wherever they are
 SCRIPTS = "figures.py figures_trace.py mutations.py sentences.py".split()  # of tests/
 PAGE = "docs/adding-a-metric.md"
@@ -106,19 +101,11 @@ class Tree:
     def __init__(self, root: Path):
         self.root, self.package = root, root / PACKAGE
         self.modules = [Module(path, self.package) for path in sorted(self.package.rglob("*.py"))]
-        self.restructured = all((self.package / family).is_dir() for family in FAMILIES)
 
     def family(self, path: str) -> str:
-        """The family that a file or folder of the package belongs to, "" for the core.
-
-        Its top folder decides if every family has one of its name; else the longest entry of SPREAD that it lies in.
-        """
-        if self.restructured:
-            top = path.partition("/")[0]
-            return top if top in FAMILIES else ""
-        places = [(place, family) for family, named in SPREAD.items() for place in named.split()]
-        fitting = [(place, family) for place, family in places if f"{path}/".startswith(f"{place}/")]
-        return max(fitting, key=lambda each: len(each[0]), default=("", ""))[1]
+        """The family whose folder a file or folder of the package is in, "" for the core."""
+        top = path.partition("/")[0]
+        return top if top in FAMILIES else ""
 
     def classes(self, name: str) -> list[tuple[Module, ast.ClassDef]]:
         """The package's classes with a name, at any depth."""
@@ -143,22 +130,19 @@ class Tree:
 
 
 def size(tree: Tree) -> list[Figure]:
-    """Line ends in, and number of, all *.py files under ctx_metrics/; those of the core and of each family apart (see
-    Tree.family: before every family has its folder, SPREAD says what belongs to it)."""
-    of_family: dict[str, list[Module]] = {}
-    for module in tree.modules:
-        of_family.setdefault(tree.family(module.path), []).append(module)
-    shown = {name: f"{sum(each.lines for each in found):,} / {len(found)}" for name, found in of_family.items()}
-    families = [module for name, found in of_family.items() if name for module in found]
-    note = "" if tree.restructured else " (spread over folders)"
+    """Line ends in, and number of, all *.py files under ctx_metrics/; those of the core and of each family apart."""
+
+    def shown(modules: Iterable[Module]) -> str:
+        found = list(modules)
+        return f"{sum(each.lines for each in found):,} / {len(found)}"
+
+    of_family = {name: [m for m in tree.modules if tree.family(m.path) == name] for name in ["", *FAMILIES]}
+    core = of_family.pop("")
+    each = [f"{name}: {shown(modules)}" for name, modules in of_family.items()]
     return [
-        Figure("lines / files in the package", f"{sum(m.lines for m in tree.modules):,} / {len(tree.modules)}"),
-        Figure(f"lines / files in the core{note}", shown[""]),
-        Figure(
-            f"lines / files in the families{note}",
-            f"{sum(module.lines for module in families):,} / {len(families)}",
-            [f"{name}: {shown.get(name, '-')}" for name in FAMILIES],
-        ),
+        Figure("lines / files in the package", shown(tree.modules)),
+        Figure("lines / files in the core", shown(core)),
+        Figure("lines / files in the families", shown(m for found in of_family.values() for m in found), each),
     ]
 
 
@@ -240,8 +224,7 @@ def walks(tree: Tree) -> list[Figure]:
     changes      of the top folder along the walk (see walk), also for slide with --docids and -l
 
     Returns: steps of the walk of `ctx-metrics mbr -m chrf` on the three systems into a folder that it has left before, from
-    where the command line has been parsed. By these definitions the commit b49e76e has 45 / 428 / 20 (46 / 429 / 20 were
-    measured otherwise), 41 and 58 changes (41, 57), and 15 returns (17).
+    where the command line has been parsed.
     """
     bertr = traced(tree, "bertr")
     modules, functions = {call[0] for call in bertr}, {call[:3] for call in bertr}
@@ -295,8 +278,7 @@ def hooks(tree: Tree) -> set[str]:
 def concepts(tree: Tree) -> list[Figure]:
     """What the author of a metric has to know. In the code: the fields of Capabilities, the fields of Context, the hooks (see
     hooks), and rows, notices and laws where the page has these words. On the page: those among them that it names in code (a
-    block, or between backticks); by hand "about 20" were counted, where this count gives 27 on the page, and 14 in its part
-    on metrics inside the package. The lines of docs/adding-a-metric.md are all of the file."""
+    block, or between backticks). The lines of docs/adding-a-metric.md are all of the file."""
     page = (tree.root / PAGE).read_text(encoding="utf-8")
     kinds = {"capability fields": set(tree.fields(CAPABILITIES)), "context fields": set(tree.fields(CONTEXT))}
     kinds["hooks"] = hooks(tree)
@@ -311,11 +293,10 @@ def concepts(tree: Tree) -> list[Figure]:
 
     listed = [f"{kind}: {', '.join(sorted(found))}" for kind, found in kinds.items()]
     numbers = ", ".join(f"{len(found)} {kind}" for kind, found in kinds.items())
-    found, inside = named(page), named(page[page.find("\n## Inside this package") :])
+    found = named(page)
     return [
         Figure("concepts needed to add a metric, in the code", f"{len(names) + len(words(page))} ({numbers})", listed),
         Figure(f"those that {PAGE} names", str(len(found)), [", ".join(found)]),
-        Figure('those in its part "Inside this package"', str(len(inside)), [", ".join(inside)]),
         Figure(f"lines of {PAGE}", str(page.count("\n"))),
     ]
 

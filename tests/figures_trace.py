@@ -24,10 +24,8 @@ def main() -> None:
     prefix = package.rstrip("/") + "/"
     calls: list[tuple[str, int, str, bool, int, int]] = []
     stack: list[CodeType] = []
-    parsing, parsed = (
-        0,
-        0,
-    )  # how deep in argparse, and the number of calls before which the last command line was parsed
+    # how deep in argparse, and the number of calls before which the last command line was parsed
+    parsing, parsed = 0, 0
 
     def profile(frame: FrameType, event: str, _: object) -> None:
         nonlocal parsing, parsed

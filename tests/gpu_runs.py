@@ -24,13 +24,13 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.pairwise.training import learn as pairwise_training
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
-from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.pseudo_references.inputs import PseudoFilter
+from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase_training
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.pseudo_references.training import learn as paraphrase_training
-from ctx_metrics.pseudo_references.training.data import LabelledPairs
-from ctx_metrics.pseudo_references.training.recipe import ADAPTED
-from ctx_metrics.roundtrip.options import BackTranslation
-from ctx_metrics.roundtrip.seq2seq import Seq2SeqTranslator
+from ctx_metrics.pseudo_references.paraphrase.data import LabelledPairs
+from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED
+from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.model_translator import ModelTranslator
 from ctx_metrics.run.context import Context
 from ctx_metrics.run.streams import named
 from ctx_metrics.training.quality.development import read_development
@@ -225,7 +225,7 @@ def classifier(folders, engine, name):
 @run("translation")
 def translation(folders, engine, name):
     options = BackTranslation(f"hf:{toy_translation.random_mbart()}", beams=2, max_length=6)
-    made = Seq2SeqTranslator(options, "en", "de", engine).translate(toy_translation.lines(5, seed=2))
+    made = ModelTranslator(options, "en", "de", engine).translate(toy_translation.lines(5, seed=2))
     return [float(ord(letter)) for each in made for letter in each.text]
 
 
@@ -235,7 +235,7 @@ def mbr(folders, engine, name):
     items = [Item(tuple(HYPOTHESES[:4]), own, SOURCES[0]), Item(tuple(OTHERS[:3]), own, SOURCES[1])]
     metric = ("comet", {"model": folders.comet("regression")})
     made = MinimumRisk([metric], [1.0], Context(engine=engine), Method())
-    return [score for scores in made((items, True)).scores for score in scores]
+    return [score for scores in made(items, True).scores for score in scores]
 
 
 # training, a few steps each

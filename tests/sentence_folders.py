@@ -9,8 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.models.sentence.encoder import shared_sentence_encoder
-from ctx_metrics.models.sentence.folder import resolve_sentence_model
+from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 
 OLD = "sentence_transformers.models."
 # What sentence_transformers 5 writes.

@@ -5,7 +5,7 @@ from plugin_conftest import REF, A
 
 from ctx_metrics import BERTR, COMET
 from ctx_metrics.errors import InputError
-from ctx_metrics.language_tags import check_language, language_pair
+from ctx_metrics.language import check_language, language_pair
 
 
 @pytest.mark.parametrize(

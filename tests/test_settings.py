@@ -36,9 +36,8 @@ def test_types_tell_how_flags_are_read():
     assert from_flags(Baking, args) == Baking(["a", "b"], "wheat", 50, None, ["x", "y", "z"], True)
     text = " ".join(parser.format_help().split())
     assert "bread: LOAF What is baked. -f {rye,wheat}, --flour {rye,wheat} Of the dough. (Default: rye)" in text
-    assert (
-        "oven: --minutes N In the oven. (Default: 40)" in text and "--salt P Of the dough. (Default: to taste)" in text
-    )
+    assert "oven: --minutes N In the oven. (Default: 40)" in text
+    assert "--salt P Of the dough. (Default: to taste)" in text
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,9 @@ from plugin_conftest import COMMAND, DOCIDS, REF, A, B, python, run, sacrebleu
 from selection import some
 
 TEXT = ["-b", "-m", "chrf"]
-HEAVY = {
-    "torch",
-    "transformers",
-    "numpy",
-    "scipy",
-    "tokenizers",
-    "huggingface_hub",
-    "py3langid",
-    "sacrebleu",
-    "importlib.metadata",
-    "logging",
-}
+HEAVY = set(
+    "torch transformers numpy scipy tokenizers huggingface_hub py3langid sacrebleu importlib.metadata logging".split()
+)
 
 
 def test_start_up_imports_nothing_more():

@@ -68,22 +68,7 @@ def test_without_context(toylen):
 
 def test_its_flag_its_sources_document_ids_and_languages(toylen):
     done, (made,) = toylen(
-        REF,
-        "-i",
-        A,
-        "-m",
-        "toylen",
-        "--toylen-scale",
-        "0.5",
-        "--source",
-        SOURCE,
-        "--docids",
-        DOCIDS,
-        "-l",
-        "de-en",
-        "-b",
-        "-w",
-        "6",
+        *f"{REF} -i {A} -m toylen --toylen-scale 0.5 --source {SOURCE} --docids {DOCIDS} -l de-en -b -w 6".split()
     )
     assert float(done.stdout) == pytest.approx(ratio(A, SOURCE) / 2, abs=1e-6)
     assert made["sources"] == lines_of(SOURCE) and made["doc_ids"] == lines_of(DOCIDS)

@@ -13,7 +13,7 @@ from comet_checkpoints import RECIPES, build
 from disk_faults import at_most, refused
 
 from ctx_metrics import InputError
-from ctx_metrics.models.comet.convert import convert
+from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.folder import write_model
 from ctx_metrics.training.quality.teacher import _write as write_scores
 from ctx_metrics.training.state import TrainingState, write_state

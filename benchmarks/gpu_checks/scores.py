@@ -13,7 +13,7 @@ import ctx_metrics
 from ctx_metrics import read_lines
 from ctx_metrics.models.hub import multilingual_folder
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.scoring.sentence_cosine import SentenceCosine
+from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 
 from .bench import DTYPES, EXAMPLES, Bench
 

@@ -1,7 +1,7 @@
 """Scores tables of any size, block by block: one column per metric, in parts that are written completely or not at all."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CtxMetricsError, InputError
+from ..errors import InputError
 from ..notices import counted, notice
-from ..progress import Progress
 from ..scale import faults
+from ..scale.blocks import HERE, Block, BlockRun, OnePart, Part, Place
 from ..scale.kept import key_of
-from ..scale.places import HERE, Place
-from ..scale.scorer import OfMetric, Scored, Scorer, Texts, located, roles
+from ..scale.scorer import OfMetric, Scored, Scorer, Texts, noted, roles
 from . import summary
 from .blocks import ROWS, blocks, one_block
 from .parts import Parts, Record, known_again
@@ -106,19 +105,13 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     if records:
         there = f"{_rows_of(records):,} rows in {counted(len(records), 'part', 'parts')}"
         notice(f"{folder} already holds {there}; the run continues after them")
-    nothing_new = True
-    with Progress("annotate", "row", None if quiet else _rows(run), done=_rows_of(records), quiet=quiet) as bar:
-        try:
-            for number, record in _scored(run, parts, place, records):
-                nothing_new, records[number] = False, record
-                bar.update(record.rows)
-        except KeyboardInterrupt as error:
-            raise KeyboardInterrupt(
-                f"{_rows_of(records):,} rows are kept in {folder}; run the same command again to continue"
-            ) from error
+    known = len(records)
+    rows = None if quiet else _rows(run)
+    blocks = _run(place, total=rows, kept_in=folder, quiet=quiet, done=_rows_of(records))
+    blocks.complete(OnePart(run.scorer), _unfinished(run, parts, records))
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
-    if nothing_new and parts.has_summary():
+    if len(records) == known and parts.has_summary():
         notice(f"{folder}: all parts already exist, so nothing was scored")
     ordered = [records[number] for number in range(len(records))]
     written, worst = sum(record.kept for record in ordered), None
@@ -206,27 +199,38 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
     The first block is scored again to compare the metrics' signatures with those of the earlier run. Raises InputError if
     they differ.
     """
-    if not parts.has_records():
-        return {}
     found: dict[int, Record] = {}
-    measured: dict[str, OfMetric] | None = None
+    if not parts.has_records():
+        return found
+    measured: list[Scored] = []
     for block in planned(run):
         texts = _texts(run, block)
-        if measured is None:
-            [scored] = place.map(partial(_scored_or_not, run.scorer), [(texts, True)])
-            if isinstance(scored, CtxMetricsError):
-                return {}  # raised, with its position, when the block is scored below
-            measured = scored.metrics
-        fits = partial(_fits, key=_key(run, texts), rows=len(block.rows), metrics=measured, top=run.top is not None)
+        if not measured:
+            with noted():  # the earlier run has printed these notices
+                _run(place, quiet=True).complete(OnePart(run.scorer), [_block(block, texts, measured.append)])
+        [scored] = measured
+        fits = partial(
+            _fits, key=_key(run, texts), rows=len(block.rows), metrics=scored.metrics, top=run.top is not None
+        )
         record = parts.record(block.number, fits)
         if record is not None and run.top is not None:
             kept = parts.scores(block.number, 1 + len(run.columns), len(block.rows))
             record = None if kept is None else record
         if record is not None:
             for name, own in record.metrics.items():
-                _check_signature(name, own.signature, measured[name].signature)
+                _check_signature(name, own.signature, scored.metrics[name].signature)
             found[block.number] = record
     return found
+
+
+def _run(place: Place, **more: Any) -> BlockRun:
+    return BlockRun("annotate", "row", place=place, **more)
+
+
+def _block(block: Planned, texts: Texts, take: Callable[[Scored], object]) -> Block:
+    """A block of a run, which `take` gets scored."""
+    where = f"rows from {block.before + 1:,} on"
+    return Block([Part(len(block.rows), take)], lambda _: (texts, block.number == 0), where)
 
 
 def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
@@ -243,53 +247,36 @@ def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], 
     )
 
 
-def _scored(run: Annotation, parts: Parts, place: Place, done: Mapping[int, Record]) -> Iterator[tuple[int, Record]]:
-    """Score the blocks that are not done and write their parts; yield each block's number and record."""
-    pending: list[tuple[Planned, str]] = []  # blocks being scored, in order, with their keys
-    before = done.get(0)
-
-    def texts() -> Iterator[tuple[Texts, bool]]:
-        for block in planned(run):
-            if block.number not in finished:
-                columns = _texts(run, block)
-                pending.append((block, _key(run, columns)))
-                yield columns, block.number == 0
-
-    finished = frozenset(done)
-    for scored in place.map(partial(_scored_or_not, run.scorer), texts()):
-        block, key = pending.pop(0)
-        if isinstance(scored, CtxMetricsError):
-            where = f"{run.tables[block.table].path}, rows from {block.first + 1:,} on"
-            raise type(scored)(located(str(scored), where)) from scored
-        for line in scored.said:
-            notice(located(line, f"rows from {block.before + 1:,} on"))
-        scores = {name: each.scores for name, each in scored.metrics.items()}
-        kept, part = passing(run.limits, scores, len(block.rows)), ""
-        dropped = {}
-        if scored.faults is not None:
-            scores[faults.COLUMN] = scored.faults
-            kept &= ~faults.has(scored.faults, run.drop or ())
-            dropped = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.drop or ()}
-        if run.top is None:
-            part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
-        else:
-            by = np.where(kept, -scores[run.by] if run.lower else scores[run.by], math.nan)
-            parts.write_scores(block.number, np.stack([by, *scores.values()]))
-        metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
-        record = Record(key, len(block.rows), int(kept.sum()), dropped, part, metrics)
-        before = before or record
-        for name, own in metrics.items():
-            _check_signature(name, before.metrics[name].signature, own.signature)
-        parts.write_record(block.number, record)
-        yield block.number, record
+def _unfinished(run: Annotation, parts: Parts, records: dict[int, Record]) -> Iterator[Block]:
+    """The blocks without a record; each writes its part when it is scored, and then its record."""
+    finished = frozenset(records)
+    for block in planned(run):
+        if block.number not in finished:
+            texts = _texts(run, block)
+            yield _block(block, texts, partial(_write, run, parts, records, block, _key(run, texts)))
 
 
-def _scored_or_not(scorer: Scorer, block: tuple[Texts, bool]) -> Scored | CtxMetricsError:
-    """A block's scores, or the error that prevented them, so that errors can cross process boundaries."""
-    try:
-        return scorer(block)
-    except CtxMetricsError as error:
-        return error
+def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, key: str, scored: Scored) -> None:
+    """Write the part of a block, then its record."""
+    scores = {name: each.scores for name, each in scored.metrics.items()}
+    kept, part = passing(run.limits, scores, len(block.rows)), ""
+    dropped = {}
+    if scored.faults is not None:
+        scores[faults.COLUMN] = scored.faults
+        kept &= ~faults.has(scored.faults, run.drop or ())
+        dropped = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.drop or ()}
+    if run.top is None:
+        part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
+    else:
+        by = np.where(kept, -scores[run.by] if run.lower else scores[run.by], math.nan)
+        parts.write_scores(block.number, np.stack([by, *scores.values()]))
+    metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
+    for name, own in metrics.items():
+        before = next(iter(records.values())).metrics if records else metrics
+        _check_signature(name, before[name].signature, own.signature)
+    record = Record(key, len(block.rows), int(kept.sum()), dropped, part, metrics)
+    parts.write_record(block.number, record)
+    records[block.number] = record
 
 
 def _check_signature(name: str, before: str, now: str) -> None:

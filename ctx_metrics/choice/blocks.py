@@ -1,21 +1,17 @@
 """Scores the candidates of many sources block by block, locally or on Ray, reusing what an earlier run kept."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
-from tqdm import tqdm
 
-from ..engine.loaded import forget_texts
-from ..engine.shortage import memory_for
-from ..errors import CtxMetricsError
-from ..notices import counted, notice
 from ..run.context import Context
+from ..scale.blocks import HERE, Block, BlockRun, OnePart, Part, Place
 from ..scale.kept import Line, ResultCache, key_of
-from ..scale.places import HERE, Place
 from ..scale.scorer import noted
 from .candidates import Item
 from .decisions import Method, expected, is_exact
@@ -29,30 +25,30 @@ Metrics = Sequence[tuple[str, Mapping[str, Any]]]
 
 class Chosen(NamedTuple):
     """The results of a block: for each item, the scores of its candidates (NaN for those left out); the metrics' signatures;
-    counts; notices; and for each item, whether its scores equal those of all pairs."""
+    counts; and for each item, whether its scores equal those of all pairs."""
 
     scores: list[list[float]]
     signatures: dict[str, str]
     counts: dict[str, dict[str, int]]
-    said: list[str]
     exact: list[bool]
 
 
-class Chooser(Protocol):
-    """Scores the candidates of a block of items; can be pickled."""
+@dataclass(frozen=True)
+class Chooser(ABC):
+    """Scores candidates with the weighted sum of some metrics. What is kept has its fields in its key."""
 
-    @property
-    def name(self) -> str:
-        """The label of the progress bar."""
+    NAME: ClassVar[str]
+    metrics: Metrics
+    weights: Sequence[float]
+    context: Context
 
+    @abstractmethod
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         """The metrics' signatures, found without scoring."""
 
-    def identity(self) -> list:
-        """What the scores depend on besides the texts and the signatures. How they are computed is not part of it."""
-
-    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
-        """Score a block; the flag is true for the first block of a run."""
+    @abstractmethod
+    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
+        """Score a block, which may be the first one of a run."""
 
 
 class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,13 +61,13 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact: list[bool]
 
     @classmethod
-    def of(cls, found: Chosen) -> "KeptChosen":
+    def of(cls, found: Chosen, said: Sequence[str]) -> "KeptChosen":
         scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
-        return cls(scores, found.signatures, found.counts, found.said, found.exact)
+        return cls(scores, found.signatures, found.counts, list(said), found.exact)
 
-    def chosen(self) -> Chosen:
+    def result(self) -> Chosen:
         scores = [[np.nan if each is None else each for each in own] for own in self.scores]
-        return Chosen(scores, self.signatures, self.counts, self.said, self.exact)
+        return Chosen(scores, self.signatures, self.counts, self.exact)
 
     def fits(self, items: Sequence[Item], signatures: Mapping[str, str]) -> bool:
         """Whether this can belong to these items and to metrics with these signatures."""
@@ -84,52 +80,33 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def identity_of(metrics: Metrics, weights: Sequence[float], context: Context) -> list:
-    """What the scores of weighted metrics depend on besides the texts and the signatures."""
-    settings = [[name, repr(sorted(own.items()))] for name, own in metrics]
-    return [settings, list(weights), context.source_lang, context.target_lang]
-
-
 @dataclass(frozen=True)
-class MinimumRisk:
+class MinimumRisk(Chooser):
     """Minimum Bayes risk with the weighted sum of some metrics as utility.
 
     nbest    how many candidates of each source the user wants
     """
 
-    metrics: Metrics
-    weights: Sequence[float]
-    context: Context
+    NAME: ClassVar = "mbr"
     method: Method
     nbest: int = 1
-
-    @property
-    def name(self) -> str:
-        return "mbr"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         with noted():
             return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
 
-    def identity(self) -> list:
-        return ["mbr", identity_of(self.metrics, self.weights, self.context), repr(self.method), self.nbest]
-
     def _utilities(self, items: Sequence[Distinct]) -> list:
         return [(name, utility(name, settings, self.context, items)) for name, settings in self.metrics]
 
-    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
+    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
         """The expected utilities of a block's candidates."""
-        forget_texts()  # so that a block's scores do not depend on earlier blocks
-        items, first = block
-        with noted() as said, memory_for("mbr", self.context.engine.device):
-            texts = [distinct(item) for item in items]
-            named = self._utilities(texts if first else texts[:1])
-            found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
+        texts = [distinct(item) for item in items]
+        named = self._utilities(texts if first else texts[:1])
+        found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
         return Chosen(
             [scores[item.place].tolist() for scores, item in zip(found, texts, strict=True)],
             {name: each.signature for name, each in named},
             {name: each.counts for name, each in named},
-            said,
             [is_exact(item, scores, self.method, self.nbest) for item, scores in zip(texts, found, strict=True)],
         )
 
@@ -142,11 +119,8 @@ def choose(
     Raises InputError for texts and metrics that cannot be used, and whatever the metrics raise; `kept` then holds the blocks
     that were finished.
     """
-    ranges = list(block_ranges(items))
     signatures = chooser.signatures(items) if kept is not None else {}
-    whole = Chosen([[]] * len(items), {}, {}, [], [True] * len(items))
-    asked: list[tuple[int, int, str]] = []
-    found_before = 0
+    whole = Chosen([[]] * len(items), {}, {}, [True] * len(items))
 
     def take(start: int, end: int, found: Chosen) -> None:
         whole.scores[start:end], whole.exact[start:end] = found.scores, found.exact
@@ -154,61 +128,17 @@ def choose(
         for name, own in found.counts.items():
             sums = whole.counts.setdefault(name, {})
             sums.update({kind: sums.get(kind, 0) + number for kind, number in own.items()})
-        for line in found.said:
-            notice(line)
 
-    def blocks() -> Iterator[tuple[Sequence[Item], bool]]:
-        nonlocal found_before
-        for start, end in ranges:
-            key = (
-                ""
-                if kept is None
-                else key_of(chooser.identity(), signatures, [list(item) for item in items[start:end]])
-            )
-            fits = partial(KeptChosen.fits, items=items[start:end], signatures=signatures)
-            if kept is not None and (found := kept.get(key, KeptChosen, fits)) is not None:
-                take(start, end, found.chosen())
-                found_before += end - start
-                bar.update(end - start)
-                continue
-            asked.append((start, end, key))
-            yield items[start:end], start == 0
+    def block(start: int, end: int) -> Block:
+        own = items[start:end]
+        key = partial(key_of, chooser, signatures, own)
+        fits = partial(KeptChosen.fits, items=own, signatures=signatures)
+        return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 
-    try:
-        with tqdm(
-            total=len(items), desc=chooser.name, unit="source", disable=True if quiet else None, leave=False
-        ) as bar:
-            for found in place.map(_Caught(chooser), blocks()):
-                start, end, key = asked.pop(0)
-                if isinstance(found, CtxMetricsError):
-                    raise found
-                if kept is not None:
-                    kept.put(key, KeptChosen.of(found))
-                take(start, end, found)
-                bar.update(end - start)
-    except KeyboardInterrupt as error:
-        if kept is None:
-            raise
-        done = sum(bool(own) for own in whole.scores)
-        raise kept.interruption(f"{done:,} of {counted(len(items), 'source', 'sources')}") from error
-    if kept is not None:
-        kept.trim()
-    if found_before:
-        notice(f"{found_before:,} of {len(items):,} sources were kept by an earlier run (--ctx-cache)")
+    run = BlockRun(chooser.NAME, "source", len(items), place, kept, KeptChosen, device=chooser.context.engine.device)
+    run.quiet = quiet
+    run.complete(OnePart(chooser), (block(*each) for each in block_ranges(items)))
     return whole
-
-
-@dataclass(frozen=True)
-class _Caught:
-    """Wraps a chooser so that its errors are returned as results."""
-
-    chooser: Chooser
-
-    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen | CtxMetricsError:
-        try:
-            return self.chooser(block)
-        except CtxMetricsError as error:
-            return error
 
 
 def block_ranges(items: Sequence[Item]) -> Iterator[tuple[int, int]]:

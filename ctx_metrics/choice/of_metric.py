@@ -17,7 +17,7 @@ from .ngrams import COUNTS
 from .utilities import CountedPairs, Distinct, HeadPairs, ScoredPairs, Utility
 
 if TYPE_CHECKING:
-    from ..models.comet.pairs import PairHead
+    from .comet_pairs import PairHead
 
 
 def compares_two_texts(can: Capabilities) -> bool:
@@ -74,7 +74,7 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
 def _head(metric: EstimatorMetric) -> "PairHead | None":
     """The model's head, split into parts, if it is a regression model that reads a source and a reference; else None."""
     from ..models.comet.model import RegressionEstimator
-    from ..models.comet.pairs import PairHead
+    from .comet_pairs import PairHead
 
     estimator = metric.estimator
     if isinstance(estimator, RegressionEstimator) and estimator.inputs == "mt+src+ref":

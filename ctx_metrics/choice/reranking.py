@@ -3,30 +3,24 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from ..engine.loaded import forget_texts
 from ..errors import InputError
-from ..run.context import Context, build, capabilities
+from ..run.context import build, capabilities
 from ..run.registry import metric_table
 from ..scale.scorer import Scorer, noted
 from ..scoring.base import ContextMetric
-from .blocks import Chosen, Metrics, identity_of
+from .blocks import Chooser, Chosen
 from .candidates import Item
 
 
 @dataclass(frozen=True)
-class Reranking:
+class Reranking(Chooser):
     """The weighted sum of the metrics' scores of each candidate, given its source."""
 
-    metrics: Metrics
-    weights: Sequence[float]
-    context: Context
-
-    @property
-    def name(self) -> str:
-        return "rerank"
+    NAME: ClassVar = "rerank"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         """The metrics' signatures, without scoring; raises InputError for metrics that cannot score a candidate alone."""
@@ -55,19 +49,14 @@ class Reranking:
                 found[name] = str(build(cls, texts, settings).get_signature().format())
         return found
 
-    def identity(self) -> list:
-        return ["rerank", identity_of(self.metrics, self.weights, self.context)]
-
-    def __call__(self, block: tuple[Sequence[Item], bool]) -> Chosen:
+    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
         """Score a block's candidates; each distinct text of a source is scored once."""
-        forget_texts()
-        items, first = block
         signatures = self.signatures(items)
         distinct = list(dict.fromkeys((item.source, text) for item in items for text in item.candidates))
         texts: dict[str, list[list[str | None]]] = {"mt": [[text for _, text in distinct]]}
         if items[0].source is not None:
             texts["src"] = [[source for source, _ in distinct]]
-        scored = Scorer(self.metrics, self.context, {}).scored(texts, first)
+        scored = Scorer(self.metrics, self.context, {})(texts, first)
         lower = {name: not capabilities(metric_table()[name.upper()]).higher_is_better for name, _ in self.metrics}
         sums = np.sum(
             [
@@ -81,7 +70,6 @@ class Reranking:
             [[of[item.source, text] for text in item.candidates] for item in items],
             signatures,
             {name: each.counts for name, each in scored.metrics.items()},
-            scored.said,
             [True] * len(items),
         )
 

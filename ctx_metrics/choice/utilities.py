@@ -10,13 +10,12 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import without_invisible
-from ..notices import notice
 from ..scale.scorer import Scorer
 from .candidates import Item
 from .ngrams import COUNTS
 
 if TYPE_CHECKING:
-    from ..models.comet.pairs import PairHead
+    from .comet_pairs import PairHead
 
 PAIRS = 16_384  # most pairs scored at once by metrics that can only score pairs
 TEXTS = 4_096  # most texts encoded at once
@@ -167,11 +166,8 @@ class ScoredPairs(Utility):
             yield self._score(texts)
 
     def _score(self, texts: Mapping[str, Any]) -> np.ndarray:
-        scored = self._scorer.scored(texts, self._first)
+        found = self._scorer(texts, self._first).metrics[self.name]
         self._first = False
-        for line in scored.said:
-            notice(line)
-        found = scored.metrics[self.name]
         for kind, number in found.counts.items():
             self.counts[kind] = self.counts.get(kind, 0) + number
         return -found.scores if self.lower else found.scores

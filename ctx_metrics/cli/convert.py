@@ -25,7 +25,7 @@ FLAGS = [Conversion]
 
 
 def run(args: Namespace) -> int:
-    from ..models.comet.convert import convert
+    from ..models.comet.checkpoint import convert
 
     folder = Path(args.folder)
     convert(args.model, folder)

@@ -124,7 +124,7 @@ def devices() -> Iterator[Finding]:
         import torch
 
         from ..engine.device import cuda_devices, cuda_fault, why_no_card, why_no_mps
-        from ..engine.linear import prepacking_fault
+        from ..engine.forward import prepacking_fault
     except Exception as error:  # a damaged torch may raise anything
         yield Finding("torch", "", f"cannot be imported: {error}", "pip install --force-reinstall torch")
         return

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ModelError
-from .lazy import LazyMapping
-from .opening import file_hashes, file_sha256, opening, read_json, same_hashes, shown
+from .opening import LazyMapping, file_hashes, file_sha256, opening, read_json, same_hashes, shown
 from .quantised import FILE as QUANTISED_FILE
 from .quantised import WORDS, PackedRows, is_quantised, read_quantised
 
 if TYPE_CHECKING:  # imported where it is needed: the hub, and with it --help, only reads this module's names
     import torch
+    from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
 # The architectures that our forward pass computes, and the prefix of their weights in a checkpoint with a head.
 _KINDS = ("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "rembert")
@@ -362,3 +362,34 @@ def _is_archive(path: Path) -> bool:
     if text.isascii() and text.isprintable() and text:
         raise ValueError(f"it is not a PyTorch file, because it begins with {text!r}")
     return False
+
+
+def load_with(auto_class: "type[_BaseAutoModelClass]", folder: Path, says: str, **more: Any) -> tuple[Any, list[str]]:
+    """Load a checkpoint with one of transformers' auto classes; also return the names of the weights that it lacks.
+
+    says    the message about a folder that cannot be loaded, as in engine.opening
+
+    No code in the folder is run: PyTorch files are read under weights_only. Raises ModelError if it cannot be loaded.
+    """
+    weight_files(folder)  # raises ModelError if there are none
+    with opening_foreign(folder, says), silent():
+        model, report = auto_class.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False, output_loading_info=True, **more
+        )
+    return model, sorted(report["missing_keys"])
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Turn off transformers' warnings and progress bars in the block; we raise or print what matters ourselves."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

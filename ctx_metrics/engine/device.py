@@ -1,26 +1,26 @@
-"""Devices and number formats, by the names that EngineOptions takes."""
+"""Devices: their names, number formats, batches within their memory, and copies that the CPU does not wait for."""
 
 import os
 import platform
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import torch
 
 from ..errors import ResourceError, lacks_memory
 from ..notices import counted, notice
 from ..wording import setting_named
-from .loaded import empty_caches
 from .opening import reason
 from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 INSTALL = "https://pytorch.org/get-started/locally/"
 T = TypeVar("T")
-R = TypeVar("R")
+R = TypeVar("R", covariant=True)
 # Tokens of one forward pass: enough to fill the device, few enough to stay in a CPU's cache.
 TOKEN_BUDGETS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 
@@ -189,6 +189,38 @@ def full_fp32_lstms(device: torch.device) -> Iterator[None]:
         lstms.fp32_precision = before
 
 
+def empty_caches() -> None:
+    """Free the GPU memory that torch keeps for later tensors."""
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    if torch.backends.mps.is_available():
+        torch.mps.empty_cache()
+
+
+def token_batches(lengths: Sequence[int], budget: int, padded: bool = False) -> list[list[int]]:
+    """The indices of the sequences, in batches of at most `budget` tokens, longest sequences first.
+
+    padded    whether a batch is padded to its longest sequence; the padding then also counts
+
+    A sequence longer than the budget gets a batch of its own. The longest come first so that a device that is too small for
+    the job fails at the start. Sequences of equal length stay together and in order.
+
+    >>> token_batches([3, 9, 4, 3], budget=7), token_batches([3, 9, 4, 3], budget=7, padded=True)
+    ([[1], [2, 0], [3]], [[1], [2], [0, 3]])
+    """
+    batches: list[list[int]] = []
+    used = size = 0
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if not padded or not batches:
+            size = lengths[index]
+        if not batches or used + size > budget:
+            batches.append([])
+            used, size = 0, lengths[index]
+        batches[-1].append(index)
+        used += size
+    return batches
+
+
 class TokenBudget:
     """The number of tokens that one forward pass may take on a device; reduced for good each time memory runs out.
 
@@ -226,3 +258,50 @@ class TokenBudget:
         self.tokens = total // 2
         notice(f"out of memory on {self.device} with {total} tokens in a batch; continuing with {self.tokens}")
         return self.split(batch, sizes, forward, one)
+
+
+def send(numbers: np.ndarray | torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Copy numbers, an array or a CPU tensor, to a device; if that is the CPU itself, they are not copied.
+
+    CUDA reads them from pinned memory when their turn comes. A copy from other memory would wait for everything queued.
+    """
+    tensor = torch.from_numpy(numbers) if isinstance(numbers, np.ndarray) else numbers
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+class Fetched:
+    """Tensors of one device on their way to the CPU. CUDA copies them once they are computed, whatever is queued later."""
+
+    def __init__(self, tensors: Iterable[torch.Tensor]):
+        self._tensors, self._arrived = list(tensors), None
+        if self._tensors and (device := self._tensors[0].device).type == "cuda":
+            copies = [torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True) for tensor in self._tensors]
+            self._tensors = [copy.copy_(t, non_blocking=True) for copy, t in zip(copies, self._tensors, strict=True)]
+            self._arrived = torch.cuda.Event()
+            self._arrived.record(torch.cuda.current_stream(device))
+
+    def wait(self) -> list[torch.Tensor]:
+        """Wait until the tensors are on the CPU, and return them."""
+        if self._arrived is not None:
+            self._arrived.synchronize()
+        return [tensor.cpu() for tensor in self._tensors]
+
+
+class OnItsWay(Protocol[R]):
+    """A result that a device may still be computing."""
+
+    def wait(self) -> R:
+        """Wait for the result, and return it."""
+
+
+def in_turn(started: Iterable[tuple[T, OnItsWay[R]]]) -> Iterator[tuple[T, R]]:
+    """Each item with its result, in order. The next item is started before one is waited for, so that no device idles."""
+    before: tuple[T, OnItsWay[R]] | None = None
+    for item in started:
+        if before is not None:
+            yield before[0], before[1].wait()
+        before = item
+    if before is not None:
+        yield before[0], before[1].wait()

@@ -10,17 +10,14 @@ import numpy as np
 from ..errors import ModelError
 from ..progress import Progress
 from ..wording import setting_named
-from .batching import token_batches
 from .checkpoint import EncoderFolder, Tensors, first_position
-from .device import TokenBudget, check_arithmetic, resolve_device, resolve_dtype
+from .device import TokenBudget, check_arithmetic, in_turn, resolve_device, resolve_dtype, token_batches
 from .forward import LayersRead, PackedEncoder, ReadoutKey
-from .loaded import Loaded, LoadedModels
+from .memory import Loaded, LoadedModels, memory_for
 from .options import EngineOptions
 from .readout import SEGMENT, readout_of
-from .shortage import memory_for
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
-from .transfer import in_turn
 
 Batch = tuple[Sequence[bytes], LayersRead]  # keys of the texts of one forward pass, and what was read
 

@@ -1,17 +1,183 @@
-"""The exact forward pass of a BERT-like encoder over packed tokens, without padding; readouts get each layer they read."""
+"""The exact forward pass of a BERT-like encoder over packed tokens, without padding; readouts get each layer they read.
 
+Linear layers use oneDNN's prepacked fp32 product on CPUs that support it, else F.linear. Attention is grouped by length
+(CPUs), padded, or variable-length (CUDA, half precision).
+"""
+
+import logging
+import mmap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from ..errors import ModelError
-from .attention import Attention, choose_attention, padded_attention
 from .checkpoint import Tensors, first_position
-from .linear import fixed_rows, make_linear, prepacking_fault
-from .readout import LayerMix, PackedTokens, Readout, Rows, readout_of
-from .transfer import Fetched, send
+from .device import Fetched, send
+from .readout import LayerMix, PackedTokens, Readout, Rows, equal_runs, readout_of
+
+logger = logging.getLogger(__name__)
+# oneDNN keeps a kernel and its buffers for every number of rows that it is given, so these must be few.
+_ROWS = (128, 256, 512, 1024, 1536, 2048)
+# (q [queries, heads, d], kv [tokens, 2, heads, d], packed, first_only) -> [queries, heads, d]
+Attention = Callable[[torch.Tensor, torch.Tensor, PackedTokens, bool], torch.Tensor]
+
+
+def fixed_rows(rows: int) -> int:
+    """The number of rows to which a batch is rounded up on a CPU: one of a few up to 2048, then multiples of 2048.
+
+    >>> fixed_rows(100), fixed_rows(2000), fixed_rows(5000)
+    (128, 2048, 6144)
+    """
+    return next((fixed for fixed in _ROWS if rows <= fixed), -(-rows // _ROWS[-1]) * _ROWS[-1])
+
+
+class Linear:
+    """y = x W^T + b, optionally followed by the exact GELU. x: [tokens, in], y: [tokens, out], any floating dtype."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor):
+        self.weight, self.bias = weight, bias
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return F.linear(x, self.weight, self.bias)
+
+    def gelu(self, x: torch.Tensor) -> torch.Tensor:
+        """y = GELU(x W^T + b), exact. x: [tokens, in], y: [tokens, out], any floating dtype."""
+        return F.gelu(self(x))
+
+
+class PrepackedLinear(Linear):
+    """The same with torch's private oneDNN op, for which the weight is laid out once, on loading."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor):
+        super().__init__(torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS[-1]), bias)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
+
+    def gelu(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "gelu", [], "none")
+
+
+@cache
+def prepacking_fault() -> str | None:
+    """Why this machine cannot use prepacked linear layers, or None if they pass a self-test against F.linear."""
+    fault = _self_test()
+    logger.debug("CPU linear layers: %s", f"F.linear ({fault})" if fault else "oneDNN, prepacked")
+    return fault
+
+
+def _self_test() -> str | None:
+    if not torch.backends.mkldnn.is_available():
+        return "torch was built without oneDNN"
+    generator = torch.Generator().manual_seed(1)
+    weight, bias = torch.randn(96, 64, generator=generator), torch.randn(96, generator=generator)
+    try:
+        plain, packed = Linear(weight, bias), PrepackedLinear(weight, bias)
+        for rows in (1, 7, 300):
+            x = torch.randn(rows, 64, generator=generator)
+            for function in ("__call__", "gelu"):
+                gap = (getattr(plain, function)(x) - getattr(packed, function)(x)).abs().max().item()
+                if not gap < 1e-4:
+                    return f"the product differs from F.linear by {gap:.1e}"
+    except (RuntimeError, AttributeError, NotImplementedError) as error:  # the op is private: it may be gone or fail
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    return None
+
+
+def make_linear(weights: Sequence[torch.Tensor], biases: Sequence[torch.Tensor]) -> Linear:
+    """The fastest exact linear layer for concatenated weights [out, in] and biases [out], with their device and dtype."""
+    first, bias = weights[0], torch.cat(list(biases))
+    if first.device.type != "cpu" or first.dtype != torch.float32 or prepacking_fault():
+        return Linear(torch.cat(list(weights)), bias)
+    return PrepackedLinear(_joined(weights), bias)
+
+
+def _joined(weights: Sequence[torch.Tensor]) -> torch.Tensor:
+    """CPU weights concatenated by rows, in temporary memory: they are needed only until they are laid out."""
+    if len(weights) == 1:
+        return weights[0]
+    # not on the heap, where its freed memory would remain between the layers: a tenth of a large encoder
+    place = mmap.mmap(-1, sum(weight.nbytes for weight in weights))
+    return torch.cat(list(weights), out=torch.frombuffer(place, dtype=weights[0].dtype).view(-1, weights[0].shape[1]))
+
+
+def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -> Attention:
+    """The fastest exact attention for a device and dtype; the choice is logged at debug level."""
+    if device.type == "cpu":
+        chosen = grouped_attention
+    elif device.type == "cuda" and dtype != torch.float32 and _varlen_takes(head_size) and _has_varlen(device):
+        chosen = varlen_attention
+    else:
+        chosen = padded_attention
+    logger.debug("attention on %s: %s", device, chosen.__name__)
+    return chosen
+
+
+def _varlen_takes(head_size: int) -> bool:
+    """Whether the variable-length kernel supports heads of this size."""
+    return head_size <= 256 and head_size % 8 == 0
+
+
+def _has_varlen(device: torch.device) -> bool:
+    """Whether torch has variable-length attention (2.10 and later) and the card can run it (Ampere and later)."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn  # noqa: F401
+    except ImportError:
+        return False
+    return torch.cuda.get_device_capability(device) >= (8, 0)
+
+
+def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
+    """One unmasked product per run of equal lengths.
+
+    q             [rows, heads, d]: queries of all tokens, or of each sequence's first token if `first_only`
+    kv            [rows, 2, heads, d]: keys and values of all tokens
+    packed        the sequences; rows beyond their tokens get zeros
+    Returns [rows of q, heads, d]; all tensors have the same dtype.
+    """
+    out = torch.zeros_like(q)
+    heads, size = q.shape[1:]
+    asked = 0
+    for offset, count, length in equal_runs(packed.lengths):
+        queries = slice(asked, asked + count) if first_only else slice(offset, offset + count * length)
+        asked += count
+        run_q = q[queries].view(count, -1, heads, size).transpose(1, 2)
+        k, v = kv[offset : offset + count * length].view(count, length, 2, heads, size).permute(2, 0, 3, 1, 4)
+        attended = F.scaled_dot_product_attention(run_q, k, v)
+        out[queries] = attended.transpose(1, 2).reshape(-1, heads, size)
+    return out
+
+
+def padded_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
+    """The same with one masked product over sequences padded only for it, where kernel launches cost most."""
+    heads, size = q.shape[1:]
+    count, longest = packed.mask.shape
+
+    def spread(states: torch.Tensor) -> torch.Tensor:
+        rows = states.new_zeros(count * longest, *states.shape[1:])
+        return rows.index_copy_(0, packed.slots, states[: packed.total]).view(count, longest, *states.shape[1:])
+
+    k, v = spread(kv).permute(2, 0, 3, 1, 4)
+    queries = q[:, :, None] if first_only else spread(q).transpose(1, 2)
+    attended = F.scaled_dot_product_attention(queries, k, v, attn_mask=packed.mask[:, None, None])
+    return attended[:, :, 0] if first_only else attended.transpose(1, 2).reshape(-1, heads, size)[packed.slots]
+
+
+def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
+    """The same with torch's variable-length kernel: no padding; only for fp16 and bf16 on CUDA."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    longest = max(packed.lengths)
+    asked = torch.arange(len(q) + 1, device=q.device, dtype=torch.int32) if first_only else packed.offsets
+    k, v = kv.unbind(1)
+    asked_longest = 1 if first_only else longest
+    return varlen_attn(  # type: ignore[return-value]  # a pair only if the sums of weights are requested
+        q.contiguous(), k.contiguous(), v.contiguous(), asked, packed.offsets, asked_longest, longest
+    )
+
 
 ReadoutKey = LayerMix | Readout
 

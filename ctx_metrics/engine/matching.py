@@ -8,8 +8,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from .device import send
 from .readout import Accumulator, PackedTokens, Readout, Rows
-from .transfer import send
 
 OTHERS = 2  # most texts that can follow the first one
 

@@ -6,11 +6,11 @@ import os
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import CtxMetricsError, ModelError, ResourceError, lacks_memory, memory_remedy
 
@@ -131,3 +131,20 @@ def same_hashes(before: dict[str, str], now: Callable[[], dict[str, str]]) -> bo
         return now() == before
     except ModelError:
         return False
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value", covariant=True)
+
+
+class LazyMapping(Mapping[Key, Value]):
+    """A mapping with the keys of `parts`; a subclass computes the values from it."""
+
+    def __init__(self, parts: Mapping[Key, Any]):
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)

@@ -5,7 +5,7 @@ also serves as a readout: the token-wise mean of these layers.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -15,8 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .batching import equal_runs
-from .transfer import send
+from .device import send
 
 LayerMix = tuple[int, ...]
 # What a text is to a metric: a segment, or a window of several segments.
@@ -83,6 +82,20 @@ class PackedTokens:
     def mask(self) -> torch.Tensor:
         """Where the sequences, padded to the longest, have tokens, bool [sequences, longest]."""
         return send(np.arange(max(self.lengths)) < np.array(self.lengths)[:, None], self.device)
+
+
+def equal_runs(lengths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Runs of equal lengths in packed sequences, each as (first token, number of sequences, their length).
+
+    >>> list(equal_runs([5, 5, 2]))
+    [(0, 2, 5), (10, 1, 2)]
+    """
+    offset = begin = 0
+    for i in range(1, len(lengths) + 1):
+        if i == len(lengths) or lengths[i] != lengths[begin]:
+            yield offset, i - begin, lengths[begin]
+            offset += (i - begin) * lengths[begin]
+            begin = i
 
 
 @dataclass(frozen=True)

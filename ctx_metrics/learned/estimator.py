@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
+from ..engine.device import Fetched, in_turn, send
 from ..engine.encoder import shared_encoder
 from ..engine.opening import shown
 from ..engine.options import EngineOptions
 from ..engine.pairs import EncodedPair, map_pairs
 from ..engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix, Rows
-from ..engine.transfer import Fetched, in_turn, send
 from ..errors import ModelError
 from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from ..models.folder import CONFIG, FIELDS, cannot_be, check_fields, check_layers, encoder_of, load_network, read_config

@@ -15,8 +15,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ..engine.device import full_fp32_lstms
-from ..engine.transfer import send
+from ..engine.device import full_fp32_lstms, send
 
 POOLINGS = ("both", "avg", "max")
 CPU = torch.device("cpu")

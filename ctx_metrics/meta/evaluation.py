@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..clusters import ranks
 from ..errors import InputError
 from ..notices import counted, notice, progress
 from ..progress import Progress
+from ..scoring.comparison import ranks
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .inference.significance import pairwise_permutation, perm_both, williams
 from .judgements.judged import JudgedSet, MetricScores

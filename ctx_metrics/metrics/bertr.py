@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..run.context import Stream
-from ..scoring.matches import PairMatch, Side
 from ..scoring.token_matching import (
     EncoderSettings,
     Layers,
     Matching,
+    PairMatch,
+    Side,
     TextSettings,
     TokenMatchingMetric,
     layers_setting,

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..notices import notice
 from ..run.context import Stream
-from ..scoring.matches import PairMatch, Side
 from ..scoring.token_matching import (
     EncoderSettings,
     Layers,
     Matching,
+    PairMatch,
+    Side,
     TextSettings,
     TokenMatchingMetric,
     layers_setting,

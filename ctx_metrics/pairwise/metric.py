@@ -13,7 +13,7 @@ from ..language import guard_english
 from ..notices import counted, told
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
-from ..scoring.texts import streams
+from ..scoring.constructor import streams
 from ..settings import setting
 from ..wording import name_the_language, worded
 from .features import FeatureSettings, feature_scores, feature_settings

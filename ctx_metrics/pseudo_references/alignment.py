@@ -1,6 +1,6 @@
 """MAS, maximum alignment similarity: how well the words of two texts match. Also the vectors of the words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,6 +28,13 @@ def mas(left: np.ndarray, right: np.ndarray) -> float:
     return float(cosines.max(axis=1).mean() + cosines.max(axis=0).mean()) / 2
 
 
+def similarities(vectors: Callable[[Sequence[str]], list[np.ndarray]], pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Return the MAS of each pair, by WordVectors or TokenEmbeddings; each distinct text is looked up once."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    of_text = dict(zip(texts, vectors(texts), strict=True))
+    return [mas(of_text[one], of_text[other]) for one, other in pairs]
+
+
 class WordVectors:
     """Represents texts by the unit vectors of their words, from a GloVe or word2vec text file.
 
@@ -37,13 +44,7 @@ class WordVectors:
 
     def __init__(self, path: str, quiet: bool = False):
         self._file = VectorFile(path, quiet)
-
-    def is_current(self) -> bool:
-        return self._file.is_current()
-
-    def signature(self) -> dict:
-        """Return vectors (the file's name) and fckpt (12 hex digits of the file's sha256)."""
-        return self._file.signature()
+        self.is_current, self.signature = self._file.is_current, self._file.signature
 
     def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:
         """Return the unit vectors of each text's known words: fp32 [words, dimensions], [0, 0] if none is known."""
@@ -70,17 +71,14 @@ class TokenEmbeddings:
         from ..models import hub
 
         self._model = hub.resolve(hub.EMBEDDED)
-        self._folder = EncoderFolder(self._model.folder)
-        rows = self._folder.weights()["embeddings.word_embeddings.weight"].float().numpy()
+        folder = EncoderFolder(self._model.folder)
+        self.is_current = folder.is_current
+        rows = folder.weights()["embeddings.word_embeddings.weight"].float().numpy()
         self._rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         self._tokenizer = TextTokenizer(self._model.folder)
         self._unknown = self._tokenizer.backend.token_to_id("[UNK]")
 
-    def is_current(self) -> bool:
-        return self._folder.is_current()
-
     def signature(self) -> dict:
-        """Return fmodel, frev and fckpt of the encoder."""
         return {f"f{key}": value for key, value in self._model.signature().items()}
 
     def __call__(self, texts: Sequence[str]) -> list[np.ndarray]:

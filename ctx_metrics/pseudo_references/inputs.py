@@ -1,16 +1,117 @@
-"""Pseudo-references as an input of a run."""
+"""Pseudo-references as an input of a run: their flags, and the settings of the filter. Imports no torch."""
 
-from argparse import Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..errors import InputError
+from ..flag_types import File, Model, Number
 from ..run.inputs import FileInput, Keyword
-from ..settings import Group, add_flags, from_flags
-from .options import PseudoFilter
+from ..settings import setting
+from ..wording import setting_named, worded
 
 if TYPE_CHECKING:
     from ..run.context import Context
     from ..run.streams import Segments
+
+FILTERS = ("bert", "mas", "none")
+PROBABILITY = 0.5  # from the paper; --theta in the authors' code
+MAS_OF_VECTORS = 0.8  # from the paper, for GloVe
+MAS_OF_EMBEDDED = 0.74  # gives the best accuracy on MRPC's training part: docs/pseudo-references.md
+# Unrelated systems of WMT18, 19 and 22 share at most .32 of their lines; the same engine under two names shares .44 to 1.
+GUARD = 0.4
+# lower bound of a filter's scores; the upper bound is 1, and a threshold of 1 keeps nothing
+_LOWEST = {"bert": 0.0, "mas": -1.0}
+
+
+def share_or_off(text: str) -> float | None:
+    """Parse a number, or the word off as None, for argparse."""
+    return None if text == "off" else float(text)
+
+
+@dataclass(frozen=True)
+class PseudoFilter:
+    """Which pseudo-references are kept beside the gold references (Yoshimura et al. 2019).
+
+    A pseudo-reference whose score equals the threshold is not kept; a guard of None is off.
+    Raises InputError for settings that contradict each other or are out of range.
+    """
+
+    PREFIX: ClassVar = "--pseudo-"
+
+    kind: str = setting(
+        "Filter of the pseudo-references: bert keeps those that a classifier accepts as paraphrases of the "
+        "reference, mas those whose words align with it, none keeps all.",
+        "bert",
+        flag="filter",
+        choices=FILTERS,
+    )
+    threshold: Number | None = setting(
+        f"Keep a pseudo-reference whose score is above X. (Default: bert {PROBABILITY}; mas {MAS_OF_VECTORS} with "
+        f"--pseudo-vectors, else {MAS_OF_EMBEDDED})"
+    )
+    model: Model | None = setting(
+        "Classifier of bert, which reads (pseudo-reference, reference): embedded, a folder, or a hub "
+        "name[@revision]. (Default: embedded, English only)"
+    )
+    vectors: File | None = setting(
+        "Word vectors of mas: a GloVe or word2vec text file, also .gz or .xz. (Default: the embedded encoder's token "
+        "embeddings, English only)"
+    )
+    guard: float | None = setting(
+        "Leave out a pseudo-reference system for a system under test if more than this share of their lines is "
+        "(nearly) equal; off keeps all.",
+        GUARD,
+        type=share_or_off,
+        metavar="SHARE",
+    )
+
+    def __post_init__(self):
+        if self.kind not in FILTERS:
+            raise InputError(f"{self.named('kind')}: {self.kind!r} is none of {', '.join(FILTERS)}")
+        if self.model is not None and self.kind != "bert":
+            bert = self.named("kind", "bert")
+            raise InputError(f"{self.named('model')} is the classifier of {bert}, and the filter is {self.kind}")
+        if self.vectors is not None and self.kind != "mas":
+            mas = self.named("kind", "mas")
+            raise InputError(f"{self.named('vectors')} are for {mas}, and the filter is {self.kind}")
+        if self.threshold is not None:
+            if self.kind == "none":
+                none = self.named("kind", "none")
+                raise InputError(f"{self.named('threshold')}: {none} keeps all and has no threshold")
+            if not _LOWEST[self.kind] <= self.threshold < 1:
+                lowest = f"{_LOWEST[self.kind]:g}"
+                raise InputError(
+                    f"{self.named('threshold', self.threshold)}: scores of {self.kind} lie between {lowest} and 1, so a "
+                    f"threshold must be from {lowest} to below 1"
+                )
+        if self.guard is not None and not 0 <= self.guard < 1:
+            off = worded("off", "None")
+            raise InputError(f"{self.named('guard', self.guard)} is neither a share from 0 to below 1 nor {off}")
+
+    @staticmethod
+    def named(name: str, value: str | float = "") -> str:
+        """Return a setting's name for messages, with its value if one is given."""
+        flag = "--pseudo-filter" if name == "kind" else f"--pseudo-{name}"
+        return worded(setting_named(flag, name, value), f"PseudoFilter({setting_named(flag, name, value)})")
+
+    @property
+    def limit(self) -> float | None:
+        """The effective threshold; None if all pseudo-references are kept."""
+        if self.threshold is not None or self.kind == "none":
+            return self.threshold
+        return PROBABILITY if self.kind == "bert" else MAS_OF_EMBEDDED if self.vectors is None else MAS_OF_VECTORS
+
+    @property
+    def in_place_of_embedded(self) -> str:
+        """The setting that replaces the embedded model, which only reads English; "" if no embedded model is used."""
+        if self.kind == "bert":
+            return self.named("model") if self.model in (None, "embedded") else ""
+        return self.named("vectors") if self.kind == "mas" and self.vectors is None else ""
+
+    def signature(self) -> dict:
+        """Return the filter, threshold and guard for the signature; the filter itself adds its model."""
+        return {"filter": self.kind, "threshold": self.limit, "guard": "off" if self.guard is None else self.guard}
 
 
 class PseudoReferences(FileInput):
@@ -24,17 +125,9 @@ class PseudoReferences(FileInput):
             "pseudo-references",
             column="pseudo",
             title="pseudo-references of the pr metrics",
+            settings=PseudoFilter,
             pseudo_filter=Keyword(PseudoFilter | str, PseudoFilter()),
         )
-
-    def add_arguments(self, group: Group) -> None:
-        """Add the flags --pseudo-*."""
-        super().add_arguments(group)
-        add_flags(group, PseudoFilter)
-
-    def settings(self, args: Namespace) -> PseudoFilter:
-        """Return the settings of the filter."""
-        return from_flags(PseudoFilter, args)
 
     def values(
         self, streams: "Sequence[Segments] | None", settings: PseudoFilter, context: "Context | None"

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from ..engine.options import EngineOptions
 from ..metrics.keywords import CharacterNgrams, Lowercasing, References
-from .options import PseudoFilter
+from .inputs import PseudoFilter
 
 
 class PseudoReferences(TypedDict, total=False):

@@ -18,15 +18,15 @@ from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
 from ..wording import worded
-from .inputs import PSEUDO_REFERENCES
-from .options import PseudoFilter
+from .filter import Selection, select, shared_filter
+from .guard import near_equal
+from .inputs import PSEUDO_REFERENCES, PseudoFilter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..metrics.keywords import References, Systems
     from .keywords import PRBLEUKeywords, PRChrFKeywords
-    from .selection import Selection
 
 
 class PseudoReferenceMetric(DerivedMetric):
@@ -64,8 +64,6 @@ class PseudoReferenceMetric(DerivedMetric):
             )
             self.settings["pseudo"] = 0
             return
-        from .filters import shared_filter
-
         if pseudo_filter.guard is not None:
             guard = pseudo_filter.named("guard")
             why = f"its guard leaves a pseudo-reference system out by the share of all lines ({guard})"
@@ -77,8 +75,6 @@ class PseudoReferenceMetric(DerivedMetric):
         return {**super().__getstate__(), "_selected": None}
 
     def _texts(self, corpus: Corpus) -> Texts:
-        from .guard import near_equal
-
         if not self.pseudo:
             return Texts(corpus.hypotheses, corpus.references)
         selection = self._selection(corpus)
@@ -97,10 +93,8 @@ class PseudoReferenceMetric(DerivedMetric):
         references = [*corpus.references, *(selection.streams[number] for number in taken)]
         return Texts(corpus.hypotheses, references, counts, notices, tuple(taken))
 
-    def _selection(self, corpus: Corpus) -> "Selection":
+    def _selection(self, corpus: Corpus) -> Selection:
         """Return the pseudo-references that the filter keeps for these gold references; the same for every system."""
-        from .selection import select
-
         for name, stream in zip(self.names, self.pseudo, strict=True):
             if len(stream) != len(corpus):
                 lines = counted(len(stream), "line", "lines")

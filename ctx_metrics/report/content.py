@@ -12,10 +12,9 @@ from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import Context
-from ..scoring.columns import Column
-from ..scoring.matches import SegmentMatch
+from ..scoring.comparison import Column
 from ..scoring.testing import Design
-from ..scoring.token_matching import TokenMatchingMetric
+from ..scoring.token_matching import SegmentMatch, TokenMatchingMetric
 
 LARGEST = 50_000  # outputs, over all systems, that a browser lists without delay
 MATCHED = 1_200_000  # tokens whose matches are shown, about 3 bytes each

@@ -9,8 +9,7 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 
 from ..corpus import document_ranges
 from ..run.context import Context
-from ..scoring.columns import Column
-from ..scoring.comparison import compare, weighted_mean
+from ..scoring.comparison import Column, compare, weighted_mean
 from ..scoring.scores import Scores
 from ..scoring.testing import Design
 

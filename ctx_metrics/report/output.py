@@ -22,7 +22,7 @@ def check(run: "Run") -> None:
 
 def text(run: "Run") -> str:
     """The page for a run that has its scores."""
-    from ..scoring.columns import Column
+    from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from .content import Content
     from .page import page, title_of

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..scoring.columns import Column
-from ..scoring.comparison import Comparison
+from ..scoring.comparison import Column, Comparison
 from .charts import charts, classes
 from .content import Content, as_data
 from .missing import missing_words

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..notices import counted, notice
 from ..writing import checksum
-from .backtranslator import Translation
+from .back_translation import Translation
 
 WAIT = 60.0  # seconds for another process to finish writing
 _TABLE = (

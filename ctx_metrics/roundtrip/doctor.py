@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..cli.doctor import Finding
 from ..notices import counted
-from .options import BackTranslation
+from .back_translation import BackTranslation
 
 TITLE = "Kept round trips"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
@@ -10,16 +10,17 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import Corpus
 from ..metrics.bertscore import BERTScore, WeightSettings, idf_setting
 from ..notices import notice
-from ..run.context import Capabilities
-from ..scoring.base import ContextMetric
-from ..scoring.derived import DerivedMetric, Texts
-from ..scoring.encoders import encoder_setting
-from ..scoring.segment_mean import SegmentMean
+from ..run.context import Capabilities, Stream
+from ..scoring.base import ContextMetric, SystemResult
+from ..scoring.derived import DerivedMetric, Texts, inner_settings
+from ..scoring.segment_counts import results_of_segments
 from ..scoring.sentence_bleu import SentenceBLEU
-from ..scoring.sentence_cosine import SentenceCosine
+from ..scoring.token_matching import encoder_setting
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
 from ..settings import setting
+from .guards import guards, other_languages, same_engine
 from .inputs import ROUND_TRIPS
+from .sentence_cosine import SentenceCosine
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,8 +54,6 @@ class RoundTripMetric(DerivedMetric):
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Set all systems, each with its round trip; raises InputError if their numbers or lengths differ."""
-        from .guards import other_languages, same_engine
-
         super().announce(systems)
         roundtrips, backtranslator = self._context.inputs["roundtrips"], self._context.inputs["backtranslator"]
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):
@@ -71,8 +70,6 @@ class RoundTripMetric(DerivedMetric):
         return []
 
     def _texts(self, corpus: Corpus) -> Texts:
-        from .guards import guards
-
         assert corpus.sources is not None  # the constructor refuses to be without
         roundtrip = corpus.inputs["roundtrips"]
         return Texts(roundtrip, [corpus.sources], *guards(corpus.sources, corpus.hypotheses, roundtrip))
@@ -113,10 +110,46 @@ class RTTSentBLEU(RTTBLEU):
     _INNER = SentenceBLEU
 
 
+class SegmentMean(ContextMetric):
+    """The mean over segments of metric.sentence_score, instead of its corpus score.
+
+    metric    a metric of sacrebleu whose scores are in [0, 100], such as CHRF()
+
+    A segment with a blank hypothesis, or whose references are all blank, scores 0 and is counted.
+    """
+
+    NAME = "SegmentMean"
+
+    def __init__(
+        self,
+        metric: Metric,
+        references: Sequence[Stream] | None = None,
+        systems: Sequence[Sequence[str]] = (),
+        **context: Any,
+    ):
+        super().__init__(references, systems, **context)
+        self.metric = metric
+        self.settings = {**inner_settings(metric), "average": "segments"}
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        return results_of_segments(corpora, self._read, self._value)
+
+    def _read(self, *references: str) -> dict[str, Any] | None:
+        """Return the metric's reference info for a segment; None if all references are blank."""
+        if not any(text.strip() for text in references):
+            return None
+        return self.metric._extract_reference_info([self.metric._preprocess_segment(text) for text in references])
+
+    def _value(self, hypothesis: str, references: dict[str, Any] | None) -> float | None:
+        if references is None or not hypothesis.strip():
+            return None
+        text = self.metric._preprocess_segment(hypothesis)
+        statistics = self.metric._compute_segment_statistics(text, references)
+        return self.metric._aggregate_and_compute([statistics]).score / 100
+
+
 @dataclass(frozen=True)
 class AverageSettings:
-    """Whether segments' scores are averaged."""
-
     average: bool = setting(
         "Report the mean of the segments' chrF, as in the paper, instead of sacrebleu's corpus statistics.", False
     )
@@ -160,8 +193,6 @@ class EmbeddedRoundTripMetric(RoundTripMetric):
 
 @dataclass(frozen=True)
 class RTTSBERTSettings:
-    """Settings of RTTSBERT."""
-
     model: str | None = encoder_setting("a sentence-transformers folder or hub name[@revision]")
 
 

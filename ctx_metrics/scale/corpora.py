@@ -1,6 +1,6 @@
-"""Score corpora with a metric, block by block, at any place; blocks whose results are kept are not scored again."""
+"""Scores corpora with a metric, block by block."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -8,18 +8,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..corpus import Corpus
-from ..engine.loaded import forget_texts
-from ..errors import CtxMetricsError
 from ..models.estimator import Estimate
-from ..notices import Odd, notice
-from ..progress import Progress
+from ..notices import Odd
 from ..run.context import Stream
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..windows import Window
-from .kept import KeptOdd, Line, ResultCache, key_of, of_metric
-from .places import HERE, Place
-from .scorer import located, noted
+from .blocks import HERE, Block, BlockRun, Part, Place
+from .kept import KeptOdd, Line, ResultCache, key_of
 
 SEGMENTS = 512  # most segments of a block, for any number of systems: adding one leaves the others' blocks as they are
 
@@ -45,8 +41,10 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said: list[Line]
 
     @classmethod
-    def of(cls, result: SystemResult, said: Sequence[str]) -> "KeptSystem":
-        """The form of a result that is kept; `said` are the notices printed when it was made."""
+    def of(cls, result: SystemResult, said: Sequence[str]) -> "KeptSystem | None":
+        """The form of a result; None for one with the matches of all tokens."""
+        if result.matches:
+            return None
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
         notices, of_texts = ([_kept_line(line) for line in lines] for lines in (result.notices, result.of_texts))
         return cls(result.rows, result.counts, notices, of_texts, windows, list(said))
@@ -77,8 +75,8 @@ def _kept_line(line: str) -> str | KeptOdd:
     return KeptOdd.of(line) if isinstance(line, Odd) else line
 
 
-class Block(NamedTuple):
-    """A range of segments of some systems, with the class and arguments of the metric that scores it."""
+class Segments(NamedTuple):
+    """Some segments of some systems, with the class and arguments of the metric that scores them."""
 
     cls: type[ContextMetric]
     given: dict[str, Any]
@@ -108,70 +106,56 @@ class InBlocks:
         Raises what the metric raises.
         """
         ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.capabilities.reads)
-        parts: list[list[SystemResult | None]] = [[None] * len(ranges) for _ in corpora]
-        asked: list[tuple[int, list[int], list[str]]] = []  # the block, the systems to score, and their keys
-        from_kept = 0
-        is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
-        width = 2 if is_mean else None  # numbers per row
-
-        def blocks() -> Iterator[Block]:
-            nonlocal from_kept
-            for number, (start, end) in enumerate(ranges):
-                given = {**metric.given, **_beside(corpora[0], start, end, metric.given)}
-                references: list[Stream] = [list(stream[start:end]) for stream in corpora[0].references]
-                keys = [""] * len(corpora)
-                if self.kept is not None:
-                    beside = of_metric(metric, references, given.get("sources"), given.get("doc_ids"))
-                    keys = [key_of(beside, list(corpus.hypotheses[start:end])) for corpus in corpora]
-                    fits = partial(KeptSystem.fits, segments=end - start, width=width)
-                for system, key in enumerate(keys):
-                    if self.kept is not None and (found := self.kept.get(key, KeptSystem, fits)) is not None:
-                        parts[system][number] = found.result()
-                        _say(found.said)
-                        from_kept += 1
-                left = [system for system in range(len(corpora)) if parts[system][number] is None]
-                if left:
-                    asked.append((number, left, [keys[system] for system in left]))
-                    yield Block(
-                        type(metric), given, [corpora[system].hypotheses[start:end] for system in left], references
-                    )
-
-        name, all_parts = metric.NAME.lower(), f"{len(ranges) * len(corpora)} results of blocks"
-        try:
-            with _progress(metric, len(corpora) * len(corpora[0]), len(ranges) > 1) as bar:
-                for found in self.place.map(score_block, blocks()):
-                    number, systems, keys = asked.pop(0)
-                    start, end = ranges[number]
-                    if isinstance(found, CtxMetricsError):
-                        raise type(found)(located(str(found), f"lines from {start + 1:,} on")) from found
-                    results, said = found
-                    _say(said)
-                    for system, key, result in zip(systems, keys, results, strict=True):
-                        if self.kept is not None and not result.matches:  # the matches of all tokens are too large
-                            self.kept.put(key, KeptSystem.of(result, said))
-                        parts[system][number] = result
-                    bar.update((end - start) * len(systems))
-        except KeyboardInterrupt as error:
-            if self.kept is None:
-                raise
-            done = sum(part is not None for of_system in parts for part in of_system)
-            raise self.kept.interruption(f"{name}: {done} of {all_parts}") from error
-        if self.kept is not None:
-            self.kept.trim()
-        if from_kept:
-            notice(f"{name}: {from_kept} of {all_parts} were kept by an earlier run (--ctx-cache)")
-        return [together([part for part in of_system if part is not None]) for of_system in parts]
+        found: list[dict[int, SystemResult]] = [{} for _ in corpora]  # of each system, by the block's first segment
+        blocks = (_block(metric, corpora, found, *each) for each in ranges)
+        engine, segments = metric.given.get("engine"), len(corpora) * len(corpora[0])
+        run = BlockRun(metric.NAME.lower(), "output", segments, self.place, self.kept, KeptSystem)
+        run.quiet = len(ranges) == 1 or (engine is not None and engine.quiet)
+        run.complete(score_segments, blocks)
+        return [together([of_system[start] for start, _ in ranges]) for of_system in found]
 
 
-def score_block(block: Block) -> tuple[list[SystemResult], list[str]] | CtxMetricsError:
-    """The results of a block's systems and the notices printed meanwhile, or the error if it cannot be scored."""
-    forget_texts()  # so that a block's scores do not depend on the blocks before it
-    try:
-        with noted() as said:
-            metric = block.cls(references=block.references, systems=block.systems, **block.given)
-            return metric.part_results(guard=False), said
-    except CtxMetricsError as error:
-        return error
+def _block(
+    metric: ContextMetric, corpora: Sequence[Corpus], found: list[dict[int, SystemResult]], start: int, end: int
+) -> Block:
+    """The block of a range of segments, with a part for each system."""
+    shared = corpora[0]
+    streams = {"sources": shared.sources, "doc_ids": shared.doc_ids}
+    beside = {name: list(own[start:end]) for name, own in streams.items() if name in metric.given and own is not None}
+    references: list[Stream] = [list(stream[start:end]) for stream in shared.references]
+    systems = [list(corpus.hypotheses[start:end]) for corpus in corpora]
+
+    def task(numbers: Sequence[int]) -> Segments:
+        return Segments(type(metric), metric.given | beside, [systems[number] for number in numbers], references)
+
+    is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
+    fits = partial(KeptSystem.fits, segments=end - start, width=2 if is_mean else None)
+    parts = [
+        Part(
+            end - start,
+            partial(of_system.__setitem__, start),
+            partial(key_of_part, metric, beside, references, own),
+            fits,
+        )
+        for of_system, own in zip(found, systems, strict=True)
+    ]
+    return Block(parts, task, f"lines from {start + 1:,} on")
+
+
+def key_of_part(
+    metric: ContextMetric, beside: dict[str, list[str]], references: list[Stream], hypotheses: Sequence[str]
+) -> str:
+    """The key of a system's results for some segments; of documents, only where they begin matters."""
+    ids = beside.get("doc_ids", [])
+    begins = [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
+    settings = {name: value for name, value in metric.given.items() if name not in ("sources", "doc_ids")}
+    signature = str(metric.get_signature().format())
+    return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
+
+
+def score_segments(task: Segments) -> list[SystemResult]:
+    metric = task.cls(references=task.references, systems=task.systems, **task.given)
+    return metric.part_results(guard=False)
 
 
 def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple[int, int]]:
@@ -191,21 +175,3 @@ def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple
         else:
             ranges.append((start, end))
     return ranges
-
-
-def _progress(metric: ContextMetric, outputs: int, shown: bool) -> Progress:
-    """A progress bar over the outputs; hidden unless `shown`, or if the engine is quiet."""
-    engine = metric.given.get("engine")
-    hidden = not shown or (engine is not None and engine.quiet)
-    return Progress(metric.NAME.lower(), "output", outputs, quiet=hidden)
-
-
-def _say(lines: Sequence[str]) -> None:
-    for line in lines:
-        notice(line)
-
-
-def _beside(corpus: Corpus, start: int, end: int, given: dict[str, Any]) -> dict[str, Any]:
-    """The sources and document ids of a block, if the metric was given any."""
-    streams = {"sources": corpus.sources, "doc_ids": corpus.doc_ids}
-    return {name: list(stream[start:end]) for name, stream in streams.items() if name in given and stream is not None}

@@ -5,16 +5,16 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
+from ..engine.options import EngineOptions
 from ..notices import Odd, notice
-from ..run.context import Stream
-from ..scoring.base import ContextMetric
 from .folders import LocalFolder, RemoteFolder, Unusable
 
 LIMIT = 2**30  # most bytes of a cache
@@ -111,10 +111,6 @@ class ResultCache(KeptResults):
         super().__init__(LocalFolder(folder, "--ctx-cache", private=True), "--ctx-cache")
         self._limit = limit
 
-    def interruption(self, done: str) -> KeyboardInterrupt:
-        """The exception to raise when a run is interrupted; `done` says what is kept."""
-        return KeyboardInterrupt(f"{done} are kept in {self.path}; run the same command again to continue")
-
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
         """Like KeptResults.get; also marks the result as used, so that `trim` keeps it longer."""
         found = super().get(name, kind, fits, most)
@@ -142,27 +138,26 @@ class ResultCache(KeptResults):
 
 
 def key_of(*what: Any) -> str:
-    """The name of a result, made from all that it depends on, as lists, dicts, strings and numbers.
+    """The name of a result, made from all that it depends on: texts, numbers, collections, dataclasses and classes.
+
+    EngineOptions are left out: how a result is computed does not change it, except for the dtype, which signatures show.
 
     >>> key_of("a", ["b"]) == key_of("a", ["b"]), key_of("a", ["b"]) == key_of("a", "b")
     (True, False)
     """
-    found = hashlib.sha256(json.dumps(what, sort_keys=True, default=repr).encode()).hexdigest()
+    found = hashlib.sha256(json.dumps(what, sort_keys=True, default=_by_value).encode()).hexdigest()
     return f"{found[:2]}/{found[2:]}"
 
 
-def of_metric(metric: ContextMetric, references: Sequence[Stream], sources: Stream | None, ids: Stream | None) -> list:
-    """All that a metric's results depend on besides the hypotheses, without how they are computed (device, batches)."""
-    cls = type(metric)
-    context = {name: value for name, value in metric.given.items() if name not in ("sources", "doc_ids", "engine")}
-    # results depend only on where documents begin
-    begins = None if ids is None else [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
-    made_by = [
-        f"{cls.__module__}.{cls.__qualname__}",
-        str(metric.get_signature().format()),
-        repr(sorted(context.items())),
-    ]
-    return [made_by, [list(stream) for stream in references], sources, begins]
+def _by_value(value: Any) -> Any:
+    """What JSON can hold of a value that it cannot hold itself."""
+    if isinstance(value, EngineOptions):
+        return None
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if is_dataclass(value):
+        return [_by_value(type(value)), [getattr(value, each.name) for each in fields(value)]]
+    return repr(value)
 
 
 def _file(name: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..engine.loaded import forget_texts
 from ..errors import InputError
 from ..notices import Odd, logger, notice
 from ..run.context import Context, build_all, capabilities
@@ -43,11 +42,9 @@ class OfMetric(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """All metrics' results for a block, by name; the notices printed meanwhile; and the faults of each row (see
-    faults_of_rows), if they were looked for."""
+    """All metrics' results for a block, by name, and the faults of each row if they were looked for (see faults_of_rows)."""
 
     metrics: dict[str, OfMetric]
-    said: list[str]
     faults: np.ndarray | None = None
 
 
@@ -75,25 +72,19 @@ class Scorer:
         reads = (name for name, _ in self.metrics if "doc_ids" in capabilities(table[name.upper()]).reads)
         return next(reads, "")
 
-    def __call__(self, block: tuple[Texts, bool]) -> Scored:
-        """The scores of a block's texts; the flag is True for the first block, whose languages are checked.
+    def __call__(self, texts: Texts, first: bool) -> Scored:
+        """The scores of a block's texts; in the first block, languages are checked.
 
         Raises InputError for texts that cannot be scored, and for metrics that cannot score part of a corpus.
         """
-        forget_texts()  # so that a block's scores do not depend on the blocks before it
-        return self.scored(*block)
-
-    def scored(self, texts: Texts, first: bool) -> Scored:
-        """The same, but reusing what was read from earlier texts."""
-        with noted() as said:
-            made = self._built(texts)
-            hypotheses = [text or "" for text in texts["mt"][0]]
-            found = {
-                name: self._of_metric(metric, hypotheses, texts.get("ref", ()), first) for name, metric in made.items()
-            }
-            if first and self.checks:
-                say_faults(texts, self.columns, self.languages)
-        return Scored(found, said, faults_of_rows(texts, self.languages) if self.faults else None)
+        made = self._built(texts)
+        hypotheses = [text or "" for text in texts["mt"][0]]
+        found = {
+            name: self._of_metric(metric, hypotheses, texts.get("ref", ()), first) for name, metric in made.items()
+        }
+        if first and self.checks:
+            say_faults(texts, self.columns, self.languages)
+        return Scored(found, faults_of_rows(texts, self.languages) if self.faults else None)
 
     @property
     def languages(self) -> tuple[str | None, str | None]:

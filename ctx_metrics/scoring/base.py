@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, digest, list_of_strings
-from ..engine.shortage import memory_for
+from ..engine.memory import memory_for
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import notice
@@ -24,9 +24,17 @@ from ..run.finite import check_finite
 from ..run.inputs import FileInput, StreamsOfSystems
 from ..settings import add_flags, check_choices, setting
 from ..wording import setting_named, worded
-from .constructor import context_of, shown, signature_of, unexpected
+from .constructor import (
+    as_list,
+    context_of,
+    number_of_references,
+    reference_streams,
+    shown,
+    signature_of,
+    streams,
+    unexpected,
+)
 from .results import Row, SystemResult
-from .texts import as_list, number_of_references, reference_streams, streams
 
 # fields of a Context that a metric may require: their names in messages, and the flags that give them
 GIVEN_BY = {

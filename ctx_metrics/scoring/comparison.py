@@ -1,15 +1,18 @@
 """Comparison of systems: confidence intervals, tests between all pairs with a correction for their number, and ranks."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import estimate_ci
 
-from ..clusters import ranks
+from ..run.context import capabilities
 from .base import ContextMetric
-from .testing import ALPHA, BOOTSTRAP, USUAL, SystemTests
+from .scores import Scores
+from .testing import ALPHA, BOOTSTRAP, USUAL, Design, SystemTests
 
 AT_ONCE = 40  # resamples processed at a time, to limit memory
 CELLS = 2**22  # units times trials processed at a time, to limit memory
@@ -191,3 +194,77 @@ def _draws(units: int, resamples: int, seed: int) -> Iterator[np.ndarray]:
         drawn = generator.choice(units, size=(min(AT_ONCE, resamples - start), units), replace=True)
         places = drawn + np.arange(len(drawn))[:, None] * units
         yield np.bincount(places.ravel(), minlength=places.size).reshape(places.shape).astype(np.float64)
+
+
+def ranks(values: Sequence[float] | np.ndarray, significantly_better: Callable[[int, int], bool]) -> list[int]:
+    """Return the rank of each metric, from 1, as the WMT metrics tasks have assigned ranks since Freitag et al. (2022).
+
+    values                  M values in any order, higher is better; a metric whose value is NaN is not ranked and gets 0
+    significantly_better    whether metric i is significantly better than metric j; called only for an i that ranks before
+                            j, and only as long as the answer matters
+
+    Going down from the best metric, each one joins the current cluster unless a metric in that cluster is significantly
+    better. In that case it opens the next cluster, with the next rank. Metrics with equal values keep their order.
+
+    A metric in one cluster is therefore not always significantly better than every metric in the next. For example, take
+    A .9, B .8, C .7 and D .6, with A better than C and B better than D. A and B share rank 1. C opens rank 2, although B
+    is not better than C. D is compared only with C, and shares its rank.
+
+    >>> better = {(0, 2), (1, 3)}
+    >>> ranks([0.9, 0.8, 0.7, 0.6], lambda i, j: (i, j) in better)
+    [1, 1, 2, 2]
+    >>> ranks([0.8, float("nan"), 0.9], lambda i, j: (i, j) == (2, 0))
+    [2, 0, 1]
+    """
+    ranks = [0] * len(values)
+    cluster: list[int] = []
+    rank = 1
+    order = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable").tolist()
+    for metric in [i for i in order if not np.isnan(values[i])]:
+        if any(significantly_better(better, metric) for better in cluster):
+            rank, cluster = rank + 1, []
+        cluster.append(metric)
+        ranks[metric] = rank
+    return ranks
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric's scores of each system, and the comparison of the systems by it.
+
+    signature     "" if unknown
+    metric        None for scores that were read from files
+    sign          1 if higher scores are better, -1 if lower ones are
+    comparison    None for fewer than two segments (or documents, if those are resampled), which cannot be tested
+    """
+
+    name: str
+    signature: str
+    scores: Sequence[Scores]
+    sign: int
+    comparison: Comparison | None
+    metric: Metric | None = None
+
+    @classmethod
+    def of(cls, name: str, metric: Metric, scores: Sequence[Scores], design: Design) -> "Column":
+        """Return the column of a metric's scores, with the comparison that the design asks for."""
+        sign = 1 if capabilities(metric).higher_is_better else -1
+        rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
+        comparison = compare(scorer(metric), rows, of_systems, design.ranges, sign=sign, testing=design.testing)
+        return cls(name, str(metric.get_signature().format()), scores, sign, comparison, metric)
+
+    @property
+    def title(self) -> str:
+        """The name of the metric in tables."""
+        return self.scores[0].title
+
+    @property
+    def best(self) -> int:
+        """The number of the system with the best score, from 0."""
+        return self.order[0]
+
+    @property
+    def order(self) -> list[int]:
+        """The systems' numbers, best first; ties keep the given order, and systems without a score come last."""
+        scores = [each.system for each in self.scores]
+        return sorted(range(len(scores)), key=lambda s: (math.isnan(scores[s]), -self.sign * scores[s]))

@@ -11,7 +11,7 @@ from ..run.context import Capabilities, Stream
 from ..settings import setting
 from ..windows import Window
 from .base import ContextMetric, SystemResult, multiref_setting
-from .texts import number_of_references
+from .constructor import number_of_references
 from .windowed import ExamplesOf, check_sources, system_results, window_examples
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest, Result
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import counted, notice
-from .texts import as_list
+from .constructor import as_list
 
 FEW = 10  # with fewer documents, a notice calls intervals and p-values imprecise
 

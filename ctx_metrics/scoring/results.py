@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..models.estimator import Estimate
 from ..notices import Odd
 from ..windows import Window
-from .matches import SegmentMatch
+
+if TYPE_CHECKING:
+    from .token_matching import SegmentMatch
 
 Row = list[float]
 
@@ -44,7 +46,7 @@ class SystemResult:
     notices: list[str] = field(default_factory=list)
     windows: list[ScoredWindow] = field(default_factory=list)
     of_texts: list[str] = field(default_factory=list)
-    matches: list[SegmentMatch | None] = field(default_factory=list)
+    matches: "list[SegmentMatch | None]" = field(default_factory=list)
 
 
 def coverage(rows: Sequence[Row]) -> str:

@@ -1,29 +1,101 @@
-"""Metrics that match the tokens of two texts by the hidden states of an encoder."""
+"""Metrics over a general-purpose encoder, and those that match the tokens of two texts by its hidden states."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..language import primary
+from ..language import guard_multilingual, primary
 from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..run.inputs import Input, Keyword
 from ..settings import setting
 from ..wording import name_the_language
-from .base import SystemResult, multiref_setting
-from .encoders import EncoderMetric, encoder_setting
-from .matches import PairMatch, of_segments
+from .base import ContextMetric, SystemResult, model_setting, multiref_setting
 from .segment_counts import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:
     import torch
 
     from ..engine.pairs import EncodedText
+    from ..models.hub import ResolvedModel
+
+
+def encoder_setting(what: str) -> Any:
+    """Returns the field of an encoder's name; `what` lists the encoders besides embedded and multilingual."""
+    return model_setting(f"embedded, multilingual, {what}", "multilingual if -l names another language, else embedded")
+
+
+class EncoderMetric(ContextMetric):
+    """A metric over an encoder: the embedded one, which reads English, the multilingual one, or any other."""
+
+    takes_multilingual = True
+    model: "ResolvedModel"
+
+    def _default_model(self) -> str:
+        """Return the name of the encoder for the language of the texts, used if the user names none."""
+        from ..models.hub import encoder_for
+
+        return encoder_for(self._context.target_lang)
+
+    def _take(self, model: "ResolvedModel") -> None:
+        """Store the encoder; raises InputError, or gives notice, if it does not read the language of the texts."""
+        self.model, self.english_only = model, model.embedded
+        if model.multilingual:
+            guard_multilingual(self.NAME.lower(), self.named("model"), self.asked, self._context.target_lang)
+        self._guard_language()
+
+
+class Side(NamedTuple):
+    """The tokens of one text of a pair, without the special tokens at both ends.
+
+    cosines    float32 [tokens]: each token's largest cosine with any token of the other text
+    weights    float32 [tokens]: each token's weight in the mean of the cosines; they sum to 1
+    """
+
+    cosines: np.ndarray
+    weights: np.ndarray
+
+
+class PairMatch(NamedTuple):
+    """The value of a pair (hypothesis, reference), and its two sides; a side that does not affect the value is None."""
+
+    value: float
+    hypothesis: Side | None
+    reference: Side | None
+
+
+class SegmentMatch(NamedTuple):
+    """How a segment's hypothesis matches the reference with the best value; `number` is that reference, from 0."""
+
+    number: int
+    pair: PairMatch
+
+
+def of_segments(
+    places: Sequence[tuple[int, int, int]], pairs: Sequence[PairMatch | None], shape: tuple[int, int]
+) -> list[list[SegmentMatch | None]]:
+    """Return the match with the best reference as [systems][segments]; None where no pair has a value.
+
+    places    (system, segment, reference) numbers of each pair
+    shape     (number of systems, number of segments)
+
+    >>> pairs = [PairMatch(value, None, None) for value in (0.5, 0.9)]
+    >>> [[match]] = of_segments([(0, 0, 0), (0, 0, 1)], pairs, (1, 1))
+    >>> match.number
+    1
+    """
+    found: list[list[SegmentMatch | None]] = [[None] * shape[1] for _ in range(shape[0])]
+    for (system, i, k), pair in zip(places, pairs, strict=True):
+        best = found[system][i]
+        if pair is not None and (best is None or pair.value > best.pair.value):
+            found[system][i] = SegmentMatch(k, pair)
+    return found
+
 
 # whether to keep how well each token matched
 EXPLAIN = Input(explain=Keyword(bool, False))

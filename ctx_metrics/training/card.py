@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ..pairwise.training.learn import Architecture
     from ..pairwise.training.learn import Trained as TrainedPairwise
     from ..pairwise.training.recipe import PairwiseRecipe
-    from ..pseudo_references.training.learn import TrainedClassifier
-    from ..pseudo_references.training.recipe import ParaphraseRecipe
+    from ..pseudo_references.paraphrase.learn import TrainedClassifier
+    from ..pseudo_references.paraphrase.recipe import ParaphraseRecipe
     from .quality.learn import Trained
 
 TITLES = {"bilstm": "BiLSTM", "bilstmatt": "BiLSTM with attention", "esim": "ESIM", "comet": "alignment regressor"}

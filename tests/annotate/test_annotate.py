@@ -288,9 +288,7 @@ def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
     monkeypatch.setattr(Parts, "write_record", interrupted)
     done = ctx("annotate", table, "-m", "chrf", "--block", "8", "-o", tmp_path / "out")
     rows_there = sum(len(file.read_text().splitlines()) - 1 for file in (tmp_path / "out").glob("part-00000[01].tsv"))
-    kept = (
-        f"ctx-metrics: stopped; {rows_there} rows are kept in {tmp_path}/out; run the same command again to continue\n"
-    )
+    kept = f"ctx-metrics: stopped; annotate: {rows_there} of 59 rows are kept in {tmp_path}/out; run the same command again to continue\n"
     assert done.code == 130 and done.err == kept
 
 

@@ -78,11 +78,15 @@ def test_sums_of_metrics(ctx):
     assert np.array(both) == pytest.approx(2 * np.array(one) + 0.5 * np.array(other))
 
 
-def test_another_place_and_kept_results(ctx, tmp_path):
-    words = ["mbr", *THREE, "-m", "chrf", "--method", "prune", "--ctx-cache", tmp_path / "kept"]
+def test_kept_results_are_found_however_they_are_computed(ctx, tmp_path):
+    words = ["mbr", *THREE, "-m", "chrf", "bertr", "-l", "de-en", "--method", "prune", "--ctx-cache", tmp_path / "kept"]
     first, again = ctx(*words), ctx(*words)
-    assert first.out == again.out and "59 of 59 sources were kept by an earlier run" in again.err
-    assert "|version:" in first.err and "|version:" in again.err
+    quiet = ctx(*words, "-q", "--ctx-batch-tokens", "300", "--ctx-device", "cpu", "--ctx-store-mb", "1")
+    assert first.out == again.out == quiet.out and "|version:" in first.err and "|version:" in again.err
+    for done in (again, quiet):
+        assert "mbr: 59 of 59 sources were kept by an earlier run (--ctx-cache)" in done.err
+    for other in (["--method", "exact"], ["--chrf-word-order", "1"], ["--ctx-dtype", "bf16"]):
+        assert "were kept" not in ctx(*words, *other).err
 
 
 def test_an_approximate_choice_says_so(ctx, tmp_path):

@@ -8,12 +8,12 @@ import torch
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
 
+from ctx_metrics.choice import comet_pairs as pairs
 from ctx_metrics.choice.blocks import MinimumRisk
 from ctx_metrics.choice.candidates import Item
+from ctx_metrics.choice.comet_pairs import PairHead
 from ctx_metrics.choice.decisions import Method
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.models.comet import pairs
-from ctx_metrics.models.comet.pairs import PairHead
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.run.context import Context
@@ -64,7 +64,7 @@ def test_the_mean_reference_and_centroids(tmp_path):
 
     def chosen(**method):
         made = MinimumRisk([("comet", {"model": str(folder)})], [1.0], Context(engine=OPTIONS), Method(**method))
-        return made(([item], True)).scores[0]
+        return made([item], True).scores[0]
 
     assert chosen(method="aggregate") == pytest.approx(mean, abs=1e-4)
     exact = chosen()
@@ -89,6 +89,6 @@ def test_comet_mbr(tmp_path):
         matrix = mbr.mbr_decoding(of_sources, of_outputs.reshape(3, per, -1), model).numpy()
     items = [Item(tuple(outputs[k * per : k * per + per]), None, src) for k, src in enumerate(sources)]
     made = MinimumRisk([("comet", {"model": str(folder)})], [1.0], Context(engine=OPTIONS), Method(exclude_self=True))
-    found = np.array(made((items, True)).scores) / 100
+    found = np.array(made(items, True).scores) / 100
     assert found == pytest.approx(matrix, abs=1e-5)
     assert found.argmax(1).tolist() == matrix.argmax(1).tolist()

@@ -11,7 +11,6 @@ from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.decisions import Method, completed, expected, is_exact
 from ctx_metrics.choice.of_metric import utility
 from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.run.registry import metric_table
 from ctx_metrics.scale.kept import ResultCache
@@ -222,18 +221,10 @@ def test_what_was_kept_is_not_scored_again(tmp_path, monkeypatch, caplog):
     first = choose(ITEMS[:4], chooser(method="prune"), kept=kept, quiet=True)
     again = choose(ITEMS, chooser(method="prune"), kept=kept, quiet=True)
     assert np.array_equal(again.scores[:4], first.scores, equal_nan=True) and again.exact[:4] == first.exact
-    assert "4 of 7 sources were kept by an earlier run (--ctx-cache)" in caplog.messages
+    assert "mbr: 4 of 7 sources were kept by an earlier run (--ctx-cache)" in caplog.messages
     caplog.clear()
     choose(ITEMS, chooser(), kept=kept, quiet=True)  # of another method
     assert not caplog.messages
-
-
-def test_what_was_kept_does_not_depend_on_the_engine(tmp_path, caplog):
-    kept = ResultCache(str(tmp_path / "kept"))
-    for engine in (EngineOptions(), EngineOptions(device="cpu", batch_tokens=300, quiet=True, store_mb=1)):
-        caplog.clear()
-        choose(ITEMS, MinimumRisk(CHRF, [1.0], Context(engine=engine), Method()), kept=kept, quiet=True)
-    assert "7 of 7 sources were kept by an earlier run (--ctx-cache)" in caplog.messages
 
 
 def test_an_interrupt_says_what_is_kept(tmp_path, monkeypatch):
@@ -246,7 +237,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, monkeypatch):
         put(self, *what)
 
     monkeypatch.setattr(ResultCache, "put", interrupted)
-    said = f"^2 of 7 sources are kept in {tmp_path}/kept; run the same command again to continue$"
+    said = f"^mbr: 2 of 7 sources are kept in {tmp_path}/kept; run the same command again to continue$"
     with pytest.raises(KeyboardInterrupt, match=said):
         choose(ITEMS, chooser(), kept=kept, quiet=True)
     with pytest.raises(KeyboardInterrupt, match="^$"):

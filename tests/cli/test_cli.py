@@ -129,11 +129,8 @@ def test_help_of_score_shows_the_flags_of_the_metrics_that_are_named(ctx):
         assert text in plain.out, text
     assert "--slide-window" not in plain.out and "--bertr-layers" not in plain.out
     named = ctx("score", "-m", "slide", "bertr", "--help").out
-    assert (
-        "--slide-window" in named
-        and "--bertr-layers" in named
-        and "--comet-model" not in named.split("SLIDE related")[1]
-    )
+    assert "--slide-window" in named and "--bertr-layers" in named
+    assert "--comet-model" not in named.split("SLIDE related")[1]
 
 
 def test_cite_prints_the_papers_once(ctx):
@@ -361,7 +358,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
         (target / "model.safetensors").write_bytes(b"x" * 2000)
         (target / "source").write_text(source)
 
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=convert))
+    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", convert)
     folder = tmp_path / "new"
     done = ctx("convert", "owner/name", folder)
     assert (done.code, done.err) == (0, "")
@@ -370,9 +367,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
 
 
 def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):
-    monkeypatch.setitem(
-        sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=lambda _, to: to.mkdir())
-    )
+    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", lambda _, to: to.mkdir())
     monkeypatch.setenv("HOME", str(tmp_path))
     assert ctx("convert", "owner/name", "~/new") == (0, "", "") and (tmp_path / "new").is_dir()
 
@@ -381,7 +376,7 @@ def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):
     def convert(source: str, target: Path) -> None:
         raise ModelError(f"no model\n{source}")
 
-    monkeypatch.setitem(sys.modules, "ctx_metrics.models.comet.convert", SimpleNamespace(convert=convert))
+    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", convert)
     assert ctx("convert", "nowhere", tmp_path / "new") == (1, "", "ctx-metrics: error: no model nowhere\n")
 
 

@@ -10,12 +10,14 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
 from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE, A, B, C, add_toylen, lines_of
 from plugin_conftest import fresh_python as python
+from plugin_conftest import fresh_sacrebleu as sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
 from selection import some
 
 from ctx_metrics import COMET, SLIDE
 from ctx_metrics.cli.common.output import number
 
+LEVELS = "-q --format tsv --level segment document system"
 THREE = ["-t", A, B, C, "-r", REF, "-l", "de-en"]
 IDS = lines_of(DOCIDS)
 
@@ -45,25 +47,7 @@ def scores(rows: list[dict], level: str, metric: str, system: str) -> list[float
 
 
 def test_stock_scores_are_sacrebleus(ctx):
-    done = ctx(
-        "score",
-        *THREE,
-        "-m",
-        "bleu",
-        "chrf",
-        "ter",
-        "--docids",
-        DOCIDS,
-        "--format",
-        "tsv",
-        "-w",
-        "9",
-        "--level",
-        "segment",
-        "document",
-        "system",
-        "-q",
-    )
+    done = ctx("score", *THREE, *f"-m bleu chrf ter --docids {DOCIDS} -w 9 {LEVELS}".split())
     assert (done.code, done.err) == (0, "")
     rows, reference = done.rows(), lines_of(REF)
     for name, metric, of_sentences in (
@@ -107,26 +91,7 @@ def test_the_flags_of_stock_metrics(ctx):
 
 @pytest.mark.full
 def test_our_scores_are_the_metrics_own(ctx, few):
-    done = ctx(
-        "score",
-        *THREE,
-        "-m",
-        "comet",
-        "slide",
-        "--model",
-        "embedded",
-        "--docids",
-        DOCIDS,
-        "--format",
-        "tsv",
-        "-w",
-        "6",
-        "--level",
-        "segment",
-        "document",
-        "system",
-        "-q",
-    )
+    done = ctx("score", *THREE, *f"-m comet slide --model embedded --docids {DOCIDS} -w 6 {LEVELS}".split())
     assert (done.code, done.err) == (0, "")
     rows, systems, ids = done.rows(), [lines_of(name)[few] for name in (A, B, C)], IDS[few]
     of_comet = COMET([lines_of(REF)[few]], systems, target_lang="en")
@@ -194,24 +159,7 @@ def test_nothing_scored_is_empty_in_tsv_and_null_in_json(ctx):
 def test_the_table_is_sacrebleus(ctx):
     done = ctx("score", *THREE, "-m", "bertr", "bleu", "chrf", "--names", A, B, C)
     assert (done.code, done.err) == (0, "")
-    stock = python(
-        "import sys; from sacrebleu.sacrebleu import main; main()",
-        REF,
-        "-i",
-        A,
-        B,
-        C,
-        "-l",
-        "de-en",
-        "-m",
-        "bertr",
-        "bleu",
-        "chrf",
-        "-f",
-        "text",
-        "-q",
-        NO_COLOR="1",
-    )
+    stock = sacrebleu(*f"{REF} -i {A} {B} {C} -l de-en -m bertr bleu chrf -f text -q".split(), NO_COLOR="1")
     assert done.out.split() == stock.stdout.split()
 
 
@@ -243,9 +191,8 @@ def test_a_reference_free_model(ctx, checkpoints):
     comet, slide = done.objects()
     expected = COMET([], [lines_of(A)], sources=lines_of(SOURCE), model=checkpoints["kiwi"])
     assert comet["score"] == pytest.approx(expected.corpus_score(lines_of(A), None).score, abs=1e-4)
-    assert (
-        "inputs:mt+src" in comet["signature"] and "nrefs:0" in slide["signature"] and slide["score"] != comet["score"]
-    )
+    assert "inputs:mt+src" in comet["signature"] and "nrefs:0" in slide["signature"]
+    assert slide["score"] != comet["score"]
     missing = ctx("score", *argv)
     assert missing.code == 1 and "needs the sources: give --source FILE" in missing.err
     own = ctx(
@@ -400,23 +347,7 @@ def test_another_language_is_refused_and_reaches_bleu(ctx):
 def test_metrics_of_other_packages(tmp_path):
     env = add_toylen(tmp_path)
     code = "import sys; from ctx_metrics.cli import main; sys.exit(main(['score', *sys.argv[1:]]))"
-    argv = [
-        "-t",
-        A,
-        B,
-        "-s",
-        SOURCE,
-        "-r",
-        REF,
-        "-m",
-        "toylen",
-        "chrf",
-        "--toylen-scale",
-        "10",
-        "--format",
-        "tsv",
-        "--only-system",
-    ]
+    argv = f"-t {A} {B} -s {SOURCE} -r {REF} -m toylen chrf --toylen-scale 10 --format tsv --only-system".split()
     done = python(code, *argv, **env)
     assert done.returncode == 0, done.stderr
     words = {name: sum(len(line.split()) for line in lines_of(name)) for name in (A, B, SOURCE)}

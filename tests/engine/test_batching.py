@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_metrics.engine.batching import equal_runs, token_batches
+from ctx_metrics.engine.device import token_batches
+from ctx_metrics.engine.readout import equal_runs
 
 lengths_of_texts = st.lists(st.integers(1, 60), max_size=40)
 

@@ -21,7 +21,7 @@ from ctx_metrics.engine.device import (
 )
 from ctx_metrics.errors import InputError, ResourceError
 from ctx_metrics.learned import networks
-from ctx_metrics.scale.kept import key_of, of_metric
+from ctx_metrics.scale.corpora import key_of_part
 from ctx_metrics.training.loop import Task
 from ctx_metrics.wording import by_flags
 
@@ -286,9 +286,7 @@ def test_signatures_and_kept_results_tell_tf32_from_fp32(monkeypatch, tiny_bert)
             RTTSBERT(sources=["a"], roundtrips=[["a"]], model=str(tiny_bert), engine=engine),
             Pairwise([["a"]], [["a"], ["b"]], engine=engine),
         ]
-        return [
-            (str(metric.get_signature().format()), key_of(of_metric(metric, [["a"]], None, None))) for metric in metrics
-        ]
+        return [(str(metric.get_signature().format()), key_of_part(metric, {}, [["a"]], ["b"])) for metric in metrics]
 
     before = known_by()
     assert all("|dtype:fp32|" in signature for signature, _ in before)

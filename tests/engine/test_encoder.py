@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctx_metrics.engine.batching import token_batches
+from ctx_metrics.engine.device import token_batches
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions

@@ -3,10 +3,9 @@ import pytest
 import torch
 from selection import some
 
-from ctx_metrics.engine import attention
-from ctx_metrics.engine.attention import choose_attention, grouped_attention, padded_attention
+from ctx_metrics.engine import forward
 from ctx_metrics.engine.checkpoint import read_config, read_weights, tensor_shapes
-from ctx_metrics.engine.forward import PackedEncoder
+from ctx_metrics.engine.forward import PackedEncoder, choose_attention, grouped_attention, padded_attention
 from ctx_metrics.engine.readout import PackedTokens, PooledMix, TokenLabels, TokenStates
 
 FAMILIES = {
@@ -254,16 +253,16 @@ def test_variable_length_attention_is_asked_as_torch_wants_it(monkeypatch):
     packed = PackedTokens(some_sequences([6, 6, 4, 1]), 17, torch.device("cpu"))
     qkv = torch.randn(packed.total, 3, 2, 8, generator=torch.Generator().manual_seed(2))
     q, kv, firsts = qkv[:, 0], qkv[:, 1:], [0, 6, 12, 16]
-    found = attention.varlen_attention(q, kv, packed, False)
+    found = forward.varlen_attention(q, kv, packed, False)
     assert (found - padded_attention(q, kv, packed, False)).abs().max() < 1e-6
-    assert (attention.varlen_attention(q[firsts], kv, packed, True) - found[firsts]).abs().max() < 1e-6
+    assert (forward.varlen_attention(q[firsts], kv, packed, True) - found[firsts]).abs().max() < 1e-6
 
 
 def test_choice_of_attention(monkeypatch):
     cuda, half, full = torch.device("cuda"), torch.bfloat16, torch.float32
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     assert choose_attention(torch.device("cpu"), full, 64) is grouped_attention
-    assert choose_attention(cuda, half, 64) is attention.varlen_attention
+    assert choose_attention(cuda, half, 64) is forward.varlen_attention
     assert choose_attention(cuda, full, 64) is padded_attention
     assert choose_attention(cuda, half, 512) is choose_attention(cuda, half, 312 // 12) is padded_attention
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))

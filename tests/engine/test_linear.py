@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from ctx_metrics.engine import linear
-from ctx_metrics.engine.linear import Linear, PrepackedLinear, make_linear, prepacking_fault
+from ctx_metrics.engine import forward
+from ctx_metrics.engine.forward import Linear, PrepackedLinear, make_linear, prepacking_fault
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_fp32_on_cpu_takes_prepacking_where_it_works(parts, monkeypatch):
     for fault, kind in ((None, PrepackedLinear), ("a fault", Linear)):
         if fault is None and prepacking_fault():
             continue
-        monkeypatch.setattr(linear, "prepacking_fault", lambda fault=fault: fault)
+        monkeypatch.setattr(forward, "prepacking_fault", lambda fault=fault: fault)
         assert type(make_linear(*([part] for part in parts[:2]))) is kind
 
 

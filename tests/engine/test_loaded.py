@@ -19,12 +19,11 @@ import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTSBERT, PRSentBLEU, release
 from ctx_metrics.engine.device import TokenBudget
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
-from ctx_metrics.engine.loaded import LoadedModels
+from ctx_metrics.engine.memory import LoadedModels
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import ModelError
-from ctx_metrics.models.comet.convert import convert
-from ctx_metrics.models.sentence.encoder import shared_sentence_encoder
-from ctx_metrics.models.sentence.folder import resolve_sentence_model
+from ctx_metrics.models.comet.checkpoint import convert
+from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.pseudo_references.paraphrase.classifier import shared_classifier
 
 QUIET = EngineOptions(device="cpu", quiet=True)

@@ -22,14 +22,13 @@ from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.opening import JSON_LIMIT, file_sha256, opening
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import CtxMetricsError, InputError, ModelError, ResourceError
-from ctx_metrics.models.comet.convert import convert
+from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.hub import resolve
 from ctx_metrics.models.load import load_estimator
-from ctx_metrics.models.sentence.encoder import shared_sentence_encoder
-from ctx_metrics.models.sentence.folder import resolve_sentence_model
+from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.roundtrip.translation import TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 EXAMPLE = Example("the cat sat", "a cat sat", "the old cat")

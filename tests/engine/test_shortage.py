@@ -12,8 +12,7 @@ from test_loaded import HYPOTHESIS, QUIET, REFERENCE
 from ctx_metrics import BERTR
 from ctx_metrics.choice import blocks
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.loaded import LoadedModels
-from ctx_metrics.engine.shortage import memory_for
+from ctx_metrics.engine.memory import LoadedModels, memory_for
 from ctx_metrics.errors import InputError, ResourceError, as_line, lacks_memory
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.wording import by_flags

@@ -9,7 +9,8 @@ from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from gpu_runs import HYPOTHESES, REFERENCES, RUNS, SOURCES, values
 from sacrebleu.metrics import METRICS
 from selection import some_rows
-from stand_in_gpu import KERNEL, StandInGpu
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import KERNEL
 
 from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
@@ -20,16 +21,7 @@ ROUNDING = {"fp32": 1e-5, "bf16": 0.03, "fp16": 0.005}
 PERCENT = ("mbr", "mbr-references", "prbleu", "prbleu-mas")
 ON_CPU = ("prbleu-mas",)  # which reads an embedding table, and runs no network
 # of the kinds of networks that compute in half precision; the others run with -m full
-HALF = (
-    "bertr",
-    "comet-regression",
-    "comet-xcomet",
-    "comet-adapted",
-    "esim",
-    "classifier",
-    "translation",
-    "train-unified",
-)
+HALF = "bertr comet-regression comet-xcomet comet-adapted esim classifier translation train-unified".split()
 NO_NETWORK_OF_THEIR_OWN = {"rttbleu", "rttsentbleu", "rttchrf", "prsentbleu", "prchrf", "nist", "meteor"}
 
 

@@ -17,16 +17,7 @@ from ctx_metrics.errors import ResourceError
 PERCENT = ("mbr", "mbr-references", "prbleu")
 NAMES = [name for name in RUNS if name != "prbleu-mas"]  # which does not use the card
 # one of each kind: a metric of states, of vectors, of one sequence with spans, of a network on top, of another library ...
-DEFAULT = [
-    "bertr",
-    "comet-regression",
-    "comet-xcomet",
-    "comet-adapted",
-    "esim",
-    "rttsbert-library",
-    "classifier",
-    "mbr",
-]
+DEFAULT = "bertr comet-regression comet-xcomet comet-adapted esim rttsbert-library classifier mbr".split()
 DEFAULT += ["translation", "train-bilstm", "train-paraphrase"]
 MOST, OF_TRAINING = 400, 60  # allocations of a run that are tried, evenly spread; all of a metric's fit
 

@@ -11,7 +11,8 @@ from gpu_runs import HYPOTHESES, OTHERS, REFERENCES, RUNS
 from plugin_conftest import forked  # noqa: F401
 from sacrebleu.metrics import METRICS
 from selection import some
-from stand_in_gpu import PICKLE, StandInGpu
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import PICKLE
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.scoring.base import ContextMetric
@@ -72,23 +73,7 @@ def test_four_workers(folders, forked, tmp_path):
     paired = ["--paired-bs", "--paired-bs-n", "50"]
     outputs = []
     for jobs in ("1", "4"):
-        done = forked(
-            code,
-            "ref",
-            "-i",
-            "a",
-            "b",
-            "-m",
-            "bertr",
-            "esim",
-            "-l",
-            "de-en",
-            *paired,
-            "-j",
-            jobs,
-            *models,
-            cwd=tmp_path,
-        )
+        done = forked(code, *"ref -i a b -m bertr esim -l de-en".split(), *paired, "-j", jobs, *models, cwd=tmp_path)
         assert done.returncode == 0, done.stderr[-800:]
         outputs.append(done.stdout)
     assert outputs[0] == outputs[1] and "ESIM" in outputs[0]

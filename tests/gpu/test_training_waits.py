@@ -4,13 +4,14 @@ import pytest
 import torch
 from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from gpu_runs import RUNS
-from stand_in_gpu import SYNCHRONISATION, TO_DEVICE, TO_HOST, StandInGpu
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import SYNCHRONISATION, TO_DEVICE, TO_HOST
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.quantised import PackedRows
-from ctx_metrics.models.comet.network import PackedEmbedding
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import unified
+from ctx_metrics.training.quality.network import PackedEmbedding
 
 
 @pytest.mark.parametrize("name", ["train-unified", "train-bilstm", "train-esim", "train-comet", "train-paraphrase"])

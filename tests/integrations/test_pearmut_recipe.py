@@ -15,19 +15,7 @@ from ctx_metrics import BERTR
 pytestmark = pytest.mark.full
 
 ARGUMENTS = ["-s", FILES["source"], "-t", FILES["a"], FILES["b"], "--names", "a", "b", "--docids", FILES["docids"]]
-ARGUMENTS += [
-    "-r",
-    FILES["reference"],
-    "-l",
-    "de-en",
-    "-m",
-    "chrf",
-    "bertr",
-    "--campaign-id",
-    "example",
-    "--users",
-    "3",
-]
+ARGUMENTS += ["-r", FILES["reference"], *"-l de-en -m chrf bertr --campaign-id example --users 3".split()]
 
 
 @pytest.fixture
@@ -45,9 +33,8 @@ def test_a_document_is_an_item_with_its_segments(export):
     documents = [(name, len(list(rows))) for name, rows in groupby(DOCUMENTS)]
     assert [(document[0]["doc_id"], len(document)) for document in made["data"]] == documents
     segments = [segment for document in made["data"] for segment in document]
-    assert [segment["src"] for segment in segments] == SOURCES and [
-        segment["ref"] for segment in segments
-    ] == REFERENCES
+    assert [segment["src"] for segment in segments] == SOURCES
+    assert [segment["ref"] for segment in segments] == REFERENCES
     assert [segment["tgt"] for segment in segments] == [
         {"a": a, "b": b} for a, b in zip(OUTPUTS, TEXTS["b"], strict=True)
     ]

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_expit
 
-from ctx_metrics.clusters import ranks
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.measures.bradley_terry import PRIOR, Ranking, rank, strengths
+from ctx_metrics.scoring.comparison import ranks
 
 NAN = float("nan")
 

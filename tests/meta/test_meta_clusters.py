@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_metrics.clusters import ranks
+from ctx_metrics.scoring.comparison import ranks
 
 NAN = float("nan")
 

@@ -9,8 +9,7 @@ import pytest
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.metrics.comet import COMET
-from ctx_metrics.metrics.slide import SLIDE
-from ctx_metrics.metrics.slide_grid import slide_grid
+from ctx_metrics.metrics.slide import SLIDE, slide_grid
 from ctx_metrics.models.embedded import UNIFIED_SOURCES
 from ctx_metrics.models.estimator import EMBEDDED_UNIFIED, Estimate
 from ctx_metrics.scoring.comparison import scorer

@@ -6,7 +6,7 @@ import pytest
 from test_slide import SEVEN, StubEstimator, texts
 
 from ctx_metrics import SLIDE
-from ctx_metrics.metrics.slide_grid import slide_grid
+from ctx_metrics.metrics.slide import slide_grid
 from ctx_metrics.models import load
 
 SYSTEMS = [SEVEN, texts(70, 60, 50, 40, 30, 20, 15)]

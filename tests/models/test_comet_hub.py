@@ -17,7 +17,7 @@ from comet_checkpoints import RECIPES, build
 from hub_server import COMMITS, Handler
 from plugin_conftest import EXAMPLES, REF, SOURCE, A, run_forked
 
-from ctx_metrics.models.comet.convert import convert
+from ctx_metrics.models.comet.checkpoint import convert
 
 pytestmark = pytest.mark.full
 

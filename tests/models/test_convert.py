@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.models.comet.convert import convert
+from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 

@@ -21,8 +21,13 @@ from sentence_folders import (
 
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import hub
-from ctx_metrics.models.sentence.encoder import PackedSentenceEncoder
-from ctx_metrics.models.sentence.folder import NotPacked, packed_layout, read_modules, resolve_sentence_model
+from ctx_metrics.models.sentence import (
+    NotPacked,
+    PackedSentenceEncoder,
+    packed_layout,
+    read_modules,
+    resolve_sentence_model,
+)
 
 
 @pytest.mark.parametrize(

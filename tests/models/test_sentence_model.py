@@ -29,14 +29,14 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import PooledMix
 from ctx_metrics.errors import ModelError, ResourceError
 from ctx_metrics.models import hub
-from ctx_metrics.models.sentence.encoder import (
+from ctx_metrics.models.sentence import (
     LibrarySentenceEncoder,
     PackedSentenceEncoder,
     SentenceVector,
     cosines,
+    resolve_sentence_model,
     shared_sentence_encoder,
 )
-from ctx_metrics.models.sentence.folder import resolve_sentence_model
 
 MODELS = {
     "mean": ([pooling("mean_tokens")], {}),

@@ -14,16 +14,15 @@ from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
-from ctx_metrics.models.low_rank import LowRankLinear, learned, merge
-from ctx_metrics.pseudo_references.paraphrase.adapted import new_classifier
+from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase
+from ctx_metrics.pseudo_references.paraphrase import sequence_classifier
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.pseudo_references.paraphrase.pair import new_pair_classifier
+from ctx_metrics.pseudo_references.paraphrase.data import LabelledPairs, joined, read_labelled, split
+from ctx_metrics.pseudo_references.paraphrase.learn import ParaphraseTask, figures, learn, write_model
+from ctx_metrics.pseudo_references.paraphrase.pair_classifier import new_classifier, new_pair_classifier
+from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED, WHOLE
 from ctx_metrics.pseudo_references.paraphrase.sequence_classifier import load_tokenizer
-from ctx_metrics.pseudo_references.training import task as paraphrase
-from ctx_metrics.pseudo_references.training.data import LabelledPairs, joined, read_labelled, split
-from ctx_metrics.pseudo_references.training.learn import learn, write_model
-from ctx_metrics.pseudo_references.training.recipe import ADAPTED, WHOLE
-from ctx_metrics.pseudo_references.training.task import ParaphraseTask, figures
+from ctx_metrics.training.low_rank import LowRankLinear, learned, merge
 
 QUIET = EngineOptions(quiet=True)
 SMALL = replace(ADAPTED, rank=4, learning_rate=3e-3, epochs=2, batch=8)
@@ -80,7 +79,7 @@ def test_what_is_trained_of_an_adapted_classifier(tiny_bert):
 def test_an_encoder_without_linear_layers_cannot_be_adapted(tmp_path, tiny_bert, monkeypatch):
     with pytest.raises(InputError, match="rank 49 is more than the encoder's width, 48; choose a lower one"):
         new_classifier(tiny_bert, 49)
-    monkeypatch.setattr("ctx_metrics.pseudo_references.paraphrase.adapted.adapt", lambda network, rank: 0)
+    monkeypatch.setattr("ctx_metrics.pseudo_references.paraphrase.pair_classifier.adapt", lambda network, rank: 0)
     with pytest.raises(InputError, match="no linear layers that could be adapted; train it whole with --rank 0"):
         new_classifier(tiny_bert, 2)
 
@@ -241,7 +240,8 @@ def test_memory_that_runs_out(tiny_bert, monkeypatch, caplog):
         return learn(str(tiny_bert), replace(SMALL, epochs=1, batch=batch), TRAIN, DEV, engine=QUIET)
 
     expected = trained(8)
-    monkeypatch.setattr(paraphrase, "batch_of", batch_of)
+    for module in (paraphrase, sequence_classifier):
+        monkeypatch.setattr(module, "batch_of", batch_of)
     assert trained(8).checks[0].auc == pytest.approx(expected.checks[0].auc, abs=1e-3)
     assert caplog.messages[-1].startswith("out of memory on cpu with ")
     with pytest.raises(
@@ -258,7 +258,8 @@ def test_pairs_are_turned_round_in_about_half_of_all_cases(tiny_bert, monkeypatc
         seen.extend(tuple(each["input_ids"]) for each in encodings)
         return whole(tokenizer, encodings, device)
 
-    monkeypatch.setattr(paraphrase, "batch_of", batch_of)
+    for module in (paraphrase, sequence_classifier):
+        monkeypatch.setattr(module, "batch_of", batch_of)
     tokenizer = load_tokenizer(tiny_bert)
     forward = {tuple(tokenizer(*pair)["input_ids"]) for pair in TRAIN.pairs}
     backward = {tuple(tokenizer(*pair[::-1])["input_ids"]) for pair in TRAIN.pairs}

@@ -12,8 +12,8 @@ from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.pseudo_references.alignment import TokenEmbeddings, mas
-from ctx_metrics.pseudo_references.filters import shared_filter
-from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.pseudo_references.filter import shared_filter
+from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.wording import by_flags
 
 VECTORS = "cat 1 0\ndog 3 4\nbird 0 -1\n"

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.pseudo_references.inputs import PSEUDO_REFERENCES
-from ctx_metrics.pseudo_references.options import PseudoFilter
+from ctx_metrics.pseudo_references.inputs import PSEUDO_REFERENCES, PseudoFilter
 from ctx_metrics.settings import add_flags, from_flags
 from ctx_metrics.wording import by_flags
 
@@ -87,7 +86,7 @@ def test_an_unknown_filter():
 
 def test_the_flags_do_without_torch_and_numpy():
     code = (
-        "import sys, ctx_metrics.pseudo_references.options; print([m for m in ('torch', 'numpy') if m in sys.modules])"
+        "import sys, ctx_metrics.pseudo_references.inputs; print([m for m in ('torch', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

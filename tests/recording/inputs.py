@@ -62,7 +62,7 @@ def write_encoder(folder: Path, recipe_name: str) -> Path:
 
 def write_models(folder: Path) -> None:
     """Models of every kind; those that name an encoder name it in their own folder or the embedded one."""
-    from ctx_metrics.models.learned.networks import Shape
+    from ctx_metrics.learned.networks import Shape
 
     for name in TINY:
         build(RECIPES[name], folder / f"tiny-{name}", "encoder")

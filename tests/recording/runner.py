@@ -14,22 +14,8 @@ import signal
 import sys
 import traceback
 
-IMPORTED = (
-    "colorama",
-    "importlib.metadata",
-    "lxml.etree",
-    "matplotlib.figure",
-    "multiprocessing.pool",
-    "numpy",
-    "portalocker",
-    "regex",
-    "safetensors.torch",
-    "scipy.sparse",
-    "tabulate",
-    "tokenizers",
-    "torch._dynamo",
-    "yaml",
-)
+IMPORTED = """colorama importlib.metadata lxml.etree matplotlib.figure multiprocessing.pool numpy portalocker regex
+safetensors.torch scipy.sparse tabulate tokenizers torch._dynamo yaml""".split()
 
 
 def run(job: dict) -> int:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.roundtrip.backtranslator import Translation
+from ctx_metrics.roundtrip.back_translation import Translation
 from ctx_metrics.roundtrip.cache import TranslationCache, file_stem
 
 ODD = {
@@ -115,7 +115,7 @@ def test_the_file_has_the_umasks_permissions_and_is_no_link(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from ctx_metrics.roundtrip.backtranslator import Translation
+from ctx_metrics.roundtrip.back_translation import Translation
 from ctx_metrics.roundtrip.cache import TranslationCache
 cache = TranslationCache(Path(sys.argv[1]), "key")
 print("ready", flush=True)

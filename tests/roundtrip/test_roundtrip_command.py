@@ -9,9 +9,9 @@ import pytest
 from selection import some
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.roundtrip.command import CommandTranslator
-from ctx_metrics.roundtrip.options import BackTranslation
-from ctx_metrics.roundtrip.translate import back_translator
+from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.command_translator import CommandTranslator
+from ctx_metrics.roundtrip.round_trips import back_translator
 
 ODD = ["tab\there", "a lone \r inside", "\u2028 \u0085 \x0c inside", "猫 😀", " 'quotes' \"$HOME\" \\n", "\0 nul", "-e"]
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ctx_metrics.roundtrip import command as of_command
+from ctx_metrics.roundtrip import command_translator as of_command
 
 
 def command_digest(command: str) -> str:
@@ -144,7 +144,7 @@ def test_a_program_that_may_not_be_read(two, monkeypatch):
     def refused(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("ctx_metrics.roundtrip.command.open", refused, raising=False)
+    monkeypatch.setattr("ctx_metrics.roundtrip.command_translator.open", refused, raising=False)
     before = command_digest("./tr.sh")
     assert command_digest("./tr.sh") == before
     with open("tr.sh", "a") as file:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.roundtrip.options import BackTranslation
-from ctx_metrics.roundtrip.seq2seq import own_code
+from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.model_translator import own_code
 from ctx_metrics.settings import add_flags, from_flags
 
 
@@ -78,7 +78,7 @@ def test_cache_folder(monkeypatch, tmp_path):
 
 
 def test_importing_the_options_imports_no_torch():
-    code = "import sys, ctx_metrics.roundtrip.options, ctx_metrics.roundtrip.cli; sys.exit('torch' in sys.modules)"
+    code = "import sys, ctx_metrics.roundtrip.back_translation, ctx_metrics.roundtrip.cli; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -8,9 +8,9 @@ import toy_translation as toys
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ResourceError
-from ctx_metrics.roundtrip import seq2seq
-from ctx_metrics.roundtrip.options import BackTranslation
-from ctx_metrics.roundtrip.translate import back_translator, round_trips
+from ctx_metrics.roundtrip import model_translator
+from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.round_trips import back_translator, round_trips
 
 CPU = EngineOptions(device="cpu", quiet=True)
 
@@ -92,13 +92,13 @@ def test_translations_without_text_are_asked_for_again(own_cache, caplog):
 
 def test_a_models_translations_without_text_are_made_again(monkeypatch):
     folder, lines, made = toys.trained_marian().folder, ["cat dog", "red"], []
-    translate = seq2seq.Seq2SeqTranslator.translate
+    translate = model_translator.ModelTranslator.translate
 
     def without_red(self, lines):
         made.extend(lines)
         return [each._replace(text=" ") if line == "red" else each for line, each in zip(lines, translate(self, lines))]
 
-    monkeypatch.setattr(seq2seq.Seq2SeqTranslator, "translate", without_red)
+    monkeypatch.setattr(model_translator.ModelTranslator, "translate", without_red)
     for _ in range(2):
         by_model([lines], folder)
     assert sorted(made) == ["cat dog", "red", "red"]
@@ -127,8 +127,8 @@ def test_nothing_of_a_failed_portion_is_kept(own_cache):
 KILLED = """
 import sys
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.roundtrip.options import BackTranslation
-from ctx_metrics.roundtrip.translate import round_trips
+from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.round_trips import round_trips
 round_trips([sys.argv[2].split()], "en", "de", BackTranslation(sys.argv[1], batch_lines=2), EngineOptions(quiet=True))
 """
 
@@ -182,7 +182,7 @@ def test_the_identity_names_what_changes_a_translation():
 def counting(monkeypatch):
     """The token sequences that models were asked to translate; the third batch is interrupted."""
     sent = []
-    generate = seq2seq.TranslationModel.generate
+    generate = model_translator.TranslationModel.generate
 
     def interrupted(self, tokens):
         if len(sent) == 2:
@@ -191,7 +191,7 @@ def counting(monkeypatch):
         sent.append(tokens)
         return generate(self, tokens)
 
-    monkeypatch.setattr(seq2seq.TranslationModel, "generate", interrupted)
+    monkeypatch.setattr(model_translator.TranslationModel, "generate", interrupted)
     return sent
 
 
@@ -225,17 +225,17 @@ def test_batches_keep_to_the_budget_and_the_longest_come_first(counting):
 
 def test_out_of_memory_halves_the_batch(monkeypatch, caplog):
     toy, lines = toys.trained_marian(), toys.lines(12, seed=9)
-    generated = seq2seq.TranslationModel._generated
+    generated = model_translator.TranslationModel._generated
 
     def small(self, tokens):
         if len(tokens) > 4:
             raise RuntimeError("CUDA out of memory")
         return generated(self, tokens)
 
-    monkeypatch.setattr(seq2seq.TranslationModel, "_generated", small)
+    monkeypatch.setattr(model_translator.TranslationModel, "_generated", small)
     assert by_model([lines], toy.folder, cache="none")[0] == [[toy.expected(line) for line in lines]]
     assert caplog.messages[0].startswith("out of memory on cpu with ")
-    monkeypatch.setattr(seq2seq.TranslationModel, "_generated", lambda *_: small(None, range(9)))
+    monkeypatch.setattr(model_translator.TranslationModel, "_generated", lambda *_: small(None, range(9)))
     with pytest.raises(
         ResourceError, match="too little memory for a single line of 2 tokens with 1 beams; try beams=1"
     ):
@@ -246,7 +246,7 @@ def test_other_errors_of_a_model_are_not_swallowed(monkeypatch):
     def fails(*_):
         raise RuntimeError("some other fault")
 
-    monkeypatch.setattr(seq2seq.TranslationModel, "generate", fails)
+    monkeypatch.setattr(model_translator.TranslationModel, "generate", fails)
     with pytest.raises(RuntimeError, match="some other fault"):
         by_model([["cat"]], toys.trained_marian().folder)
 

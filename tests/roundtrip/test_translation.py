@@ -12,7 +12,7 @@ from selection import some, some_rows
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models.hub import TRANSLATION
-from ctx_metrics.roundtrip.translation import TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
 
 CPU = EngineOptions(device="cpu")
 MULTILINGUAL = {

@@ -77,7 +77,7 @@ def test_documents_and_sizes():
     assert block_ranges(Corpus(["t"] * 3), 2, False) == [(0, 2), (2, 3)]
 
 
-def refuse(block):
+def refuse(task):
     raise AssertionError("scored again")
 
 
@@ -86,11 +86,11 @@ def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, c
     _, first = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept))
     said = [message for message in caplog.messages if "kept by" not in message]
     caplog.clear()
-    monkeypatch.setattr(module, "score_block", refuse)
+    monkeypatch.setattr(module, "score_segments", refuse)
     _, again = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=ResultCache(str(tmp_path / "kept"))))
     assert again == first and all(isinstance(line, Odd) for line in again[1].notices)
     assert [message for message in caplog.messages if "kept by" not in message] == said
-    assert "slide: 14 of 14 results of blocks were kept by an earlier run (--ctx-cache)" in caplog.messages
+    assert "slide: 118 of 118 outputs were kept by an earlier run (--ctx-cache)" in caplog.messages
     for changed in ({"window": 5}, {"window": 4}, {"window": 4, "partial": "drop", "on_long": "error"}):
         with pytest.raises(AssertionError, match="scored again"):
             results(SLIDE, changed, InBlocks(kept=kept))
@@ -102,8 +102,8 @@ def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, c
 @pytest.mark.full
 def test_a_system_more(small_blocks, monkeypatch, tmp_path):
     kept, scored = ResultCache(str(tmp_path)), []
-    original = module.score_block
-    monkeypatch.setattr(module, "score_block", lambda block: scored.append(block.systems) or original(block))
+    original = module.score_segments
+    monkeypatch.setattr(module, "score_segments", lambda task: scored.append(task.systems) or original(task))
     one = results(BERTR, {}, InBlocks(kept=kept), systems=SYSTEMS[:1])[1]
     scored.clear()
     both = results(BERTR, {}, InBlocks(kept=kept))[1]
@@ -174,9 +174,9 @@ def test_score_keeps_results(ctx, tmp_path):
     plain = ctx("score", *FILES)
     first, again = (ctx("score", *FILES, "--resume", tmp_path / "kept") for _ in range(2))
     assert first.code == again.code == 0 and plain.out == first.out == again.out
-    assert plain.err == first.err and "slide: 2 of 2 results of blocks were kept" in again.err
+    assert plain.err == first.err and "slide: 118 of 118 outputs were kept" in again.err
     more = ctx("score", *FILES, "bertscore", "--ctx-cache", tmp_path / "kept")
-    assert more.code == 0 and "bertr: 2 of 2 results" in more.err and "bertscore: " not in more.err
+    assert more.code == 0 and "bertr: 118 of 118 outputs" in more.err and "bertscore: " not in more.err
     refused = ctx("score", *FILES, "--ctx-cache", REF)
     assert refused.code == 1 and refused.err.endswith(
         f"--ctx-cache {REF}: {REF} is a file, but a folder is needed there\n"
@@ -196,10 +196,10 @@ def test_an_interrupt_says_what_is_kept(ctx, tmp_path, monkeypatch):
 
     monkeypatch.setattr(ResultCache, "put", interrupted)
     done = ctx(*command)
-    kept = f"meteor: 3 of 12 results of blocks are kept in {tmp_path}/kept; run the same command again to continue"
+    kept = f"meteor: 30 of 118 outputs are kept in {tmp_path}/kept; run the same command again to continue"
     assert (done.code, done.out, done.err) == (130, "", f"ctx-metrics: stopped; {kept}\n")
     monkeypatch.setattr(ResultCache, "put", put)
-    assert "meteor: 4 of 12 results of blocks were kept" in ctx(*command).err
+    assert "meteor: 40 of 118 outputs were kept" in ctx(*command).err
 
 
 @pytest.mark.full
@@ -209,7 +209,7 @@ def test_the_sacrebleu_command_keeps_results(tmp_path):
         sacrebleu(*command, *flags) for flags in ([], ["--ctx-cache", tmp_path], ["--ctx-cache", tmp_path])
     )
     assert plain.stdout == first.stdout == again.stdout and again.returncode == 0
-    assert "bertr: 2 of 2 results of blocks were kept by an earlier run" in again.stderr
+    assert "bertr: 118 of 118 outputs were kept by an earlier run" in again.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from ctx_metrics.metrics.bertr import BERTR
 from ctx_metrics.metrics.bertscore import BERTScore
 from ctx_metrics.models import hub
 from ctx_metrics.roundtrip.metrics import RTTSBERT, RTTBERTScore
-from ctx_metrics.scoring.sentence_cosine import SentenceCosine
+from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 
 E5, MINILM = "multilingual-e5-small-q4", "embedded-all-MiniLM-L6-v2"
 REFERENCE = "Они впервые увидели реку с моста."

@@ -13,12 +13,12 @@ from toy_judgements import write_judgements
 from ctx_metrics.engine.checkpoint import read_weights
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
-from ctx_metrics.models.comet.adapted import stored
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality.network import stored
 from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
 from ctx_metrics.training.quality.unified import DEVIATION, MEAN, TOKENS_A_PASS, UnifiedTask, learn_unified
 

@@ -10,8 +10,7 @@ from tabulate import tabulate
 
 from ...notices import notice
 from ...run.context import Context
-from ...scoring.columns import Column
-from ...scoring.comparison import Comparison
+from ...scoring.comparison import Column, Comparison
 from ...scoring.scores import Scores
 from ...scoring.testing import Design, SystemTests
 from ...separated import SEPARATED

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from ...clusters import ranks
 from ...errors import InputError
+from ...scoring.comparison import ranks
 from ..inference.bootstrap import interval, p_not_better, resampled_sums
 
 PRIOR = 0.5  # games that `rank` adds for each pair of systems

@@ -6,25 +6,23 @@ model.safetensors    the encoder's changes, as NAME.down [r, m] and NAME.up [n, 
 config.json          what they belong to: the encoder and its hash, the rank, the inputs, the hash of the weights
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_file, tensor_shapes
-from ...engine.lazy import LazyMapping
-from ...engine.opening import file_hashes, identity, same_hashes
+from ...engine.matching import OTHERS
+from ...engine.opening import LazyMapping, file_hashes, identity, same_hashes
 from ...errors import ModelError
 from ..estimator import EMBEDDED_UNIFIED
-from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config, write_model
+from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config
 from ..hub import ResolvedModel
-from ..low_rank import learned
-from .checkpoint import ADAPTED_KIND, HEAD_LAYER
-from .hyperparameters import SEPARATORS, Hyperparameters
-from .network import MatchFeatures, UnifiedNetwork, matched_layers
-from .sequence import INPUTS
+from .checkpoint import ADAPTED_KIND, HEAD_LAYER, INPUTS, SEPARATORS, Hyperparameters
 
+LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
 # Fields of config.json that loading reads, and their types.
 FIELDS: dict[str, Any] = {
     "encoder": str,
@@ -36,6 +34,41 @@ FIELDS: dict[str, Any] = {
     "shares": list,
     "weights_sha256": str,
 }
+
+
+class MatchFeatures(nn.Module):
+    """Recall and precision at some layers as a head reads them: standardised, and 0 if there is no text to match."""
+
+    mean: torch.Tensor
+    deviation: torch.Tensor
+
+    def __init__(self, layers: Sequence[int]):
+        super().__init__()
+        self.layers = tuple(layers)
+        self.number = OTHERS * 2 * len(self.layers)
+        self.register_buffer("mean", torch.zeros(self.number))
+        self.register_buffer("deviation", torch.ones(self.number))
+
+    def forward(self, matched: torch.Tensor) -> torch.Tensor:
+        """The features, fp32 [n, number], of engine.matching's results [n, OTHERS, layers, 2], the source's first."""
+        flat = matched.flatten(1)
+        return torch.where(flat == 0, 0.0, (flat - self.mean) / self.deviation)
+
+    def standardise(self, matched: torch.Tensor) -> None:
+        """Set mean and deviation from engine.matching's results for some rows; a feature without results keeps 0 and 1."""
+        for k, column in enumerate(matched.flatten(1).unbind(1)):
+            there = column[column != 0]
+            if len(there) > 1:
+                self.mean[k], self.deviation[k] = there.mean(), there.std().clamp(min=LEAST_DEVIATION)
+
+
+def matched_layers(layers: int) -> tuple[int, ...]:
+    """The layers at which tokens are matched: at one third, at two thirds, and the last.
+
+    >>> matched_layers(12)
+    (4, 8, 12)
+    """
+    return tuple(sorted({layers // 3, 2 * layers // 3, layers}))
 
 
 class AdaptedCheckpoint:
@@ -118,17 +151,10 @@ class AdaptedCheckpoint:
                     f"{self.file} does not fit its config.json ({name[:80]}: {shapes}); copy the folder again"
                 )
 
-    @torch.no_grad()
-    def restore(self, network: UnifiedNetwork, mean: float, deviation: float) -> None:
-        """Put what was learned into a network of these sizes: the inverse of `stored` with this mean and deviation."""
-        own, given = learned(network), {**self._changes, **self.head}
-        last = _last_weight(own)
-        for name, tensor in own.items():
-            value = given[_name_in_file(name)]
-            if name == last.replace("weight", "bias"):
-                value = value - mean
-            tensor.copy_(value / deviation if name.startswith(last.removesuffix("weight")) else value)
-        network.matching.load_state_dict(self.matching.state_dict())
+    @property
+    def learned(self) -> dict[str, torch.Tensor]:
+        """The changes and the head as they are stored, without the constants of the token matching."""
+        return {**self._changes, **self.head}
 
     def weights(self) -> Tensors:
         """The encoder's tensors by their bare names, with the learned changes merged in."""
@@ -161,44 +187,6 @@ class _Merged(LazyMapping[str, Any]):
         if (down := self._changes.get(f"{stem}.down")) is None:
             return self._parts[name]
         return self._parts[name].float() + self._changes[f"{stem}.up"] @ down
-
-
-@torch.no_grad()
-def round_as_stored(network: UnifiedNetwork, deviation: float) -> None:
-    """Round what a network has learned as `stored` will, so that its results equal those of the file."""
-    tensors = learned(network)
-    last = _last_weight(tensors)
-    for name, tensor in tensors.items():
-        if tensor.dim() > 1:
-            factor = deviation if name == last else 1.0
-            tensor.copy_((tensor * factor).half().float() / factor)
-
-
-def _last_weight(tensors: Mapping[str, torch.Tensor]) -> str:
-    """The name of the head's last matrix."""
-    return max(name for name in tensors if name.startswith("estimator.") and name.endswith(".weight"))
-
-
-def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, torch.Tensor]:
-    """What a network has learned, under the file's names and rounded as it is stored: matrices in fp16.
-
-    mean, deviation    of the judgements: the network's value v, in standard deviations, becomes mean + deviation * v
-    """
-    tensors = {_name_in_file(name): tensor.clone() for name, tensor in learned(network).items()}
-    tensors |= {f"matching.{name}": tensor for name, tensor in network.matching.state_dict().items()}
-    last = _last_weight(tensors)
-    bias = last.replace("weight", "bias")
-    tensors[last], tensors[bias] = tensors[last] * deviation, tensors[bias] * deviation + mean
-    return {name: tensor.half() if tensor.dim() > 1 else tensor for name, tensor in tensors.items()}
-
-
-def _name_in_file(name: str) -> str:
-    return name.replace(".linear.", ".").removeprefix("encoder.")
-
-
-def write_unified(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write what `stored` returned and its config.json; raises InputError if that fails."""
-    write_model(folder, {"model_type": ADAPTED_KIND, **config}, tensors)
 
 
 def is_adapted(folder: Path) -> bool:

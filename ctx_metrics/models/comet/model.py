@@ -15,29 +15,37 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
 from ...corpus import is_blank
+from ...engine.device import Fetched, in_turn, send
 from ...engine.encoder import TextEncoder
 from ...engine.forward import ReadoutKey
-from ...engine.loaded import LoadedModels
 from ...engine.matching import Matching
+from ...engine.memory import LoadedModels
 from ...engine.options import EngineOptions
 from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States, stacked
-from ...engine.tokenizer import TokenIds
-from ...engine.transfer import Fetched, in_turn, send
+from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import ModelError
+from ...wording import worded
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted
-from .checkpoint import HEAD_LAYER, CometCheckpoint, open_comet, place_of
-from .hyperparameters import SEPARATORS, Hyperparameters, activation
-from .sequence import INPUTS, joined, wrong_inputs
-from .spans import decode_spans, mqm_score
+from .checkpoint import (
+    HEAD_LAYER,
+    INPUTS,
+    SEPARATORS,
+    CometCheckpoint,
+    Hyperparameters,
+    activation,
+    open_comet,
+    place_of,
+)
 
 EXAMPLES_A_BLOCK, FIRST_BLOCK = 4096, 512
 HEAD_BATCH = 1024
@@ -417,3 +425,80 @@ def load_comet(
             )
     estimator.load(checkpoint)
     return estimator
+
+
+# weights of the sequences (mt, src), (mt, ref) and (mt, src, ref) in a token's label probabilities
+LABEL_WEIGHTS = (0.1667, 0.3333, 0.5)
+PENALTIES = {"minor": 1, "major": 5, "critical": 10}
+WORST = 25
+
+
+def decode_spans(
+    hypotheses: Sequence[str],
+    logits: Sequence[Sequence[torch.Tensor]],
+    sequences: Sequence[Sequence[TokenIds]],
+    labels: Sequence[str],
+    *,
+    tokenizer: TextTokenizer,
+    max_content: int,
+) -> list[list[ErrorSpan]]:
+    """The error spans of each hypothesis.
+
+    logits       for each of an example's sequences, fp32 [tokens, 1 + labels]; label 0 means no error
+    sequences    the token sequences, which begin with the hypothesis
+    labels       severities, in the order of the logits from 1 on
+
+    A span is a run of tokens whose most likely label is an error. Its severity is that of its first token; its confidence is
+    the mean probability of its tokens' most likely labels. As in unbabel-comet, a span that is still open at the
+    hypothesis's last token is dropped.
+    """
+    of_hypotheses = []
+    for offsets, of_example, tokens in zip(tokenizer.offsets(hypotheses, max_content), logits, sequences, strict=True):
+        ids, length = tokens[0].ids, min(len(offsets), *map(len, of_example))
+        each = [of_sequence[:length].softmax(1) for of_sequence in of_example]
+        if len(each) > 1:
+            each = [weight * probabilities for weight, probabilities in zip(LABEL_WEIGHTS, each, strict=True)]
+        confidence, label = torch.stack(each).sum(0).max(1)
+        spans, begin = [], 0
+        for is_error, run in groupby(label.tolist(), bool):
+            end = begin + len(list(run))
+            if is_error and end < length:
+                text, severity = tokenizer.decode(ids[begin:end].tolist()), labels[int(label[begin]) - 1]
+                certain = confidence[begin:end].mean().item()
+                spans.append(ErrorSpan(text, severity, certain, offsets[begin][0], offsets[end - 1][1]))
+            begin = end
+        of_hypotheses.append(spans)
+    return of_hypotheses
+
+
+def mqm_score(spans: Sequence[ErrorSpan]) -> float:
+    """1 minus the sum of the spans' penalties (minor 1, major 5, critical 10) divided by 25, at least 0.
+
+    >>> mqm_score([ErrorSpan("a", "minor", 0.9, 0, 1), ErrorSpan("b", "major", 0.8, 2, 3)])
+    0.76
+    """
+    return (WORST - min(WORST, sum(PENALTIES[span.severity] for span in spans))) / WORST
+
+
+def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most: int) -> TokenIds:
+    """Join texts as <s> mt </s></s> src </s></s> ref </s>, cut off after `most` tokens; BERT has one separator, and types.
+
+    As in unbabel-comet, padding tokens that a text contains literally are left out.
+
+    encoder_model    as in Hyperparameters
+    """
+    first, last = texts[0].ids[0], texts[0].ids[-1]
+    contents = [text.ids[1:-1][text.ids[1:-1] != pad] for text in texts]
+    parts = [[first], contents[0]]
+    for content in contents[1:]:
+        parts += [[last] * SEPARATORS[encoder_model], content]
+    ids = np.concatenate([*parts, [last]]).astype(np.int32)
+    cut = sum(text.cut for text in texts) + max(0, len(ids) - most)
+    second = len(contents[0]) + 2 if encoder_model == "BERT" else None
+    return TokenIds(ids[:most], cut, second)
+
+
+def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
+    """The error message when a model is asked to read inputs that it does not take."""
+    setting = worded("--comet-inputs, --slide-inputs", "inputs")
+    return f"{name} takes the inputs {' or '.join(choices)}, not {asked} ({setting})"

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from ...engine.device import number_format
+from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...models import hub

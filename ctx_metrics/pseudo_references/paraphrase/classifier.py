@@ -7,38 +7,32 @@ a pseudo-reference if BERT, fine-tuned on MRPC, gives the pair (pseudo-reference
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
-
-from ...engine.batching import token_batches
 from ...engine.checkpoint import folder_hashes
 from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
-from ...engine.loaded import LoadedModels
+from ...engine.memory import LoadedModels, memory_for
 from ...engine.opening import same_hashes
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...errors import InputError, ModelError
 from ...models.embedded import FOLDER
 from ...models.folder import encoder_of
 from ...models.hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from ...notices import counted, notice
 from ...progress import Progress
-from ...wording import setting_named
-from .adapted import is_adapted, load_adapted, read_adapted_config
+from .pair_classifier import is_adapted, load_adapted, read_adapted_config
 from .sequence_classifier import (
     Pair,
-    batch_of,
     encode_pairs,
     load_classifier,
     load_tokenizer,
     positions,
-    probabilities,
+    probabilities_of,
     say_label,
 )
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-    from .pair import PairClassifier
+    from .pair_classifier import PairClassifier
 
 MAX_LENGTH = 128
 EMBEDDED_FOLDER = FOLDER / "paraphrase"
@@ -118,25 +112,10 @@ class ParaphraseClassifier:
         if cut:
             were = counted(cut, "pair was", "pairs were")
             notice(f"paraphrase classifier {self.resolved.name}: {were} cut at {network.limit} tokens, of {len(pairs)}")
-        batches = token_batches([len(each["input_ids"]) for each in encodings], self.budget.tokens)
         with Progress("paraphrase", "pair", len(pairs), quiet=self.quiet) as done:
-            for batch in batches:
-                found = self._batch(network, [encodings[i] for i in batch])
-                self._known.update(zip((pairs[i] for i in batch), found, strict=True))
-                done.update(len(batch))
-
-    def _batch(self, network: Network, encodings: list[dict]) -> list[float]:
-        """Return the probabilities of one batch, computed in several parts if memory runs out."""
-
-        def forward(part: Sequence[dict]) -> list[float]:
-            with torch.inference_mode():
-                logits = network.model(**batch_of(network.tokenizer, part, self.device)).logits.float().cpu()
-            return probabilities(logits, network.model.config).tolist()
-
-        sizes = [len(each["input_ids"]) for each in encodings]
-        too_large = "pair of {total} tokens; try " + setting_named("--ctx-device", "device", "cpu")
-        parts = self.budget.split(encodings, sizes, forward, too_large)
-        return [each for _, values in parts for each in values]
+            for part, found in probabilities_of(network.model, network.tokenizer, encodings, self.budget):
+                self._known.update(zip((pairs[i] for i in part), found, strict=True))
+                done.update(len(part))
 
     def _loaded(self) -> Network:
         if self._network is None:

@@ -1,21 +1,24 @@
 """Sequence-classification checkpoints of the transformers library: loading one safely, and reading its two labels."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
+from ...engine.checkpoint import load_with, silent
+from ...engine.device import TokenBudget, send, token_batches
 from ...engine.opening import opening, shown
 from ...engine.tokenizer import check_growth
-from ...engine.transfer import send
 from ...errors import ModelError
-from ...models.library import load_with, silent
 from ...notices import notice
+from ...wording import setting_named
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from .pair_classifier import PairClassifier
 
 Pair = tuple[str, str]
 _PARAPHRASE = re.compile(r"paraphras|equivalent|duplicate", re.IGNORECASE)
@@ -131,3 +134,22 @@ def probabilities(logits: torch.Tensor, config: "PretrainedConfig") -> torch.Ten
     if logits.shape[-1] == 1:
         return logits[:, 0].sigmoid()
     return logits.softmax(-1)[:, paraphrase_label(config)]
+
+
+def probabilities_of(
+    model: "PreTrainedModel | PairClassifier",
+    tokenizer: "PreTrainedTokenizerBase",
+    encodings: Sequence[dict[str, list[int]]],
+    budget: TokenBudget,
+) -> Iterator[tuple[Sequence[int], list[float]]]:
+    """Yield the numbers of some of the encoded pairs and their P(paraphrase), the longest first, in batches of a budget."""
+
+    def forward(part: Sequence[int]) -> list[float]:
+        with torch.inference_mode():
+            inputs = batch_of(tokenizer, [encodings[i] for i in part], budget.device)
+            return probabilities(model(**inputs).logits.float().cpu(), model.config).tolist()
+
+    lengths = [len(each["input_ids"]) for each in encodings]
+    too_large = "pair of {total} tokens; try " + setting_named("--ctx-device", "device", "cpu")
+    for batch in token_batches(lengths, budget.tokens):
+        yield from budget.split(batch, [lengths[i] for i in batch], forward, too_large)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CtxMetricsError, InputError
 from ...flag_types import Folder
-from ...language_tags import language_pair
+from ...language import language_pair
 from ...meta.judgements.options import DataOptions
 from ...notices import notice
 from ...settings import from_flags, setting

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ...engine.encoder import TextEncoder
+from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError
 from ...learned.estimator import PREFIX

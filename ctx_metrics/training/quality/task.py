@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...engine.transfer import send
+from ...engine.device import send
 from ...errors import InputError
 from ..loop import Progress, Task, epoch_batches, linear_rate
 from .development import DevelopmentSet

@@ -13,30 +13,28 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...engine.batching import token_batches
 from ...engine.checkpoint import EncoderFolder
-from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
+from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype, token_batches
 from ...engine.matching import token_pairs
+from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
-from ...engine.shortage import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...errors import InputError
 from ...models import hub
-from ...models.comet.adapted import AdaptedCheckpoint, round_as_stored, stored, write_unified
-from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS
-from ...models.comet.hyperparameters import SEPARATORS
-from ...models.comet.network import UnifiedNetwork, new_network, padded
-from ...models.comet.sequence import INPUTS, joined
-from ...models.folder import read_config
-from ...models.low_rank import LowRankLinear, learned
+from ...models.comet.adapted import AdaptedCheckpoint
+from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPARATORS
+from ...models.comet.model import joined
+from ...models.folder import read_config, write_model
 from ...notices import counted, notice
 from ...wording import setting_named
 from ..digest import digest
 from ..loop import Loop, Progress, adamw, epoch_batches
+from ..low_rank import LowRankLinear, learned
 from ..state import STATE, claim, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .learn import Trained, check_tokens
+from .network import UnifiedNetwork, new_network, padded, restore, round_as_stored, stored
 from .recipe import Architecture, Recipe
 from .task import Check, QualityTask
 
@@ -318,7 +316,7 @@ def learn_unified(
             "sets": development.scores(values),
         }
         config.update(notes or {})
-        write_unified(out, config, stored(network, MEAN, DEVIATION))
+        write_model(out, {"model_type": ADAPTED_KIND, **config}, stored(network, MEAN, DEVIATION))
     (out / STATE).unlink(missing_ok=True)
     return Trained(read_config(out), checks, loop.progress.best)
 
@@ -338,4 +336,4 @@ def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) 
             raise InputError(
                 f"{init} has {name} {given.get(name)}, not {value}; start from a model with the same {name}"
             )
-    AdaptedCheckpoint(init).restore(network, MEAN, DEVIATION)
+    restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)

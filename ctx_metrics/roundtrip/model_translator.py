@@ -1,40 +1,149 @@
-"""Translation checkpoints of transformers: MarianMT, NLLB, M2M-100, mBART, and others that support generate()."""
+"""Back-translation by a checkpoint of transformers: MarianMT, NLLB, M2M-100, mBART, and others that support generate()."""
 
+import difflib
 import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-from ..engine.checkpoint import weight_files
-from ..engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype
+from ..engine.checkpoint import load_with, silent, weight_files
+from ..engine.device import TokenBudget, check_tf32, number_format, resolve_device, resolve_dtype, token_batches
+from ..engine.memory import memory_for
 from ..engine.opening import file_hashes, identity, opening, shown
 from ..engine.options import EngineOptions
-from ..engine.shortage import memory_for
 from ..engine.tokenizer import check_growth
 from ..errors import InputError, ModelError
 from ..models.hub import TRANSLATION, ResolvedModel, located
-from ..models.library import load_with, silent
 from ..notices import quiet_libraries
 from ..wording import setting_named
+from .back_translation import BackTranslation, BackTranslator, Translation
 
 MAX_LENGTH = 512  # of a translation, in tokens, if neither the model nor its files set a limit
 UNSET_MAX_LENGTH = (None, 20)  # max_length of a generation_config without one; depends on the version of transformers
+SHOWN = 6  # number of codes shown in messages
 _UNREADABLE = "cannot be loaded as a translation model: {why}; fetch it again, or name another one"
 _LANGUAGE_TOKEN = re.compile(r"[a-z]{2,3}_[A-Za-z]{2,4}")
 
 
-class Generated(NamedTuple):
-    """A translation, and whether it was cut at the maximum length."""
+class ModelTranslator(BackTranslator):
+    """Translates the longest lines first, in batches of a token budget.
 
-    text: str
-    cut: bool
+    source_lang, target_lang    of the run, such as "en" and "de": the model translates from target_lang into source_lang
+
+    Raises ModelError if the model cannot be used, and InputError if its languages are unclear.
+    """
+
+    def __init__(
+        self,
+        options: BackTranslation,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
+        engine: EngineOptions = EngineOptions(),
+    ):
+        resolved = resolve_translation(options.translator)
+        self.model = model = TranslationModel(resolved, options.beams, options.max_length, engine)
+        codes = self._set_direction(options, source_lang, target_lang)
+        revision = f"@{resolved.revision}" if resolved.revision else ""
+        parts = [f"hf-{resolved.name}{revision}-{resolved.ckpt}", *codes, f"beams{model.beams}"]
+        if options.max_length:
+            parts.append(f"max{options.max_length}")
+        if (dtype := number_format(engine.dtype, model.device)) != "fp32":
+            parts.append(dtype)
+        if options.label:
+            parts.append(options.label)
+        self.name = "-".join(parts)
+
+    def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:
+        """Set the model's languages; return the codes that it needed."""
+        model, name = self.model, self.model.model.name
+        codes = model.language_codes
+        if not model.names_source and options.source_code:
+            raise InputError(
+                f"--rtt-bt-from {options.source_code}: {name} has no code for the language it translates from"
+            )
+        if not codes:
+            if options.target_code:
+                raise InputError(
+                    f"--rtt-bt-to {options.target_code}: {name} translates into one language, without a code"
+                )
+            if model.own_direction == (source_lang, target_lang) != (target_lang, source_lang):
+                raise InputError(
+                    f"{name} translates from {source_lang} into {target_lang}, as the systems did; back-translation needs a "
+                    f"model from {target_lang} into {source_lang}"
+                )
+            return []
+        target = own_code(source_lang, options.target_code, codes, "--rtt-bt-to", name)
+        source = None
+        if model.names_source:
+            source = own_code(target_lang, options.source_code, codes, "--rtt-bt-from", name)
+        model.set_direction(source, target)
+        return [source, target] if source else [target]
+
+    def chunks(self, lines: Sequence[str]) -> list[list[str]]:
+        tokens, _ = self.model.tokenize(lines)
+        batches = token_batches([len(ids) * self.model.beams for ids in tokens], self.model.budget.tokens)
+        return [[lines[i] for i in batch] for batch in batches]
+
+    def translate(self, lines: Sequence[str]) -> list[Translation]:
+        tokens, cut = self.model.tokenize(lines)
+        both = zip(self.model.generate(tokens), cut, strict=True)
+        return [made._replace(input_cut=input_cut) for made, input_cut in both]
+
+
+def own_code(language: str | None, given: str | None, codes: Sequence[str], flag: str, model: str) -> str:
+    """Return a translation model's own code for a language, such as "de", "de_DE" or "deu_Latn".
+
+    This is the code that the user gave, or else the one that matches the language: an equal code, or the only code with
+    the same language part. Two letters never match three: "es" begins the code of Estonian in ISO 639-3, and "ja" that of
+    Javanese.
+
+    language    language of the run, such as "de" or "pt_BR"; None if unknown
+    given       the model's code as given by the user, or None
+    codes       all codes of the model
+    flag        the flag that takes the code, and `model` the model's name, for messages
+
+    Raises InputError if the model does not have the given code, or if no code or several match the language.
+
+    >>> own_code("de", None, ["de_DE", "en_XX"], "--rtt-bt-from", "mbart")
+    'de_DE'
+    """
+    if given is not None:
+        if given in codes:
+            return given
+        raise InputError(f"{flag} {given}: {model} does not have this code; {_near(given, codes)}")
+    if language is None:
+        raise InputError(
+            f"{model} translates between several languages: name the language pair with -l, or the model's code with {flag}"
+        )
+    asked = _parts(language)
+    meant = [code for code in codes if _parts(code) == asked]
+    meant = meant or [code for code in codes if _parts(code)[0] == asked[0]]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise InputError(
+            f"{language!r} can be several languages of {model}: name one with {flag}: {', '.join(sorted(meant))}"
+        )
+    raise InputError(f"{model} has no code {language!r}; name its code with {flag}; {_near(language, codes)}")
+
+
+def _parts(code: str) -> list[str]:
+    return code.casefold().replace("-", "_").split("_")
+
+
+def _near(code: str, codes: Sequence[str]) -> str:
+    near = [each for each in sorted(codes) if each.casefold()[:2] == code.casefold()[:2]]
+    near += [each for each in difflib.get_close_matches(code, codes, SHOWN, 0.5) if each not in near]
+    if near:
+        return f"similar codes: {', '.join(near[:SHOWN])}"
+    return f"it has {', '.join(sorted(codes)[:SHOWN])}{', ...' if len(codes) > SHOWN else ''}"
 
 
 def resolve_translation(name: str) -> ResolvedModel:
-    """Resolve a local folder or a hub name with optional @revision; raises ModelError as hub.resolve does."""
+    """Find a folder, or a hub name[@revision]; raises ModelError as hub.resolve does."""
     return located(name, TRANSLATION, lambda folder: identity(file_hashes(_files(folder)), folder))
 
 
@@ -132,7 +241,7 @@ class TranslationModel:
                 whole[k] = self.tokenizer(texts[k], truncation=True, max_length=self.max_input)["input_ids"]
         return [list(ids) for ids in whole], cut
 
-    def generate(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
+    def generate(self, tokens: Sequence[Sequence[int]]) -> list[Translation]:
         """Translate tokenized lines in one batch, or in several parts if memory runs out.
 
         A line's translation does not depend on the others.
@@ -145,7 +254,7 @@ class TranslationModel:
         return [each for _, generated in parts for each in generated]
 
     @torch.inference_mode()
-    def _generated(self, tokens: Sequence[Sequence[int]]) -> list[Generated]:
+    def _generated(self, tokens: Sequence[Sequence[int]]) -> list[Translation]:
         network = self._loaded()
         length = max(map(len, tokens))
         pad = self.tokenizer.pad_token_id
@@ -158,7 +267,7 @@ class TranslationModel:
         own = {"use_source_tokenizer": False} if hasattr(self.tokenizer, "spm_target") else {}
         texts = self.tokenizer.batch_decode(words, skip_special_tokens=True, clean_up_tokenization_spaces=False, **own)
         return [
-            Generated(" ".join(text.split("\n")).rstrip(), self._is_cut(row))
+            Translation(" ".join(text.split("\n")).rstrip(), output_cut=self._is_cut(row))
             for text, row in zip(texts, rows, strict=True)
         ]
 

@@ -9,7 +9,7 @@ src and ref at three layers. The head maps x to a value: W2 tanh(W1 x + b1) + b2
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +17,14 @@ import torch
 from torch import nn
 
 from ...engine.checkpoint import EncoderFolder
-from ...engine.matching import OTHERS, TokenPairs
+from ...engine.matching import TokenPairs
 from ...engine.quantised import WORDS, PackedRows
 from ...engine.tokenizer import TokenIds
 from ...errors import InputError
-from ..low_rank import adapt
+from ...models.comet.adapted import AdaptedCheckpoint, MatchFeatures, matched_layers
+from ..low_rank import adapt, learned
 
 DROPOUT = 0.1
-LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
 
 
 class LayerMix(nn.Module):
@@ -39,32 +39,6 @@ class LayerMix(nn.Module):
         """The mix, fp32 [n, width], of states of each layer, fp32 [n, width] each."""
         weights = torch.cat(list(self.scalar_parameters)).softmax(0)
         return self.gamma * torch.einsum("k,knw->nw", weights, torch.stack(list(states)))
-
-
-class MatchFeatures(nn.Module):
-    """Recall and precision at some layers as a head reads them: standardised, and 0 if there is no text to match."""
-
-    mean: torch.Tensor
-    deviation: torch.Tensor
-
-    def __init__(self, layers: Sequence[int]):
-        super().__init__()
-        self.layers = tuple(layers)
-        self.number = OTHERS * 2 * len(self.layers)
-        self.register_buffer("mean", torch.zeros(self.number))
-        self.register_buffer("deviation", torch.ones(self.number))
-
-    def forward(self, matched: torch.Tensor) -> torch.Tensor:
-        """The features, fp32 [n, number], of engine.matching's results [n, OTHERS, layers, 2], the source's first."""
-        flat = matched.flatten(1)
-        return torch.where(flat == 0, 0.0, (flat - self.mean) / self.deviation)
-
-    def standardise(self, matched: torch.Tensor) -> None:
-        """Set mean and deviation from engine.matching's results for some rows; a feature without results keeps 0 and 1."""
-        for k, column in enumerate(matched.flatten(1).unbind(1)):
-            there = column[column != 0]
-            if len(there) > 1:
-                self.mean[k], self.deviation[k] = there.mean(), there.std().clamp(min=LEAST_DEVIATION)
 
 
 class UnifiedNetwork(nn.Module):
@@ -107,15 +81,6 @@ class UnifiedNetwork(nn.Module):
     def outputs(self, *inputs: torch.Tensor) -> tuple[torch.Tensor]:
         """The outputs that the training loss is computed from: the values alone."""
         return (self(*inputs),)
-
-
-def matched_layers(layers: int) -> tuple[int, ...]:
-    """The layers at which tokens are matched: at one third, at two thirds, and the last.
-
-    >>> matched_layers(12)
-    (4, 8, 12)
-    """
-    return tuple(sorted({layers // 3, 2 * layers // 3, layers}))
 
 
 class PackedEmbedding(nn.Module):
@@ -183,3 +148,49 @@ def padded(sequences: Sequence[TokenIds], pad: int) -> tuple[torch.Tensor, torch
         if second is not None:
             types[row, second : len(own)] = 1
     return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(types)
+
+
+@torch.no_grad()
+def restore(network: UnifiedNetwork, checkpoint: AdaptedCheckpoint, mean: float, deviation: float) -> None:
+    """Put what a checkpoint has learned into a network of its sizes: the inverse of `stored`."""
+    own, given = learned(network), checkpoint.learned
+    last = _last_weight(own)
+    for name, tensor in own.items():
+        value = given[_name_in_file(name)]
+        if name == last.replace("weight", "bias"):
+            value = value - mean
+        tensor.copy_(value / deviation if name.startswith(last.removesuffix("weight")) else value)
+    network.matching.load_state_dict(checkpoint.matching.state_dict())
+
+
+@torch.no_grad()
+def round_as_stored(network: UnifiedNetwork, deviation: float) -> None:
+    """Round what a network has learned as `stored` will, so that its results equal those of the file."""
+    tensors = learned(network)
+    last = _last_weight(tensors)
+    for name, tensor in tensors.items():
+        if tensor.dim() > 1:
+            factor = deviation if name == last else 1.0
+            tensor.copy_((tensor * factor).half().float() / factor)
+
+
+def _last_weight(tensors: Mapping[str, torch.Tensor]) -> str:
+    """The name of the head's last matrix."""
+    return max(name for name in tensors if name.startswith("estimator.") and name.endswith(".weight"))
+
+
+def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, torch.Tensor]:
+    """What a network has learned, under the file's names and rounded as it is stored: matrices in fp16.
+
+    mean, deviation    of the judgements: the network's value v, in standard deviations, becomes mean + deviation * v
+    """
+    tensors = {_name_in_file(name): tensor.clone() for name, tensor in learned(network).items()}
+    tensors |= {f"matching.{name}": tensor for name, tensor in network.matching.state_dict().items()}
+    last = _last_weight(tensors)
+    bias = last.replace("weight", "bias")
+    tensors[last], tensors[bias] = tensors[last] * deviation, tensors[bias] * deviation + mean
+    return {name: tensor.half() if tensor.dim() > 1 else tensor for name, tensor in tensors.items()}
+
+
+def _name_in_file(name: str) -> str:
+    return name.replace(".linear.", ".").removeprefix("encoder.")

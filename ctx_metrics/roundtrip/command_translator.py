@@ -16,8 +16,7 @@ from typing import IO
 from ..errors import InputError
 from ..notices import counted, notice
 from ..reading import split_lines
-from .backtranslator import BackTranslator, Translation
-from .options import BATCH_LINES, LINE_SECONDS, START_SECONDS, BackTranslation
+from .back_translation import BATCH_LINES, LINE_SECONDS, START_SECONDS, BackTranslation, BackTranslator, Translation
 
 SHOWN = 60  # number of characters of a line shown in messages
 SHOWN_ERROR = 200

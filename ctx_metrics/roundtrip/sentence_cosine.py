@@ -4,19 +4,16 @@ from dataclasses import dataclass
 
 from ..corpus import Corpus
 from ..run.context import Capabilities
-from .base import SystemResult, multiref_setting
-from .encoders import EncoderMetric
-from .segment_counts import places_of_pairs, results_of_pairs
+from ..scoring.base import SystemResult, multiref_setting
+from ..scoring.segment_counts import places_of_pairs, results_of_pairs
+from ..scoring.token_matching import EncoderMetric
 
 
 @dataclass(frozen=True)
 class CosineSettings:
-    """Settings of SentenceCosine.
-
-    model    "embedded", "multilingual" (the default for target languages other than English), a folder of
-             sentence-transformers or of a plain encoder, whose tokens' mean is then taken, or a hub name[@revision] of
-             sentence-transformers
-    """
+    """model    "embedded", "multilingual" (the default for target languages other than English), a folder of
+    sentence-transformers or of a plain encoder, whose tokens' mean is then taken, or a hub name[@revision] of
+    sentence-transformers"""
 
     model: str | None = None
     multiref: str = multiref_setting()
@@ -35,8 +32,7 @@ class SentenceCosine(EncoderMetric):
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
-        from ..models.sentence.encoder import shared_sentence_encoder
-        from ..models.sentence.folder import resolve_sentence_model
+        from ..models.sentence import resolve_sentence_model, shared_sentence_encoder
 
         engine = self._context.engine
         model = self.options.model

@@ -13,7 +13,7 @@ from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models import hub
 from ctx_metrics.reading import read_lines
 from ctx_metrics.roundtrip.metrics import _Cosine
-from ctx_metrics.scoring.sentence_cosine import SentenceCosine
+from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 HYPOTHESES = ["the cat sat on the mat", "a red bird ran home", "", "dog"]
@@ -54,7 +54,7 @@ class StubEncoder:
 @pytest.fixture
 def stub(monkeypatch):
     encoder = StubEncoder()
-    monkeypatch.setattr("ctx_metrics.models.sentence.encoder.shared_sentence_encoder", lambda model, engine: encoder)
+    monkeypatch.setattr("ctx_metrics.models.sentence.shared_sentence_encoder", lambda model, engine: encoder)
     return encoder
 
 
@@ -195,7 +195,7 @@ def test_the_name_is_the_derived_metrics(stub, caplog):
 
 
 def test_importing_it_imports_no_torch():
-    code = "import sys, ctx_metrics.scoring.sentence_cosine; assert 'torch' not in sys.modules"
+    code = "import sys, ctx_metrics.roundtrip.sentence_cosine; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -203,7 +203,7 @@ def test_the_library_is_not_imported_for_packed_models(tiny_bert, forked):
     code = f"""
 import sys
 from ctx_metrics.roundtrip.metrics import _Cosine
-from ctx_metrics.scoring.sentence_cosine import SentenceCosine
+from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 SentenceCosine(model={str(tiny_bert)!r}).corpus_score(["a dog"], [["a cat"]])
 assert "sentence_transformers" not in sys.modules
 """

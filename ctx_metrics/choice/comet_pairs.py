@@ -12,9 +12,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from ...engine.store import stacked
-from ...engine.transfer import send
-from .model import RegressionEstimator
+from ..engine.device import send
+from ..engine.store import stacked
+from ..models.comet.model import RegressionEstimator
 
 CELLS = 2**23  # numbers of a layer computed at once, which limits memory
 

@@ -1,21 +1,20 @@
-"""The settings of back-translation and their flags --rtt-*. Importing this module does not import torch."""
+"""What back-translation is: its settings and flags --rtt-*, and the interface of back-translators. Imports no torch."""
 
 import os
 import re
+from abc import ABC, abstractmethod
 from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ..errors import InputError
 from ..flag_types import Positive
 from ..settings import setting
 
 BATCH_LINES = 100
-START_SECONDS, LINE_SECONDS = (
-    600,
-    60,
-)  # default time limit of a command: the first is its minimum, the second is per line
+START_SECONDS, LINE_SECONDS = 600, 60  # a command's default time limit: the least for a start, and that for each line
 NO_CACHE = "none"
 
 
@@ -141,3 +140,35 @@ def user_cache() -> Path:
     """Return the folder ctx-metrics in $XDG_CACHE_HOME, or in ~/.cache if that is not set to an absolute path."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "ctx-metrics"
+
+
+class Translation(NamedTuple):
+    """A line's translation.
+
+    input_cut     whether the line was truncated to what the model can read
+    output_cut    whether the translation was truncated at its maximum length
+    """
+
+    text: str
+    input_cut: bool = False
+    output_cut: bool = False
+
+
+class BackTranslator(ABC):
+    """Translates outputs into the source language.
+
+    name    its identity for signatures and cached translations: equal names give equal translations; contains no secrets
+    """
+
+    name: str
+
+    @abstractmethod
+    def chunks(self, lines: Sequence[str]) -> list[list[str]]:
+        """Split the lines, in any order, into the portions that are passed to `translate` one after another."""
+
+    @abstractmethod
+    def translate(self, lines: Sequence[str]) -> list[Translation]:
+        """Return one translation for each line of a portion, in the same order; no text contains a line end.
+
+        Raises InputError, ModelError or ResourceError on failure.
+        """

@@ -8,9 +8,8 @@ from tqdm import tqdm
 from ..corpus import Corpus
 from ..engine.options import EngineOptions
 from ..notices import counted, notice
-from .backtranslator import BackTranslator, Translation
+from .back_translation import BATCH_LINES, BackTranslation, BackTranslator, Translation
 from .cache import TranslationCache
-from .options import BATCH_LINES, BackTranslation
 
 
 def round_trips(
@@ -72,12 +71,12 @@ def back_translator(
     Raises ModelError if the model cannot be used, and InputError if its languages are unclear.
     """
     if options.is_command:
-        from .command import CommandTranslator
+        from .command_translator import CommandTranslator
 
         return CommandTranslator(options)
-    from .seq2seq import Seq2SeqTranslator
+    from .model_translator import ModelTranslator
 
-    return Seq2SeqTranslator(options, source_lang, target_lang, engine)
+    return ModelTranslator(options, source_lang, target_lang, engine)
 
 
 def _one_line(text: str) -> str:

@@ -1,0 +1,192 @@
+"""The pseudo-reference filter: line by line, which pseudo-references join the gold references."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeGuard
+
+from ..engine.memory import LoadedModels
+from ..engine.options import EngineOptions
+from ..errors import InputError
+from ..language import guard_english
+from ..notices import counted, place
+from .inputs import PseudoFilter
+
+Stream = Sequence[str | None]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The filter's result for each pseudo-reference system; all lists are in the systems' order.
+
+    streams    their lines, None where rejected
+    scores     the filter's score of each line, None where the line was not scored
+    kept, dropped    numbers of lines; their sum is the number of segments
+    notices    notices for the user, one sentence each
+    """
+
+    names: list[str]
+    streams: list[list[str | None]]
+    scores: list[list[float | None]]
+    kept: list[int]
+    dropped: list[int]
+    notices: list[str]
+
+
+def select(
+    golds: Sequence[Stream],
+    pseudo: Sequence[Stream],
+    options: PseudoFilter = PseudoFilter(),
+    engine: EngineOptions = EngineOptions(),
+    target_lang: str | None = None,
+) -> Selection:
+    """Keep a pseudo-reference if its score with any of the line's gold references is above the threshold.
+
+    golds     streams of gold references; None marks a missing one
+    pseudo    one stream per pseudo-reference system; a stream's attribute `name`, if it has one, is used in messages
+
+    An empty pseudo-reference is rejected by every filter. On a line whose gold references are all missing or empty, there is
+    nothing to paraphrase: pseudo-references are rejected unless the filter is none.
+
+    Raises InputError for streams of different lengths, and the errors of shared_filter.
+
+    >>> select([["gold", "two"]], [["other", " "]], PseudoFilter("none")).streams
+    [['other', None]]
+    """
+    names = [getattr(stream, "name", "") or f"pseudo-reference {k}" for k, stream in enumerate(pseudo, 1)]
+    _check_lengths(golds, pseudo, names)
+    of_line = [[gold for gold in line if _has_text(gold)] for line in zip(*golds, strict=True)]
+    asked = shared_filter(options, engine, target_lang)
+    threshold = asked.threshold  # None: all are kept
+    of_pair: dict[Pair, float] = {}
+    if threshold is not None:
+        # all pairs at once, so that the filter can batch them and reads a file of vectors only once
+        lines = [line for stream in pseudo for line in zip(stream, of_line, strict=True)]
+        pairs = [(text, gold) for text, golds_of_line in lines if _has_text(text) for gold in golds_of_line]
+        of_pair = dict(zip(pairs, asked.scores(pairs), strict=True))
+    streams: list[list[str | None]] = []
+    scores: list[list[float | None]] = []
+    for stream in pseudo:
+        best = [
+            max((of_pair[text, gold] for gold in line), default=None)
+            if threshold is not None and _has_text(text)
+            else None
+            for text, line in zip(stream, of_line, strict=True)
+        ]
+        scores.append(best)
+        streams.append(
+            [
+                text if _has_text(text) and (threshold is None or (score is not None and score > threshold)) else None
+                for text, score in zip(stream, best, strict=True)
+            ]
+        )
+    kept = [sum(text is not None for text in stream) for stream in streams]
+    dropped = [len(stream) - number for stream, number in zip(streams, kept, strict=True)]
+    return Selection(names, streams, scores, kept, dropped, _notices(names, pseudo, of_line, kept, threshold))
+
+
+def _has_text(text: str | None) -> TypeGuard[str]:
+    return text is not None and bool(text.strip())
+
+
+def _check_lengths(golds: Sequence[Stream], pseudo: Sequence[Stream], names: list[str]) -> None:
+    if not golds:
+        raise InputError("pseudo-references are additional references: give gold references too")
+    gold_names = [f"reference stream {k}" for k in range(1, len(golds) + 1)]
+    for name, stream in zip([*gold_names, *names], [*golds, *pseudo], strict=True):
+        if len(stream) != len(golds[0]):
+            lines = counted(len(stream), "line", "lines")
+            raise InputError(f"{name}: {lines} for {counted(len(golds[0]), 'reference', 'references')}")
+
+
+def _notices(
+    names: list[str], pseudo: Sequence[Stream], of_line: list[list[str]], kept: list[int], threshold: float | None
+) -> list[str]:
+    notices = []
+    for name, stream, number in zip(names, pseudo, kept, strict=True):
+        if empty := [i for i, text in enumerate(stream) if not _has_text(text)]:
+            are = counted(len(empty), "pseudo-reference is", "pseudo-references are")
+            notices.append(f"{name}: {are} empty and left out (segment {place(empty)})")
+        if stream and not number:
+            notices.append(f"{name}: none of its {len(stream)} pseudo-references is kept")
+    bare = [i for i, line in enumerate(of_line) if not line]
+    if bare and threshold is not None:
+        have = counted(len(bare), "segment has", "segments have")
+        notices.append(f"{have} no reference to filter by, so no pseudo-reference (segment {place(bare)})")
+    return notices
+
+
+class ReferenceFilter:
+    """Scores pairs (pseudo-reference, gold reference), each distinct pair once per process.
+
+    bert    the probability that the gold reference paraphrases the pseudo-reference, in [0, 1] (Yoshimura et al. 2019)
+    mas     the alignment of the vectors of their words, in [-1, 1]; 0 if a text has no known word
+
+    Pairs that score above `threshold` are kept; if it is None, all are. Raises InputError if the texts are known to be in
+    a language that the embedded model does not read.
+    """
+
+    def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: str | None):
+        self.options, self.threshold, self._target_lang = options, options.limit, target_lang
+        if target_lang:
+            self._guard_language([])
+        self._known: dict[Pair, float] = {}
+        self._model: Any = None
+        if options.kind == "bert":
+            from .paraphrase.classifier import shared_classifier
+
+            self._model = shared_classifier(options.model, engine)
+            self._score = self._model.probabilities
+        elif options.kind == "mas":
+            from .alignment import TokenEmbeddings, WordVectors, similarities
+
+            vectors = options.vectors
+            self._model = TokenEmbeddings() if vectors is None else WordVectors(vectors, engine.quiet)
+            self._score = partial(similarities, self._model)
+
+    def scores(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the score of each pair; the filter none has no scores."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        if new:
+            if not self._target_lang:
+                self._guard_language([gold for _, gold in new])
+            self._known.update(zip(new, self._score(new), strict=True))
+        return [self._known[pair] for pair in pairs]
+
+    def is_current(self) -> bool:
+        """Whether the files behind the scores are unchanged since this filter was created."""
+        return self._model is None or self._model.is_current()
+
+    def forget_texts(self) -> None:
+        self._known = {}
+
+    def signature(self) -> dict[str, Any]:
+        """Return the filter's part of the signature: filter, threshold, guard, and the model or vectors."""
+        if self.options.kind == "bert":
+            of_model = {f"f{key}": value for key, value in self._model.signature().items()}
+        else:
+            of_model = self._model.signature() if self._model else {}
+        return {**self.options.signature(), **of_model}
+
+    def _guard_language(self, texts: list[str]) -> None:
+        if flag := self.options.in_place_of_embedded:
+            asked = self.options.model is not None
+            guard_english("pseudo-references", flag, asked, language=self._target_lang, texts=texts)
+
+
+_filters: LoadedModels[ReferenceFilter] = LoadedModels()
+
+
+def shared_filter(
+    options: PseudoFilter, engine: EngineOptions = EngineOptions(), target_lang: str | None = None
+) -> ReferenceFilter:
+    """Return the process's only filter with these settings, which scores a pair once for all metrics.
+
+    target_lang    language code of the texts, if known
+
+    Raises InputError if an embedded model would read a language other than English or if the vectors cannot be read, and
+    ModelError if the classifier cannot be used.
+    """
+    place = (options, engine, target_lang)
+    return _filters.get(place, lambda: ReferenceFilter(*place))

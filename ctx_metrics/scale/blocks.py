@@ -1,0 +1,212 @@
+"""Runs in blocks: a place computes block after block, and what an earlier run kept is not computed again."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from ..engine.memory import forget_texts, memory_for
+from ..errors import CtxMetricsError
+from ..notices import counted, notice
+from ..progress import Progress
+from .kept import ResultCache
+from .scorer import located, noted
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Place(Protocol):
+    """Calls a function on items, in any processes, and returns the results in the items' order."""
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """The function's results. Items are read as they are needed. Raises what the function raises."""
+        ...
+
+
+class Here:
+    """This process."""
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        return map(function, items)
+
+
+HERE = Here()
+
+
+@contextmanager
+def opened(name: str | None, workers: int | None = None) -> Iterator[Place]:
+    """The place of a name, open within the block: None is this process; ray, ray:ADDRESS and ray://ADDRESS are OnRay."""
+    if name is None:
+        yield HERE
+        return
+    from .on_ray import OnRay
+
+    place = OnRay(None if name == "ray" else name if name.startswith("ray://") else name.removeprefix("ray:"), workers)
+    try:
+        yield place
+    finally:
+        place.close()
+
+
+class Form(Protocol):
+    """The form in which a result is kept, with the notices printed when it was made."""
+
+    @property
+    def said(self) -> Sequence[str]: ...
+
+    @classmethod
+    def of(cls, result: Any, said: Sequence[str]) -> "Form | None":
+        """The form of a result; None if it is too large to be kept."""
+
+    def result(self) -> Any:
+        """The result that this was made from."""
+
+
+@dataclass(frozen=True)
+class Part(Generic[Result]):
+    """A part of a block whose result is kept by itself.
+
+    size    in units of the run
+    take    is called with the result
+    key     returns the name under which the result is kept
+    fits    whether something that was kept can be this part's result
+    """
+
+    size: int
+    take: Callable[[Result], object]
+    key: Callable[[], str] = str
+    fits: Callable[[Any], bool] = bool
+
+
+class Block(NamedTuple):
+    """Parts that are computed together.
+
+    task     returns what the run's function needs to compute the parts with these numbers
+    where    the block's position, for messages about its segments, such as "rows from 41 on"
+    """
+
+    parts: Sequence[Part]
+    task: Callable[[Sequence[int]], Any]
+    where: str = ""
+
+
+@dataclass
+class BlockRun:
+    """A run in blocks.
+
+    label, unit, total    such as "comet", "output", 3000; total: None if unknown
+    cache, form           where results are kept between runs, and in which form; None: nowhere
+    kept_in               where else they are kept: the folder that `take` of the parts writes to
+    device                computes the blocks, for errors about memory
+    done                  units that are finished; those of an earlier run at first
+    """
+
+    label: str
+    unit: str
+    total: int | None = None
+    place: Place = HERE
+    cache: ResultCache | None = None
+    form: type[Form] | None = None
+    kept_in: str = ""
+    device: str = "auto"
+    quiet: bool = False
+    done: int = 0
+    _reused: int = 0
+    _asked: deque[tuple[Block, list[Part]]] = field(default_factory=deque)
+
+    def complete(self, function: Callable[[Any], Sequence[Any]], blocks: Iterable[Block]) -> None:
+        """Compute all parts that are not kept, in order, and give every part its result.
+
+        function    returns the results of the parts of a task; another process may call it
+
+        Raises what the function raises, with the block's position, and KeyboardInterrupt with what is kept.
+        """
+        try:
+            with Progress(self.label, self.unit, self.total, done=self.done, quiet=self.quiet) as bar:
+                for found in self.place.map(_Apart(function, self.label, self.device), self._tasks(blocks, bar)):
+                    block, left = self._asked.popleft()
+                    if isinstance(found, CtxMetricsError):
+                        raise type(found)(_located(str(found), block.where)) from found
+                    results, said = found
+                    self._say(said, block)
+                    for part, result in zip(left, results, strict=True):
+                        if self.cache is not None and self.form and (form := self.form.of(result, said)) is not None:
+                            self.cache.put(part.key(), form)
+                        self._take(part, result, bar)
+        except KeyboardInterrupt as error:
+            folder = self.kept_in if self.cache is None else self.cache.path
+            if not folder:
+                raise
+            done = self._of_all(self.done)
+            raise KeyboardInterrupt(f"{done} are kept in {folder}; run the same command again to continue") from error
+        if self.cache is not None:
+            self.cache.trim()
+        if self._reused:
+            notice(f"{self._of_all(self._reused)} were kept by an earlier run (--ctx-cache)")
+
+    def _tasks(self, blocks: Iterable[Block], bar: Progress) -> Iterator[Any]:
+        for block in blocks:
+            left = [number for number, part in enumerate(block.parts) if not self._is_kept(part, block, bar)]
+            if left:
+                self._asked.append((block, [block.parts[number] for number in left]))
+                yield block.task(left)
+
+    def _is_kept(self, part: Part, block: Block, bar: Progress) -> bool:
+        """Whether an earlier run kept a part's result; the part then gets it."""
+        if self.cache is None or self.form is None:
+            return False
+        found = self.cache.get(part.key(), self.form, part.fits)
+        if found is None:
+            return False
+        self._say(found.said, block)
+        self._take(part, found.result(), bar)
+        self._reused += part.size
+        return True
+
+    def _take(self, part: Part, result: Any, bar: Progress) -> None:
+        part.take(result)
+        self.done += part.size
+        bar.update(part.size)
+
+    def _say(self, lines: Iterable[str], block: Block) -> None:
+        for line in lines:
+            notice(_located(line, block.where))
+
+    def _of_all(self, number: int) -> str:
+        many = f"{self.unit}s"
+        if self.total is None:
+            return f"{self.label}: {counted(number, self.unit, many)}"
+        return f"{self.label}: {number:,} of {counted(self.total, self.unit, many)}"
+
+
+def _located(line: str, where: str) -> str:
+    return located(line, where) if where else line
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """A function of blocks for another process: it returns its results and notices, or the error in their place."""
+
+    function: Callable[[Any], Sequence[Any]]
+    label: str
+    device: str
+
+    def __call__(self, task: Any) -> tuple[Sequence[Any], list[str]] | CtxMetricsError:
+        try:
+            with noted() as said, memory_for(self.label, self.device):
+                forget_texts()  # so that a block's results do not depend on the blocks before it
+                return self.function(task), said
+        except CtxMetricsError as error:
+            return error
+
+
+@dataclass(frozen=True)
+class OnePart:
+    """A function for blocks with a single part: calls another one with the task's fields, and returns a list."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, task: tuple) -> list:
+        return [self.function(*task)]
