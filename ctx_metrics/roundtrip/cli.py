@@ -69,7 +69,7 @@ FLAGS = [
 
 def run(line: CommandLine) -> int:
     from ..cli.common.output import table
-    from ..corpus import read_lines
+    from ..reading import read_lines
     from ..run.streams import system_names
     from .guards import guards, other_languages, same_engine
     from .round_trips import round_trips

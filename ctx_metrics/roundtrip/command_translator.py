@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from ..corpus import split_lines
 from ..errors import InputError
 from ..notices import counted, notice
+from ..reading import split_lines
 from .back_translation import BATCH_LINES, LINE_SECONDS, START_SECONDS, BackTranslation, BackTranslator, Translation
 
 SHOWN = 60  # number of characters of a line shown in messages

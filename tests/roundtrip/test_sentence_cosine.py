@@ -3,11 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from ctx_metrics.corpus import Corpus, read_lines
+from ctx_metrics.corpus import Corpus
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import PairResult
 from ctx_metrics.errors import InputError
 from ctx_metrics.models import hub
+from ctx_metrics.reading import read_lines
 from ctx_metrics.roundtrip.metrics import _Cosine
 from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 

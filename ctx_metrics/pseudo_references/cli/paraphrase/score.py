@@ -85,9 +85,9 @@ def run(line: CommandLine) -> int:
 
 def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
     """Read pairs from one file, with labels if it has them, or from two files."""
-    from ....corpus import read_lines
     from ....meta.judgements.readers.rows import header_of, read_rows
     from ....meta.judgements.readers.sentence_pairs import UnknownLayout
+    from ....reading import read_lines
     from ...paraphrase.data import read_labelled
 
     if len(paths) == 2:
