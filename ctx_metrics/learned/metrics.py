@@ -37,7 +37,7 @@ class LearnedMetric(EstimatorMetric):
     def _load_estimator(self) -> "Estimator":
         from .estimator import load_learned
 
-        return load_learned(self.NAME.lower(), self.options.model, self._context.engine)
+        return load_learned(self.NAME.lower(), self.settings.model, self._context.engine)
 
 
 class BiLSTM(LearnedMetric):

@@ -91,10 +91,13 @@ class BERTScore(TokenMatchingMetric):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings |= {"part": self.options.score, "idf": self.options.idf}  # sacrebleu's JSON already has a "score"
-        if self.options.idf != "none":
+        self.signature |= {
+            "part": self.settings.score,
+            "idf": self.settings.idf,
+        }  # sacrebleu's JSON already has a "score"
+        if self.settings.idf != "none":
             why = "inverse document frequencies are counted over all references"
-            self.capabilities = replace(self.capabilities, whole_corpus=why)
+            self.can = replace(self.can, whole_corpus=why)
 
     def as_read(self, text: str) -> str:
         # as in bert-score: no white space around a text, but one space before it if a word's tokens depend on that
@@ -105,8 +108,8 @@ class BERTScore(TokenMatchingMetric):
         return self._states(text), text_weights(text.ids, np.ones(self.encoder.config["vocab_size"]))
 
     def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
-        if self.options.score != "f1":
-            return precision if self.options.score == "p" else recall
+        if self.settings.score != "f1":
+            return precision if self.settings.score == "p" else recall
         product = precision * recall
         return np.divide(2 * product, precision + recall, out=np.zeros(product.shape), where=~(product <= 0))
 
@@ -117,10 +120,10 @@ class BERTScore(TokenMatchingMetric):
             cosines = largest_cosines(self._states(hypothesis), self._states(reference))
             of_tokens = [text_weights(text.ids, weights) for text in (hypothesis, reference)]
             sides = [
-                Side(own[1:-1], weight[1:-1].astype(np.float32)) if self.options.score in (part, "f1") else None
+                Side(own[1:-1], weight[1:-1].astype(np.float32)) if self.settings.score in (part, "f1") else None
                 for own, weight, part in zip(cosines, of_tokens, SCORES[:2], strict=True)
             ]
-            return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.options.score)], *sides)
+            return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.settings.score)], *sides)
 
         return matching
 
@@ -128,12 +131,12 @@ class BERTScore(TokenMatchingMetric):
         """Return the weight of each token id, float64 [vocabulary]."""
         words = self.encoder.config["vocab_size"]
         documents = [text for stream in references for text in stream if text is not None]
-        if self.options.idf == "none" or not documents:
+        if self.settings.idf == "none" or not documents:
             return np.ones(words)
         if len(documents) == 1:
             notice(f"{self.NAME.lower()}: idf of one reference tells little: none of its tokens is rarer than another")
         ids = [text.ids for text in self.encoder.tokenizer(list(map(self.as_read, documents)), self.max_length)]
-        return inverse_document_frequencies(ids, words, self.options.idf)
+        return inverse_document_frequencies(ids, words, self.settings.idf)
 
 
 def inverse_document_frequencies(documents: Sequence[np.ndarray], words: int, kind: str) -> np.ndarray:

@@ -75,7 +75,7 @@ class COMET(EstimatorMetric):
         from ..models.comet.adapted import is_adapted
         from ..models.folder import read_config
 
-        name, inputs = self.options.model, self.options.inputs
+        name, inputs = self.settings.model, self.settings.inputs
         if name in (None, MULTILINGUAL):
             return self._embedded()
         if inputs is None and not self._has_references and is_adapted(Path(name)):
@@ -87,16 +87,16 @@ class COMET(EstimatorMetric):
 
         assert self._chosen is not None  # by _adapt
         name, inputs = self._chosen
-        return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.options.spans)
+        return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.settings.spans)
 
     def _embedded(self) -> tuple[str | None, str | None]:
         """Return the embedded model for the target language and the given texts, and the texts that it reads."""
         from ..models.estimator import EMBEDDED_UNIFIED
         from ..models.hub import encoder_for, multilingual_folder
 
-        inputs, sources = self.options.inputs, self._context.sources
+        inputs, sources = self.settings.inputs, self._context.sources
         if inputs in (None, "mt+ref") and self._has_references:
-            if self.options.model is None and encoder_for(self._context.target_lang) == EMBEDDED:
+            if self.settings.model is None and encoder_for(self._context.target_lang) == EMBEDDED:
                 return None, None
             inputs = inputs or ("mt+ref" if sources is None else "mt+src+ref")
         if multilingual_folder() is None:
@@ -116,7 +116,7 @@ class COMET(EstimatorMetric):
     @property
     def title(self) -> str:
         """NAME, followed by -embedded for the embedded model, because no table should call that model COMET."""
-        return f"{self.NAME}-embedded" if self.options.model in EMBEDDED_NAMES else self.NAME
+        return f"{self.NAME}-embedded" if self.settings.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if not self.asked and not self._context.engine.quiet:  # the signature and the title also say it
@@ -142,6 +142,6 @@ class COMET(EstimatorMetric):
                 f"references, or name another model ({self.named('model')})"
             )
         several = len(self.estimator.choices) > 1
-        chosen = several and self.options.inputs is None and self.estimator.inputs == "mt+src"
+        chosen = several and self.settings.inputs is None and self.estimator.inputs == "mt+src"
         if chosen and corpus.references and not self._has_references:
             notice(f"{self.NAME.lower()}: the references are the sources, so the model scores without references")

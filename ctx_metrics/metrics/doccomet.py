@@ -66,16 +66,16 @@ class DocCOMET(COMET):
         ) -> None: ...
 
     def _choice(self) -> tuple[str | None, str | None]:
-        return self.options.model, None
+        return self.settings.model, None
 
     def _take_model(self) -> None:
         super()._take_model()
-        self.settings.update(docs="none" if self._context.doc_ids is None else "ids", context=self.options.context)
+        self.signature.update(docs="none" if self._context.doc_ids is None else "ids", context=self.settings.context)
 
     def _load_estimator(self) -> "Estimator":
         from ..models.load import load_estimator
 
-        return load_estimator(name=self.options.model, options=self._context.engine, context=True)
+        return load_estimator(name=self.settings.model, options=self._context.engine, context=True)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if corpora[0].doc_ids is None:
@@ -87,7 +87,12 @@ class DocCOMET(COMET):
     def _examples(self, corpus: Corpus, window: Window, inputs: str) -> list[Example]:
         start, separator = self._starts[window.start], f" {self.estimator.separator} "
         return context_examples(
-            corpus, window.start, document_start=start, context=self.options.context, separator=separator, inputs=inputs
+            corpus,
+            window.start,
+            document_start=start,
+            context=self.settings.context,
+            separator=separator,
+            inputs=inputs,
         )
 
 

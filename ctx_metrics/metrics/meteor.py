@@ -59,7 +59,7 @@ class METEOR(ContextMetric):
 
     NAME = "METEOR"
     Settings = METEORSettings
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang"}))
+    capabilities = Capabilities(reads=frozenset({"target_lang"}))
 
     if TYPE_CHECKING:
 
@@ -69,9 +69,9 @@ class METEOR(ContextMetric):
 
     def _prepare(self) -> None:
         target_lang = self._context.target_lang
-        self._words = Words("meteor", tokenizer_for(self.options.tokenize, target_lang))
-        self.stemmer = stemmer_for(self.options.stem, target_lang)
-        self.settings = {"case": "lc", "tok": self._words.signature(), "stem": self.stemmer, "nltk": version("nltk")}
+        self._words = Words("meteor", tokenizer_for(self.settings.tokenize, target_lang))
+        self.stemmer = stemmer_for(self.settings.stem, target_lang)
+        self.signature = {"case": "lc", "tok": self._words.signature(), "stem": self.stemmer, "nltk": version("nltk")}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         return results_of_segments(corpora, lambda *references: list(map(self._words, references)), self._value)

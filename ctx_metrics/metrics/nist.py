@@ -75,7 +75,7 @@ class NIST(ContextMetric):
     NAME = "NIST"
     Settings = WordSettings
     capabilities = Capabilities(
-        reads=frozenset({"systems", "target_lang"}),
+        reads=frozenset({"target_lang"}),
         inputs=(INFO_REFERENCES,),
         whole_corpus="n-grams are counted over all references",
     )
@@ -87,12 +87,12 @@ class NIST(ContextMetric):
         ) -> None: ...
 
     def _prepare(self) -> None:
-        lowercase, info_references = self.options.lowercase, self._context.inputs["info_references"]
-        self._words = Words("nist", tokenizer_for(self.options.tokenize, self._context.target_lang), lowercase)
+        lowercase, info_references = self.settings.lowercase, self._context.inputs["info_references"]
+        self._words = Words("nist", tokenizer_for(self.settings.tokenize, self._context.target_lang), lowercase)
         self._information = None if info_references is None else self._information_of(info_references)
         if info_references is not None:
-            self.capabilities = replace(self.capabilities, whole_corpus="")
-        self.settings = {
+            self.can = replace(self.can, whole_corpus="")
+        self.signature = {
             "case": "lc" if lowercase else "mixed",
             "tok": self._words.signature(),
             "info": "refs" if info_references is None else "given",

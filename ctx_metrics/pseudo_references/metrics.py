@@ -36,7 +36,7 @@ class PseudoReferenceMetric(DerivedMetric):
     Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
+    capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -62,14 +62,14 @@ class PseudoReferenceMetric(DerivedMetric):
                 f"{self.NAME.lower()}: no pseudo-references are given "
                 f"({worded('--pseudo-refs FILE ...', 'pseudo_references')}), so only the gold references are used"
             )
-            self.settings["pseudo"] = 0
+            self.signature["pseudo"] = 0
             return
         if pseudo_filter.guard is not None:
             guard = pseudo_filter.named("guard")
             why = f"its guard leaves a pseudo-reference system out by the share of all lines ({guard})"
-            self.capabilities = replace(self.capabilities, whole_corpus=why)
+            self.can = replace(self.can, whole_corpus=why)
         of_filter = shared_filter(pseudo_filter, engine, target_lang).signature()
-        self.settings = {**self.settings, "pseudo": len(self.pseudo), **of_filter}
+        self.signature = {**self.signature, "pseudo": len(self.pseudo), **of_filter}
 
     def __getstate__(self) -> dict:
         return {**super().__getstate__(), "_selected": None}
@@ -123,8 +123,8 @@ class PRBLEU(PseudoReferenceMetric):
         ) -> None: ...
 
     def _make_inner(self) -> Metric:
-        tokenize = tokenizer_for(self.options.tokenize, self._context.target_lang)
-        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
+        tokenize = tokenizer_for(self.settings.tokenize, self._context.target_lang)
+        return self._INNER(lowercase=self.settings.lowercase, tokenize=tokenize)
 
 
 class PRSentBLEU(PRBLEU):
@@ -147,8 +147,8 @@ class PRChrF(PseudoReferenceMetric):
         ) -> None: ...
 
     def _make_inner(self) -> Metric:
-        return CHRF(**vars(self.options))
+        return CHRF(**vars(self.settings))
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings["beta"] = self.options.beta
+        self.signature["beta"] = self.settings.beta

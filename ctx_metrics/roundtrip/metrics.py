@@ -37,7 +37,7 @@ class RoundTripMetric(DerivedMetric):
     """
 
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "source_lang"}),
+        reads=frozenset({"sources", "source_lang"}),
         inputs=(ROUND_TRIPS,),
         required=frozenset({"sources"}),
         references=False,
@@ -47,8 +47,8 @@ class RoundTripMetric(DerivedMetric):
         super()._prepare()
         backtranslator = self._context.inputs["backtranslator"]
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
-        self.settings = {**self.settings, "inputs": "src+rtt", "bt": backtranslator or "file"}
-        self.settings.pop("multiref", None)  # there is one source
+        self.signature = {**self.signature, "inputs": "src+rtt", "bt": backtranslator or "file"}
+        self.signature.pop("multiref", None)  # there is one source
         if self._context.systems:
             self.announce(self._context.systems)
 
@@ -96,8 +96,8 @@ class RTTBLEU(RoundTripMetric):
         ) -> None: ...
 
     def _make_inner(self) -> Metric:
-        tokenize = tokenizer_for(self.options.tokenize, self._context.source_lang)
-        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
+        tokenize = tokenizer_for(self.settings.tokenize, self._context.source_lang)
+        return self._INNER(lowercase=self.settings.lowercase, tokenize=tokenize)
 
 
 class RTTSentBLEU(RTTBLEU):
@@ -129,7 +129,7 @@ class SegmentMean(ContextMetric):
     ):
         super().__init__(references, systems, **context)
         self.metric = metric
-        self.settings = {**inner_settings(metric), "average": "segments"}
+        self.signature = {**inner_settings(metric), "average": "segments"}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         return results_of_segments(corpora, self._read, self._value)
@@ -173,12 +173,12 @@ class RTTChrF(RoundTripMetric):
         ) -> None: ...
 
     def _make_inner(self) -> Metric:
-        own = asdict(self.options)
+        own = asdict(self.settings)
         return SegmentMean(CHRF(**own)) if own.pop("average") else CHRF(**own)
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings |= {"beta": self.options.beta, "average": "segments" if self.options.average else "corpus"}
+        self.signature |= {"beta": self.settings.beta, "average": "segments" if self.settings.average else "corpus"}
 
 
 class EmbeddedRoundTripMetric(RoundTripMetric):
@@ -188,7 +188,7 @@ class EmbeddedRoundTripMetric(RoundTripMetric):
     _INNER: type[ContextMetric]
 
     def _make_inner(self) -> Metric:
-        return self._INNER(target_lang=self._context.source_lang, engine=self._context.engine, **vars(self.options))
+        return self._INNER(target_lang=self._context.source_lang, engine=self._context.engine, **vars(self.settings))
 
 
 @dataclass(frozen=True)

@@ -118,9 +118,8 @@ def compare(
 
 def scorer(metric: Metric) -> Scorer:
     """Return a function from sums of a metric's rows to scores: float64 [n, statistics] to [n]."""
-    mean = ContextMetric._compute_score_from_stats
-    if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
-        return lambda rows: metric._of_mean(weighted_mean(rows))
+    if isinstance(metric, ContextMetric) and metric.is_mean:
+        return lambda rows: metric.of_mean(weighted_mean(rows))
     return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
 
 

@@ -63,7 +63,7 @@ def keywords(settings: type, can: Capabilities) -> list[inspect.Parameter]:
         for cls, own in ((settings, fields(settings)), (Context, fields(Context)))
         for types in [get_type_hints(cls)]
         for each in own
-        if cls is settings or (each.name in can.reads and each.name != "systems")
+        if cls is settings or each.name in can.reads
     ]
     taken += [(name, keyword.default, keyword.annotation) for name, keyword in can.input_keywords.items()]
     return [

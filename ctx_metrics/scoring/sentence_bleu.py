@@ -26,9 +26,9 @@ class SentenceBLEU(ContextMetric):
     Settings = WordSettings
 
     def _prepare(self) -> None:
-        lowercase = self.options.lowercase
-        self._words = Words(self.NAME.lower(), self.options.tokenize or BLEU.TOKENIZER_DEFAULT, lowercase)
-        self.settings = {
+        lowercase = self.settings.lowercase
+        self._words = Words(self.NAME.lower(), self.settings.tokenize or BLEU.TOKENIZER_DEFAULT, lowercase)
+        self.signature = {
             "case": "lc" if lowercase else "mixed",
             "eff": "no",
             "tok": self._words.signature(),

@@ -147,7 +147,7 @@ class TokenMatchingMetric(EncoderMetric):
     A segment whose hypothesis or reference has no tokens scores 0 and is counted.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(EXPLAIN,))
+    capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}), inputs=(EXPLAIN,))
     # by target language ("" for any other): hub name and layer
     PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
@@ -157,7 +157,7 @@ class TokenMatchingMetric(EncoderMetric):
         from ..models import hub
 
         name, engine = self.NAME.lower(), self._context.engine
-        model, layers, max_length = self.options.model, self.options.layers, self.options.max_length
+        model, layers, max_length = self.settings.model, self.settings.layers, self.settings.max_length
         if model == "paper":
             if not self._context.target_lang:
                 raise InputError(
@@ -179,11 +179,11 @@ class TokenMatchingMetric(EncoderMetric):
         if max_length is not None and max_length > self.encoder.max_content:
             notice(f"{name}: the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
         self.max_length = min(max_length or self.encoder.max_content, self.encoder.max_content)
-        self.settings = {
+        self.signature = {
             **self.model.signature(),
             "inputs": "mt+ref",
             "layers": layers if layers in ("mean", "concat_last4") else ",".join(map(str, self.mixes[0])),
-            "multiref": self.options.multiref,
+            "multiref": self.settings.multiref,
             "dtype": number_format(engine.dtype, engine.device),
             "maxlen": self.max_length,
             "long": "truncate",
@@ -233,7 +233,7 @@ class TokenMatchingMetric(EncoderMetric):
         valued = [
             PairResult(None if each.value is None else each.value.value, each.cut, each.empty) for each in results
         ]
-        made = results_of_pairs(places, valued, shape, self.options.multiref, self.max_length)
+        made = results_of_pairs(places, valued, shape, self.settings.multiref, self.max_length)
         if explain:
             of_systems = of_segments(places, [each.value for each in results], shape)
             made = [replace(each, matches=own) for each, own in zip(made, of_systems, strict=True)]

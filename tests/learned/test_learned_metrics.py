@@ -101,7 +101,7 @@ def test_signature(make, kind, folders):
     assert {"ctx", "torch", "tokenizers", "version"} <= shown.keys()
     assert all(not set(str(value)) & set(":|") for value in signature.info.values())
     assert len(signature.format(short=True)) < len(signature.format())
-    others = {CLASSES[name](model=folders[name]).settings["ckpt"] for name in CLASSES}
+    others = {CLASSES[name](model=folders[name]).signature["ckpt"] for name in CLASSES}
     assert len(others) == 3
 
 
@@ -114,7 +114,7 @@ def test_models_that_read_the_source(make):
     assert make("-src", sources=REFERENCES).corpus_score(HYPOTHESES, [OTHERS]).score == score.score
     shown = str(metric.get_signature())
     assert "nrefs:0|" in shown and "|inputs:mt+src|" in shown and "multiref" not in shown
-    assert "sources" in metric.capabilities.reads and "sources" not in make(sources=OTHERS).capabilities.reads
+    assert "sources" in metric.can.reads and "sources" not in make(sources=OTHERS).can.reads
 
 
 def test_a_missing_source_or_reference_is_named(make, kind):

@@ -151,7 +151,7 @@ def test_max_length_cuts_and_counts(stub, caplog):
 
 
 def test_a_maximum_length_beyond_the_model_is_said(stub, caplog):
-    assert stub(max_length=4000).settings["maxlen"] == StubEncoder.max_content
+    assert stub(max_length=4000).signature["maxlen"] == StubEncoder.max_content
     assert caplog.messages == [f"bertr: the model reads {StubEncoder.max_content} tokens of a text, not 4000"]
 
 
@@ -164,7 +164,7 @@ def test_a_notice_of_every_system_is_said_once(stub, caplog):
 
 
 def test_max_length_settings(stub):
-    assert stub().settings["maxlen"] == stub(max_length=51).settings["maxlen"] == StubEncoder.max_content
+    assert stub().signature["maxlen"] == stub(max_length=51).signature["maxlen"] == StubEncoder.max_content
     with pytest.raises(InputError, match="a maximum length of 0 tokens leaves nothing to compare"):
         stub(max_length=0)
 
@@ -266,15 +266,15 @@ def test_concat_last4_wants_four_layers():
 
 
 def test_names_of_layers(tiny_bert):
-    names = [BERTR(model=str(tiny_bert), layers=layers).settings["layers"] for layers in (2, "3,2", [2, 3], "mean")]
+    names = [BERTR(model=str(tiny_bert), layers=layers).signature["layers"] for layers in (2, "3,2", [2, 3], "mean")]
     assert names == ["2", "2,3", "2,3", "mean"]
 
 
 def test_default_layers(english, monkeypatch):
     monkeypatch.setattr("ctx_metrics.scoring.token_matching.EMBEDDED_LAYER", "2")
-    assert BERTR().settings["layers"] == "2"
-    assert BERTR(model="owner/name").settings["layers"] == "mean"
-    assert BERTR(model="embedded", layers=1).settings["layers"] == "1"
+    assert BERTR().signature["layers"] == "2"
+    assert BERTR(model="owner/name").signature["layers"] == "mean"
+    assert BERTR(model="embedded", layers=1).signature["layers"] == "1"
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,7 @@ def test_one_pass_serves_bertr_too(tiny_bert, monkeypatch):
     ],
 )
 def test_models_and_default_layers(resolved, settings, names, layers):
-    assert BERTScore(**settings).settings["layers"] == layers
+    assert BERTScore(**settings).signature["layers"] == layers
     assert resolved == names
 
 

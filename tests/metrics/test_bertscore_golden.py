@@ -156,7 +156,7 @@ def test_cuts_texts_for_idf_too(stub):
     found = values(stub(score="p", idf="paper", max_length=1), ["steep", "north"], [["east north steep", "north"]])
     assert found == pytest.approx([3 / 5, 1], abs=1e-6)
     metric = stub(idf="paper", max_length=1)
-    assert metric.settings["maxlen"] == 1
+    assert metric.signature["maxlen"] == 1
     table = metric._token_weights([["east north steep", "north"]])
     assert table == pytest.approx([0, *[math.log(2)] * 5, 0])
 

@@ -49,9 +49,9 @@ def test_that_no_model_is_named_is_said_unless_quiet(caplog, quiet):
 def test_the_model_and_its_inputs(multilingual, given, inputs):
     metric = COMET(engine=QUIET, **given)
     english = given["target_lang"].startswith("en") and inputs == "mt+ref" and "model" not in given
-    assert metric.settings["model"] == ("embedded-alignment-regressor" if english else "embedded-unified")
-    assert metric.settings["inputs"] == inputs and metric.title == "COMET-embedded"
-    assert metric.capabilities.references == ("ref" in inputs)
+    assert metric.signature["model"] == ("embedded-alignment-regressor" if english else "embedded-unified")
+    assert metric.signature["inputs"] == inputs and metric.title == "COMET-embedded"
+    assert metric.can.references == ("ref" in inputs)
 
 
 def test_what_is_given_makes_the_score(multilingual):
@@ -124,7 +124,7 @@ def test_every_call_has_the_model_for_its_own_references(multilingual):
     for references in (None, REFERENCES, [SOURCES], REFERENCES):
         score = metric.corpus_score(OUTPUTS, references).score
         assert (score, str(metric.get_signature())) == wanted[references != REFERENCES]
-        assert metric.capabilities.references == (references == REFERENCES)
+        assert metric.can.references == (references == REFERENCES)
 
 
 def test_a_call_that_lacks_sources_fails_every_time_and_harms_no_other(multilingual):
@@ -190,7 +190,7 @@ def test_a_language_that_no_embedded_model_reads(multilingual, caplog, reference
 
 def test_the_english_one_by_name_for_another_language(caplog):
     metric = COMET(target_lang="de", model="embedded", engine=QUIET)
-    assert metric.settings["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"
+    assert metric.signature["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"
     assert "comet: the model reads only English, but the language is 'de'; it is scored" in caplog.text
 
 
@@ -279,7 +279,7 @@ def test_an_output_of_invisible_characters_is_empty(multilingual, caplog, refere
 def test_a_folder_of_the_same_kind_scores_without_references_too(multilingual, caplog):
     given = {"model": str(EMBEDDED_UNIFIED), "target_lang": "de", "sources": SOURCES, "engine": QUIET}
     alone, instead = COMET(**given, references=[]), COMET(**given, references=[SOURCES])
-    assert alone.settings["inputs"] == instead.settings["inputs"] == "mt+src"
+    assert alone.signature["inputs"] == instead.signature["inputs"] == "mt+src"
     assert alone.corpus_score(OUTPUTS, None).score == instead.corpus_score(OUTPUTS, None).score
     assert caplog.text.count("comet: the references are the sources, so the model scores without references") == 1
     SLIDE(**given, references=[SOURCES], doc_ids=["a", "a"]).corpus_score(OUTPUTS, None)
@@ -287,7 +287,7 @@ def test_a_folder_of_the_same_kind_scores_without_references_too(multilingual, c
     caplog.clear()
     asked = COMET(**given, references=[SOURCES], inputs="mt+src+ref")
     asked.corpus_score(OUTPUTS, None)
-    assert asked.settings["inputs"] == "mt+src+ref" and "the references are the sources" not in caplog.text
+    assert asked.signature["inputs"] == "mt+src+ref" and "the references are the sources" not in caplog.text
     with pytest.raises(
         InputError,
         match=r"reads mt\+src\+ref, and neither sources nor references are given: give sources, and references",

