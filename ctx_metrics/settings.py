@@ -34,7 +34,7 @@ def add_all(parser: argparse.ArgumentParser, parts: Sequence[Part]) -> None:
     """Adds flags to a parser, part by part.
 
     parts    each a settings class; (a settings class, `usual` of add_flags); a function that adds flags to the group of
-             the part before; or (a title, a function that adds flags to a new group with that title)
+             the part before; or (a title, a settings class or function whose flags form a new group with that title)
     """
     group: Group = parser
     for part in parts:
@@ -45,7 +45,10 @@ def add_all(parser: argparse.ArgumentParser, parts: Sequence[Part]) -> None:
             first(group)
         else:
             group = parser.add_argument_group(first)
-            more(group)
+            if isinstance(more, type):
+                group = add_flags(parser, more, into=group)
+            else:
+                more(group)
 
 
 def add_flags(
@@ -148,6 +151,7 @@ class CommandLine(argparse.Namespace):
     """A parsed command line: line[Settings] is an object of a settings class whose flags the command has."""
 
     parser: argparse.ArgumentParser
+    argv: Sequence[str]
 
     def __getitem__(self, settings: type[S]) -> S:
         return from_flags(settings, self)

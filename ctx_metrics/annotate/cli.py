@@ -5,20 +5,22 @@ Rows are read, scored and written block by block, so memory does not grow with t
 continue a stopped run.
 """
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from ..cli.common import flags
-from ..cli.common.metrics import Metrics, check_metrics, metric_names, own_settings
-from ..cli.common.work import Work, check_work
-from ..cli.score import DEFAULT_METRIC, add_metric_flags, take_model
+from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
+from ..cli.common.work import Work, checked_work
+from ..cli.score import DEFAULT_METRIC, add_metric_flags
+from ..engine.options import EngineOptions
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
+from ..run.context import MetricSettings
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
-from ..settings import add_all, setting
+from ..settings import CommandLine, add_all, setting
 from ..standard_streams import check_output
 
 SUMMARY = "score tables of any size, and keep the best of their rows"
@@ -165,17 +167,17 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [flags.quiet()])
 
 
-def check(args: Namespace) -> None:
-    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
+def check(args: CommandLine) -> list[MetricSettings]:
+    """Derive the values that depend on several flags, and return the metrics; exit with 2, as argparse does, if flags
+    contradict each other."""
     from ..scale.scorer import of_several_columns
     from .rows import is_number
 
     error = args.parser.error
     if args.folder.startswith("memory:"):
         error(f"-o {args.folder}: the memory of this process is lost when the command ends; name a folder")
-    args.metrics = args.metrics or [DEFAULT_METRIC]
-    check_metrics(args)
-    take_model(args)
+    chosen = chosen_metrics(args, args.metrics or [DEFAULT_METRIC], model=args.model)
+    args.metrics = [each.name for each in chosen]
     for role in {role for role, _ in args.columns} - {*of_several_columns()}:
         if [each for each, _ in args.columns].count(role) > 1:
             error(f"--columns gives {role} twice; give one column")
@@ -204,17 +206,17 @@ def check(args: Namespace) -> None:
         error("--drop needs the checks that --no-text-checks turns off; leave one out")
     if "wrong-language" in (args.drop or ()) and args.language_pair is None:
         error("--drop wrong-language needs the language: give the language pair with -l")
-    check_work(args)
+    checked_work(args)
     for each in installed_inputs():
-        if fault := each.column_error(args):
+        if fault := each.column_error(each.read(args)):
             error(fault)
+    return chosen
 
 
-def run(args: Namespace) -> int:
-    check(args)
+def run(args: CommandLine) -> int:
+    chosen = check(args)
     check_output()  # for the summary, which goes to stdout
     from ..run.context import Context, capabilities
-    from ..run.flags import engine_options
     from ..scale import blocks, faults
     from ..scale.scorer import Scorer
     from . import annotate, summary
@@ -225,15 +227,14 @@ def run(args: Namespace) -> int:
     context = Context(
         source_lang=source,
         target_lang=target,
-        engine=engine_options(args),
+        engine=args[EngineOptions],
         inputs={
             name: value
             for each in installed_inputs()
-            for name, value in each.values(None, each.settings(args), None).items()
+            for name, value in each.values(None, each.read(args).settings, None).items()
             if name != each.name
         },
     )
-    chosen = [(name, own_settings(name, args)) for name in args.metrics]
     by = args.by or args.metrics[0]
     columns = annotate.columns_of(tables[0], args.columns)
     if "copies" in (args.drop or ()) and "src" not in columns:
@@ -243,12 +244,14 @@ def run(args: Namespace) -> int:
         names.append(faults.COLUMN)
     made = annotate.Annotation(
         tables,
-        Scorer(chosen, context, columns, not args.no_text_checks, args.drop is not None),
+        Scorer(
+            [(each.name, each.own) for each in chosen], context, columns, not args.no_text_checks, args.drop is not None
+        ),
         names,
         args.keep,
         args.top,
         by,
-        not capabilities(args.table[by.upper()]).higher_is_better,
+        not capabilities(next(each.cls for each in chosen if each.name == by)).higher_is_better,
         args.block,
         args.drop,
     )

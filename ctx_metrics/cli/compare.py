@@ -4,22 +4,24 @@ Scores as `ctx-metrics score` does. A difference is significant if its p-value, 
 --alpha. Systems of one rank do not differ significantly.
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..engine.options import EngineOptions
 from ..flag_types import Decimals, File, Model
 from ..notices import notice
 from ..scoring.testing import SystemTests
 from ..separated import SEPARATED
-from ..settings import add_all, from_flags, setting
+from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 from .common import flags
-from .common.metrics import Metrics, check_metrics, metric_names
-from .common.work import add_work, check_work, in_blocks
+from .common.inputs import Texts, checked_texts, given_inputs, read_inputs
+from .common.metrics import Metrics, chosen_metrics, metric_names
+from .common.work import Kept, Work, checked_work, in_blocks
 from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
-from .score import DEFAULT_METRIC, Inputs, add_metric_flags, check_inputs, check_resample, take_model
+from .score import DEFAULT_METRIC, add_metric_flags, check_resample
 
 SUMMARY = "compare all pairs of systems: differences, p-values, ranks"
 
@@ -65,9 +67,9 @@ class Written:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags, including those of the metrics that the command line names."""
-    add_all(parser, [Inputs, Comparing, SystemTests, Written])
+    add_all(parser, [Texts, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
-    add_all(parser, [("work", add_work), flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
+    add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 
 def hints(words: Sequence[str]) -> str:
@@ -75,45 +77,36 @@ def hints(words: Sequence[str]) -> str:
     return flag_hints(words, COMET_COMPARE, COMET_SCORE, SACREBLEU)
 
 
-def run(args: Namespace) -> int:
+def run(line: CommandLine) -> int:
     from ..scoring.scores import all_scores
     from .common import comparisons, output
-    from .common.inputs import read_inputs
     from .score import scoring
 
-    _check(args)
-    check_writable(args.output)
-    if args.plot:
+    texts, work, engine = checked_texts(line), checked_work(line), line[EngineOptions]
+    asked, testing, written = line[Comparing], line[SystemTests], line[Written]
+    chosen = chosen_metrics(line, asked.metrics or [DEFAULT_METRIC], model=asked.model)
+    if len(texts.files) == 1:
+        line.error("-t names only one system; a comparison needs at least two")
+    check_resample(testing.resample, texts, line)
+    form = flags.format_of(written.format, written.output, ENDINGS)
+    check_writable(written.output)
+    if written.plot:
         from ..plots import check_figure
 
-        check_figure(args.plot)
-    read, testing = read_inputs(args), from_flags(SystemTests, args)
+        check_figure(written.plot)
+    read = read_inputs(texts, given_inputs(line), engine)
     if len(read.names) < 2:
-        args.parser.error("there is only one system; a comparison needs at least two")
-    with in_blocks(args) as blocks:
+        line.error("there is only one system; a comparison needs at least two")
+    with in_blocks(work, line[Kept]) as blocks:
         read = read._replace(context=replace(read.context, in_blocks=blocks))
-        metrics = scoring.build_metrics(read, args)
-        scoring.say_unread(metrics, read, args)
+        metrics = scoring.build_metrics(read, chosen, texts)
+        scoring.say_unread(metrics, read, texts, by_document=testing.resample != "segment")
         scores = all_scores(metrics.values(), read.context.systems)
     compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
-    if args.format in (*SEPARATED, "latex", "markdown") and not args.quiet:  # other formats include the signatures
+    if form in (*SEPARATED, "latex", "markdown") and not engine.quiet:  # other formats include the signatures
         for column in compared.columns:
             notice(f"{column.title}|{column.signature}")
-    output.write(comparisons.render(compared, args.format, args.width), args.output)
-    if args.plot:
-        comparisons.draw(compared, args.plot)
+    output.write(comparisons.render(compared, form, written.width), written.output)
+    if written.plot:
+        comparisons.draw(compared, written.plot)
     return 0
-
-
-def _check(args: Namespace) -> None:
-    """Set what depends on several flags; exits with 2, as argparse does, if they contradict each other."""
-    check_inputs(args)
-    args.metrics = args.metrics or [DEFAULT_METRIC]
-    check_metrics(args)
-    take_model(args)
-    check_work(args)
-    args.format = flags.format_of(args, ENDINGS)
-    args.levels = ["document"] if args.docids and args.resample != "segment" else ["system"]  # "document" needs ids
-    if args.translations is not None and len(args.translations) == 1 and args.translations != ["-"]:
-        args.parser.error("-t names only one system; a comparison needs at least two")
-    check_resample(args)

@@ -1,8 +1,8 @@
 """Scores judged test sets with registered metrics, with all systems of a set in one pass."""
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -11,7 +11,7 @@ from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice, progress
 from ..progress import Progress
-from ..run.context import Context, build, capabilities
+from ..run.context import Context, MetricSettings, build, capabilities
 from ..run.inputs import FileInput
 from ..run.streams import Segments, named
 from ..scoring.base import ContextMetric
@@ -21,14 +21,6 @@ from .judgements.score_files import NO_REFERENCE, read_kept, write_score_files
 
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks
-
-
-class MetricSettings(NamedTuple):
-    """A metric to evaluate: its name, its class, and its own settings (constructor arguments)."""
-
-    name: str
-    cls: type[Metric]
-    own: Mapping[str, Any] = {}
 
 
 def score_set(

@@ -11,7 +11,7 @@ from ..errors import CtxMetricsError
 from ..run.flags import ContextFiles, add_metric_arguments, model_hint, wanted_metrics
 from ..run.inputs import installed_inputs
 from ..run.spelling import SuggestingParser
-from ..settings import add_flags
+from ..settings import CommandLine, add_flags
 from ..standard_streams import check_output, open_closed
 from .capture import Run, RunSettings
 from .outputs import RunOutput, installed_outputs
@@ -43,7 +43,7 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
                     broken[name] = error
             self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
             try:
-                namespace = super().parse_args(argv, namespace)
+                namespace = super().parse_args(argv, namespace or CommandLine())
             except SystemExit:  # --help or an unknown flag: say whose flags are missing
                 for fault in broken.values():
                     sys.stderr.write(f"ctx-metrics: {fault}\n")

@@ -1,6 +1,5 @@
 """The state of one run of the sacrebleu command, passed to the metrics as constructor arguments."""
 
-from argparse import Namespace
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,17 +8,17 @@ from sacrebleu import metrics
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges, read_lines
+from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language import language_pair
 from ..notices import OncePerRun, counted, logger, notice
 from ..run.context import Context, build_all, capabilities
-from ..run.flags import engine_options
 from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import MetricTable
 from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
-from ..settings import setting
+from ..settings import CommandLine, setting
 from ..wording import any_of
 from .native import is_native
 from .outputs import RunOutput
@@ -69,7 +68,7 @@ class Run:
         self.flags: dict[str, list[str]] = {}  # metrics' own attributes, if a native sacrebleu has added the flags
         self.received: dict[str, Sequence[str]] = {}  # the sources and document ids that a native sacrebleu passed
         self.begun = False  # true from begin to the next command line; args is empty before begin
-        self.args = Namespace()
+        self.args = CommandLine()
         self.outputs: Sequence[RunOutput] = ()  # all that the command line may ask for
         self._own: dict[str, list[str]] = {}
         self._files: dict[str, list[str]] = {}
@@ -86,7 +85,7 @@ class Run:
         self._unused: dict[str, str] = {}
         self.notices = OncePerRun()
 
-    def begin(self, args: Namespace, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
+    def begin(self, args: CommandLine, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run.
 
         args      the parsed arguments
@@ -263,7 +262,7 @@ class Run:
             systems=systems,
             source_lang=self.languages[0],
             target_lang=self.languages[1],
-            engine=engine_options(args),
+            engine=args[EngineOptions],
             inputs={"explain": any(output.explain for output in self.wanted_outputs)},
             in_blocks=self._in_blocks(),
         )
@@ -287,8 +286,8 @@ class Run:
 
         key = of.name, digest([text for system in context.systems for text in system])
         if key not in self._computed:
-            paths, settings = of.paths(self.args), of.settings(self.args)
-            of.check(paths, settings, len(self.systems))
+            paths, settings = given = of.read(self.args)
+            of.check(given, len(self.systems))
             systems = context.systems if of.per_system else [context.systems[0]] * len(paths)
             # --detail asks for the rows of one system, but there can be more files
             streams = [self._lines_of(of.flag, *each) for each in zip(paths, systems, strict=False)]

@@ -1,6 +1,5 @@
 """Pseudo-references as an input of a run: their flags, and the settings of the filter. Imports no torch."""
 
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import InputError
 from ..flag_types import File, Model, Number
 from ..run.inputs import FileInput, Keyword
-from ..settings import Group, add_flags, from_flags, setting
+from ..settings import setting
 from ..wording import setting_named, worded
 
 if TYPE_CHECKING:
@@ -126,17 +125,9 @@ class PseudoReferences(FileInput):
             "pseudo-references",
             column="pseudo",
             title="pseudo-references of the pr metrics",
+            settings=PseudoFilter,
             pseudo_filter=Keyword(PseudoFilter | str, PseudoFilter()),
         )
-
-    def add_arguments(self, group: Group) -> None:
-        """Add the flags --pseudo-*."""
-        super().add_arguments(group)
-        add_flags(group, PseudoFilter)
-
-    def settings(self, args: Namespace) -> PseudoFilter:
-        """Return the settings of the filter."""
-        return from_flags(PseudoFilter, args)
 
     def values(
         self, streams: "Sequence[Segments] | None", settings: PseudoFilter, context: "Context | None"

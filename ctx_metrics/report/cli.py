@@ -5,19 +5,21 @@ Scores as `ctx-metrics score` does, and writes a file that opens in any browser,
 
 import logging
 import os
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..cli.common import flags
-from ..cli.common.metrics import Metrics, check_metrics, metric_names
-from ..cli.score import Inputs, add_metric_flags, check_inputs, check_resample, take_model
+from ..cli.common.inputs import Texts, checked_texts, given_inputs, read_inputs
+from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
+from ..cli.score import add_metric_flags, check_resample
+from ..engine.options import EngineOptions
 from ..flag_types import Model, expanduser
 from ..notices import logger, notice
 from ..scoring.testing import SystemTests, resample
-from ..settings import add_all, setting
+from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 
 SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
@@ -83,15 +85,14 @@ class Page:
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     """Add all flags, including those of the metrics that this command line names."""
-    add_all(parser, [Inputs, Page])
+    add_all(parser, [Texts, Page])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ..cli.common import output
     from ..cli.common.comparisons import Compared, pairs_tables
-    from ..cli.common.inputs import read_inputs
     from ..cli.score.scoring import build_metrics
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
@@ -100,27 +101,25 @@ def run(args: Namespace) -> int:
     from .kept import read_columns
     from .page import check_installed, page, title_of
 
-    check_inputs(args)
-    if not args.metrics and not args.scores:
-        args.metrics = list(DEFAULT_METRICS) if args.references or args.dataset else ["comet"]
-    check_metrics(args)
-    take_model(args)
-    check_resample(args)
+    inputs, wanted = checked_texts(args), args.metrics or ()
+    if not wanted and not args.scores:
+        wanted = list(DEFAULT_METRICS) if args.references or args.dataset else ["comet"]
+    chosen = chosen_metrics(args, wanted, model=args.model)
+    check_resample(args.resample, inputs, args)
     if args.scores and not (args.translations or args.columns):
         args.parser.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
     paths = _paths(args)
     for _, path in paths:
         check_writable(path)
     check_installed()
-    args.levels = ["document"] if args.docids else ["segment"]
     with _heard() as notices:
-        read = read_inputs(args)
+        read = read_inputs(inputs, given_inputs(args), args[EngineOptions])
         check_size(read.context.systems)
         read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
-        names, context = read
+        names, context = read.names, read.context
         design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
         columns = read_columns(args.scores or (), names, context, design)
-        metrics = build_metrics(read, args)
+        metrics = build_metrics(read, chosen, inputs)
         design.say_what_is_rough(metrics)
         scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
@@ -141,7 +140,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _paths(args: Namespace) -> list[tuple[str, str | None]]:
+def _paths(args: CommandLine) -> list[tuple[str, str | None]]:
     """The paths to write, each with its flag; exit with 2 if two of them name the same file."""
     paths: list[tuple[str, str | None]] = [("-o", args.output)]
     for name in EXPORTS:

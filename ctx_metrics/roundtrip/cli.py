@@ -4,18 +4,17 @@ Writes DIR/NAME.rtt.txt for each system, one line for each of its lines. Finishe
 again to continue a stopped run.
 """
 
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from ..cli.common import flags
+from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..flag_types import Directory, File, Files
 from ..notices import counted, notice
-from ..run.flags import add_engine_arguments, engine_options
-from ..settings import add_flags, from_flags, setting
+from ..settings import CommandLine, add_flags, from_flags, setting
 from ..writing import check_writable, write_whole
 from .back_translation import BackTranslation, checked_spec
 
@@ -65,12 +64,12 @@ FLAGS = [
     Texts,
     ("back-translator", partial(add_flags, settings=BackTranslation)),
     Short,
-    ("engine of a model", add_engine_arguments),
+    ("engine of a model", EngineOptions),
     flags.quiet("No progress bar."),
 ]
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ..cli.common.output import table
     from ..corpus import read_lines
     from ..run.streams import system_names
@@ -79,7 +78,7 @@ def run(args: Namespace) -> int:
 
     if args.rtt_bt is None:
         args.parser.error("the back-translator is missing: name it with --rtt-bt")
-    options, engine = from_flags(BackTranslation, args), engine_options(args)
+    options, engine = from_flags(BackTranslation, args), args[EngineOptions]
     targets = roundtrip_files(args.translations, args.folder)
     check_writable(args.folder, folder=True)
     for target in targets:

@@ -1,12 +1,11 @@
 """Round trips as an input of a run: read from files, or made by a back-translator."""
 
-from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..run.inputs import FileInput, Keyword
-from ..settings import Group, add_flags, from_flags
+from ..run.inputs import FileInput, Given, Keyword
+from ..settings import CommandLine
 from ..wording import worded
 from .back_translation import BackTranslation
 
@@ -29,27 +28,19 @@ class RoundTrips(FileInput):
             required=True,
             column="rtt",
             title="round trips of the rtt metrics",
+            settings=BackTranslation,
             backtranslator=Keyword(str | None),
         )
 
-    def add_arguments(self, group: Group) -> None:
-        """Add the flags --roundtrip and --rtt-*."""
-        super().add_arguments(group)
-        add_flags(group, BackTranslation)
-
-    def given_by(self, args: Namespace) -> str:
+    def given_by(self, line: CommandLine) -> str:
         """Return the flag that gives the files or the back-translator, or ""."""
-        return super().given_by(args) or ("--rtt-bt" if args.rtt_bt else "")
+        return super().given_by(line) or ("--rtt-bt" if line.rtt_bt else "")
 
-    def settings(self, args: Namespace) -> BackTranslation:
-        """Return the settings of the back-translation."""
-        return from_flags(BackTranslation, args)
-
-    def check(self, paths: Sequence[str], settings: BackTranslation, systems: int) -> None:
+    def check(self, given: Given, systems: int) -> None:
         """Raise InputError if round trips are both read and made, or if there is not one file for each system."""
-        if paths and settings.spec:
+        if given.paths and given.settings.spec:
             raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
-        super().check(paths, settings, systems)
+        super().check(given, systems)
 
     def values(
         self, streams: "Sequence[Segments] | None", settings: BackTranslation, context: "Context | None"
@@ -69,10 +60,10 @@ class RoundTrips(FileInput):
             "roundtrips, one list of strings per system in the order of the systems",
         )
 
-    def column_error(self, args: Namespace) -> str:
+    def column_error(self, given: Given) -> str:
         """Also refuse the back-translator, which does not read tables."""
         made = "--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)"
-        return super().column_error(args) or made * bool(args.rtt_bt)
+        return super().column_error(given) or made * bool(given.settings.spec)
 
 
 ROUND_TRIPS = RoundTrips()

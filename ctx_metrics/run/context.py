@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..engine.options import EngineOptions
 from .inputs import Input, Keyword
@@ -109,6 +109,17 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
 
     cls = metric if isinstance(metric, type) else type(metric)
     return Capabilities(reads=CONTEXT & parameters(cls).keys(), higher_is_better=not issubclass(cls, TER))
+
+
+class MetricSettings(NamedTuple):
+    """A metric that a run names, with arguments of its constructor.
+
+    name    as it was named, such as slide:window=3
+    """
+
+    name: str
+    cls: type["Metric"]
+    own: Mapping[str, Any] = {}
 
 
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":

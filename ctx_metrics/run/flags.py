@@ -4,12 +4,10 @@ import argparse
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
-from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError
 from ..flag_types import File
-from ..settings import add_flags, from_flags, setting
+from ..settings import setting
 from .context import capabilities
 from .registry import MetricTable
 
@@ -53,11 +51,6 @@ class ContextFiles:
         "Document id of each line; consecutive equal ids form a document. (Default with -t: the ids of the test "
         "set, if it has them)"
     )
-
-
-# add the flags --ctx-* to a group; read them and --quiet from the arguments
-add_engine_arguments = partial(add_flags, settings=EngineOptions)
-engine_options = partial(from_flags, EngineOptions)
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:

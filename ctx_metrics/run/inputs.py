@@ -1,6 +1,5 @@
 """Inputs that some metrics read besides the texts of every run, and the flags that give them."""
 
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from functools import cache
 from os.path import expanduser
@@ -10,7 +9,7 @@ from ..corpus import digest
 from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..notices import counted, notice
-from ..settings import Group
+from ..settings import CommandLine, Group, add_flags
 from ..wording import worded
 
 if TYPE_CHECKING:
@@ -45,6 +44,13 @@ class Input:
         return frozenset(name for name, keyword in self.keywords.items() if keyword.streams)
 
 
+class Given(NamedTuple):
+    """What a command line gives of an input: its files, and an object of its settings class, if it has one."""
+
+    paths: Sequence[str] = ()
+    settings: Any = None
+
+
 class FileInput(Input):
     """Streams of segments that a flag reads from files, with one segment per line.
 
@@ -55,6 +61,7 @@ class FileInput(Input):
     required      whether metrics that read the input need it
     column        the role of its columns in tables; "" if tables have none
     title         title of its group of flags in --help
+    settings      a settings class, whose flags are added after that of the files
     more          further keywords of a subclass
 
     >>> keywords = FileInput("keywords", "--keywords", "Terms that each segment must hold.", "keywords")
@@ -73,36 +80,38 @@ class FileInput(Input):
         required: bool = False,
         column: str = "",
         title: str = "",
+        settings: type | None = None,
         **more: Keyword,
     ):
         annotation = Sequence[Sequence[str]] | None if per_system else Streams
         super().__init__(**{name: Keyword(annotation, streams=True)}, **more)
         self.name, self.flag, self.help, self.words = name, flag, help, words
         self.per_system, self.required = per_system, required
-        self.column, self.title = column, title or words
+        self.column, self.title, self.settings = column, title or words, settings
 
     def add_arguments(self, group: Group) -> None:
-        """Add the input's flag; subclasses also add the flags of their settings."""
+        """Add the input's flags."""
         group.add_argument(self.flag, nargs="+", type=expanduser, metavar="FILE", help=self.help)
+        if self.settings:
+            add_flags(group, self.settings)
 
-    def paths(self, args: Namespace) -> Sequence[str]:
-        """Return the files that the command line names."""
-        return getattr(args, self.flag.lstrip("-").replace("-", "_")) or ()
+    def _paths(self, line: CommandLine) -> Sequence[str]:
+        return getattr(line, self.flag.lstrip("-").replace("-", "_")) or ()
 
-    def given_by(self, args: Namespace) -> str:
+    def given_by(self, line: CommandLine) -> str:
         """Return the flag by which the command line gives the input; "" if it does not give it."""
-        return self.flag if self.paths(args) else ""
+        return self.flag if self._paths(line) else ""
 
-    def settings(self, args: Namespace) -> Any:
-        """Return the settings that the flags give besides the files; raises InputError if flags contradict each other."""
-        return None
+    def read(self, line: CommandLine) -> Given:
+        """Return what the command line gives; raises whatever the settings class raises."""
+        return Given(self._paths(line), line[self.settings] if self.settings else None)
 
-    def check(self, paths: Sequence[str], settings: Any, systems: int) -> None:
+    def check(self, given: Given, systems: int) -> None:
         """Raise InputError if the number of files does not fit the number of systems."""
-        if self.per_system and paths and len(paths) != systems:
+        if self.per_system and given.paths and len(given.paths) != systems:
             raise InputError(
-                f"{self.flag} has {counted(len(paths), 'file', 'files')} for {counted(systems, 'system', 'systems')}; "
-                "give one per system, in the order of the systems"
+                f"{self.flag} has {counted(len(given.paths), 'file', 'files')} for "
+                f"{counted(systems, 'system', 'systems')}; give one per system, in the order of the systems"
             )
 
     def values(self, streams: "Sequence[Segments] | None", settings: Any, context: "Context | None") -> dict[str, Any]:
@@ -118,9 +127,9 @@ class FileInput(Input):
         each = ", one file for each system" * self.per_system
         return f"needs {self.words}: give {worded(f'{self.flag} FILE ...{each}', self.name)}"
 
-    def column_error(self, args: Namespace) -> str:
+    def column_error(self, given: Given) -> str:
         """Say why a command that reads tables cannot use the given files; "" if none are given."""
-        if not self.paths(args):
+        if not given.paths:
             return ""
         return f"{self.flag}: annotate reads tables; name the column of these texts (--columns {self.column}=NAME)"
 

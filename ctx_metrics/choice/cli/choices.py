@@ -1,21 +1,21 @@
 """What `ctx-metrics mbr` and `rerank` have in common: candidates that are read, metrics, and what is written."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...cli.common import flags
-from ...cli.common.metrics import Metrics, check_metrics, metric_names, own_settings
-from ...cli.common.work import Kept, Work, check_work
+from ...cli.common.metrics import Metrics, chosen_metrics, metric_names
+from ...cli.common.work import Kept, Work, checked_work
 from ...cli.hints import COMET_SCORE, flag_hints
-from ...cli.score import DEFAULT_METRIC, add_metric_flags, take_model
+from ...cli.score import DEFAULT_METRIC, add_metric_flags
+from ...engine.options import EngineOptions
 from ...flag_types import File, Model, Positive, expanduser, finite
 from ...notices import notice
 from ...run.context import Context
-from ...run.flags import engine_options
 from ...separated import SEPARATED
-from ...settings import add_all, setting
+from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 
 if TYPE_CHECKING:
@@ -102,13 +102,13 @@ def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None
     add_all(parser, [Work, Kept, flags.quiet("No progress bars, and no signatures on stderr.")])
 
 
-def check(args: Namespace) -> None:
-    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
+def check(args: CommandLine) -> list[tuple[str, Mapping[str, Any]]]:
+    """Derive the values that depend on several flags, and return the metrics; exit with 2, as argparse does, if flags
+    contradict each other."""
     error = args.parser.error
-    args.metrics = args.metrics or [DEFAULT_METRIC]
-    check_metrics(args)
-    take_model(args)
-    check_work(args)
+    chosen = chosen_metrics(args, args.metrics or [DEFAULT_METRIC], model=args.model)
+    args.metrics = [each.name for each in chosen]
+    checked_work(args)
     if args.weights is None:
         args.weights = [1.0] * len(args.metrics)
     if len(args.weights) != len(args.metrics):
@@ -125,18 +125,15 @@ def check(args: Namespace) -> None:
     if args.format == "text" and (args.top or 1) > 1:
         error("--format text has one line per source; write --top candidates as nbest or jsonl")
     check_writable(args.output)
+    return [(each.name, each.own) for each in chosen]
 
 
-def chosen_metrics(args: Namespace) -> list[tuple[str, dict[str, Any]]]:
-    return [(name, own_settings(name, args)) for name in args.metrics]
-
-
-def context_of(args: Namespace) -> Context:
+def context_of(args: CommandLine) -> Context:
     source, target = args.language_pair or (None, None)
-    return Context(source_lang=source, target_lang=target, engine=engine_options(args))
+    return Context(source_lang=source, target_lang=target, engine=args[EngineOptions])
 
 
-def check_candidates(items: "Sequence[Item]", args: Namespace) -> None:
+def check_candidates(items: "Sequence[Item]", args: CommandLine) -> None:
     """Warn about files of candidates with copies of the source, other languages or repetitions, unless --no-text-checks."""
     if args.no_text_checks:
         return
@@ -153,7 +150,7 @@ def check_candidates(items: "Sequence[Item]", args: Namespace) -> None:
     check_faults(systems, source=there, languages=args.language_pair or (None, None))
 
 
-def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Chosen":
+def scored(items: "Sequence[Item]", chooser: "Chooser", args: CommandLine) -> "Chosen":
     """Score the candidates on the machines, and with the cache, that the flags name; print counts and signatures."""
     from ...scale.blocks import opened
     from ...scale.kept import ResultCache
@@ -173,7 +170,7 @@ def scored(items: "Sequence[Item]", chooser: "Chooser", args: Namespace) -> "Cho
     return found
 
 
-def say_signatures(signatures: Mapping[str, str], args: Namespace) -> None:
+def say_signatures(signatures: Mapping[str, str], args: CommandLine) -> None:
     """Print the metrics' signatures on stderr, unless --quiet."""
     for name, signature in signatures.items():
         if not args.quiet:

@@ -3,14 +3,14 @@
 The model reads each text once for all comparisons, and a repeated text is scored once.
 """
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from ...flag_types import File
 from ...notices import counted, notice
-from ...settings import from_flags, setting
+from ...settings import CommandLine, from_flags, setting
 from ..decisions import Method
 from . import choices
 
@@ -45,13 +45,13 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     choices.add_choices(parser, argv, References, Method)
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ...cli.common import output
     from ..blocks import MinimumRisk
     from ..candidates import read_items
     from ..written import render
 
-    choices.check(args)
+    chosen = choices.check(args)
     method = from_flags(Method, args)
     method.check_numbers()
     if args.references and method.exclude_self:
@@ -67,7 +67,7 @@ def run(args: Namespace) -> int:
         encoding=args.encoding,
     )
     choices.check_candidates(items, args)
-    chooser = MinimumRisk(choices.chosen_metrics(args), args.weights, choices.context_of(args), method, args.top or 1)
+    chooser = MinimumRisk(chosen, args.weights, choices.context_of(args), method, args.top or 1)
     found = choices.scored(items, chooser, args)
     if number := found.exact.count(False):
         of_all = f"{number:,} of {counted(len(items), 'source', 'sources')}"

@@ -4,18 +4,18 @@
 documents are chosen: the best candidate document, or the best path from segment to segment.
 """
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...cli.common.metrics import metric_names, named_metric
 from ...corpus import read_lines
 from ...errors import InputError
 from ...flag_types import File, Finite, Positive
 from ...notices import counted
-from ...settings import setting
+from ...settings import CommandLine, setting
 from . import choices
 
 if TYPE_CHECKING:
@@ -79,13 +79,13 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     choices.add_choices(parser, argv, Mixing, Documents)
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ...cli.common import output
     from ..candidates import read_items
     from ..reranking import Reranking, check_decoder_scores, mixed
     from ..written import render
 
-    _check(args)
+    chosen = _check(args)
     items = read_items(
         args.candidates, args.input_format, args.num_samples, sources=args.source, encoding=args.encoding
     )
@@ -93,12 +93,12 @@ def run(args: Namespace) -> int:
         raise InputError("rerank needs the source of each candidate: give -s FILE, or src in JSON lines")
     choices.check_candidates(items, args)
     if args.docids:
-        output.write(render(items, _of_documents(items, args), args.format, args.top), args.output)
+        output.write(render(items, _of_documents(items, chosen, args), args.format, args.top), args.output)
         return 0
     references = None if args.tune is None else _references(args, len(items))
     if args.tune or args.mix:
         check_decoder_scores(items, "--tune" if args.tune else "--mix")
-    chooser = Reranking(choices.chosen_metrics(args), args.weights, choices.context_of(args))
+    chooser = Reranking(chosen, args.weights, choices.context_of(args))
     found = choices.scored(items, chooser, args)
     if references is not None:
         from ..tuning import tuned
@@ -115,10 +115,10 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def _check(args: Namespace) -> None:
+def _check(args: CommandLine) -> list[tuple[str, Mapping[str, Any]]]:
     """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
     error = args.parser.error
-    choices.check(args)
+    chosen = choices.check(args)
     if args.tune and args.mix is not None:
         error("--tune finds the value of --mix; leave one out")
     if args.tune and args.top:
@@ -133,9 +133,10 @@ def _check(args: Namespace) -> None:
         error(
             "--docids chooses whole documents and does not work with --mix, --tune, --on and --ctx-cache; leave those out"
         )
+    return chosen
 
 
-def _references(args: Namespace, sources: int) -> list[str]:
+def _references(args: CommandLine, sources: int) -> list[str]:
     """The references of --tune, one per source; raises InputError if they or the judging metric cannot be used."""
     from ..tuning import check_judge
 
@@ -150,12 +151,13 @@ def _references(args: Namespace, sources: int) -> list[str]:
     return lines
 
 
-def _of_documents(items: "list[Item]", args: Namespace) -> list[list[float]]:
+def _of_documents(
+    items: "list[Item]", chosen: list[tuple[str, Mapping[str, Any]]], args: CommandLine
+) -> list[list[float]]:
     """Score the candidates as parts of whole documents, and print the signatures."""
     from ..documents import best_documents, best_paths
 
     doc_ids, context = read_lines(args.docids, args.encoding), choices.context_of(args)
-    chosen = choices.chosen_metrics(args)
     if args.documents == "path":
         found = best_paths(chosen, context, items, doc_ids, args.beam or BEAM)
     else:

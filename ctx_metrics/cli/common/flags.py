@@ -1,6 +1,6 @@
 """Flags that several subcommands have: each function returns a setting, to stand as a field of a subcommand's settings."""
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -55,9 +55,9 @@ def score_format(help: str, group: str = "") -> Any:
     return setting(text, group=group)
 
 
-def format_of(args: Namespace, endings: Mapping[str, str] = ENDINGS) -> str:
-    """Return the format of --format, or else the one that the ending of -o selects, or else table."""
-    return args.format or endings.get((args.output or "").rpartition(".")[2].lower(), "table")
+def format_of(form: str | None, path: str | None, endings: Mapping[str, str] = ENDINGS) -> str:
+    """Return the format that --format names, or else the one that the ending of -o selects, or else table."""
+    return form or endings.get((path or "").rpartition(".")[2].lower(), "table")
 
 
 def output(help: str = "Output file, instead of the standard output (-).") -> Any:

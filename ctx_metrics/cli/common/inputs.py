@@ -1,20 +1,22 @@
 """What `ctx-metrics score` reads: files, columns of the standard input, sacrebleu's test sets."""
 
-import argparse
 import sys
-from argparse import Namespace
-from collections.abc import Sequence
-from dataclasses import replace
+from argparse import SUPPRESS, ArgumentTypeError
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...corpus import BOM, decode, document_ranges, read_lines
+from ...engine.options import EngineOptions
 from ...errors import InputError
+from ...flag_types import File, Files
 from ...notices import counted, notice
 from ...run.context import Context
-from ...run.flags import engine_options
-from ...run.inputs import installed_inputs
+from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.streams import Segments, check_lengths, file_segments, named, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape
+from ...settings import CommandLine, setting
+from . import flags
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
@@ -28,76 +30,6 @@ class Column(NamedTuple):
     system: str = ""
 
 
-class Inputs(NamedTuple):
-    """The inputs of one run: the systems' names in the output, and the context with the systems' texts.
-
-    All streams of the context have the same length.
-    """
-
-    names: list[str]
-    context: Context
-
-
-def read_inputs(args: Namespace) -> Inputs:
-    """Read all inputs of `ctx-metrics score`; raises InputError, naming the file and line, if one cannot be used."""
-    streams: Streams = {}
-    if args.dataset:
-        _add_test_set(streams, *args.dataset)
-    read_files(streams, args)
-    read_files(streams, args, **{each.name: each.paths(args) for each in installed_inputs()})
-    if args.translations in (None, ["-"]):
-        names = _add_columns(streams, args.columns, args.encoding)
-    else:
-        names = system_names(args.translations)
-        read_files(streams, args, mt=args.translations)
-    for each in installed_inputs():
-        each.check(each.paths(args), each.settings(args), len(streams["mt"]))
-    if "doc" not in streams and "document" in args.levels:
-        raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
-    roles = ("mt", "ref", "src", "doc", *(each.name for each in installed_inputs()))
-    check_lengths([stream for role in roles for stream in streams.get(role, ())])
-    read = inputs_of(args, streams, args.names or names)
-    inputs = {
-        name: value
-        for each in installed_inputs()
-        for name, value in each.values(streams.get(each.name), each.settings(args), None).items()
-    }
-    return read._replace(context=replace(read.context, inputs=inputs))
-
-
-def read_files(streams: Streams, args: Namespace, **paths: Sequence[str] | None) -> None:
-    """Add the lines of files to the streams.
-
-    paths    files by role; by default those of -s, -r and --docids
-    """
-    texts = {"src": args.source and [args.source], "ref": args.references, "doc": args.docids and [args.docids]}
-    for role, files in (paths or texts).items():
-        if files:
-            streams[role] = [file_segments(path, args.encoding) for path in files]
-
-
-def inputs_of(args: Namespace, streams: Streams, names: list[str]) -> Inputs:
-    """Return the inputs for streams (by role: mt, ref, src, doc and others) and flags; gives notice of odd texts.
-
-    Raises InputError if a document id returns after its document has ended, or if the names do not fit the systems.
-    """
-    if getattr(args, "unescape", False):
-        roles = [role for role in streams if role != "doc"]
-        texts = iter(unescape([stream for role in roles for stream in streams[role]]))
-        streams |= {role: [next(texts) for _ in streams[role]] for role in roles}
-    if fault := names_fault(names, len(streams["mt"])):
-        raise InputError(fault)
-    [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
-    if doc_ids is not None:
-        document_ranges(doc_ids, doc_ids.name)
-    source_lang, target_lang = args.language_pair or (None, None)
-    references, systems = streams.get("ref", []), streams["mt"]
-    if not args.no_text_checks:
-        check_texts(systems, references, sources, (source_lang, target_lang))
-    context = Context(references, systems, sources, doc_ids, source_lang, target_lang, engine_options(args))
-    return Inputs(names, context)
-
-
 def column_names(text: str) -> list[Column]:
     """Return the columns that --columns names, for argparse.
 
@@ -108,14 +40,14 @@ def column_names(text: str) -> list[Column]:
     for word in text.split(","):
         role, _, system = word.strip().partition(":")
         if role not in ROLES or (system and role != "mt"):
-            raise argparse.ArgumentTypeError(f"{word!r} is not one of src, mt, mt:NAME, ref, doc")
+            raise ArgumentTypeError(f"{word!r} is not one of src, mt, mt:NAME, ref, doc")
         columns.append(Column(role, system or ("stdin" if role == "mt" else "")))
     if not any(column.role == "mt" for column in columns):
-        raise argparse.ArgumentTypeError(f"{text!r} has no column mt")
+        raise ArgumentTypeError(f"{text!r} has no column mt")
     for column in columns:
         if column.role != "ref" and columns.count(column) > 1:
             hint = "; name the systems: mt:NAME" if column.role == "mt" else ""
-            raise argparse.ArgumentTypeError(f"{text!r} has two columns {column.role}{hint}")
+            raise ArgumentTypeError(f"{text!r} has two columns {column.role}{hint}")
     return columns
 
 
@@ -123,8 +55,155 @@ def test_set(text: str) -> tuple[str, str]:
     """Return the test set and language pair of TESTSET:LANGPAIR, for argparse."""
     name, _, pair = text.rpartition(":")
     if not name or not pair:
-        raise argparse.ArgumentTypeError(f"{text!r} is not TESTSET:LANGPAIR, such as wmt20:de-en")
+        raise ArgumentTypeError(f"{text!r} is not TESTSET:LANGPAIR, such as wmt20:de-en")
     return name, pair
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts to score, and their languages."""
+
+    source: File | None = setting("Source segments, one per line.", flag="-s --source", group="inputs")
+    translations: Files | None = setting(
+        "The systems' outputs, one file per system; also -i, --input. Without -t, or with -t -, tab-separated text "
+        "is read from the standard input.",
+        flag="-t --translations",
+    )
+    names: Sequence[str] | None = flags.names("their")
+    references: Files | None = setting(
+        "References; leave them out for models without references.", flag="-r --references"
+    )
+    docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
+    dataset: tuple[str, str] | None = setting(
+        "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
+        "sacrebleu downloads it once.",
+        flag="-d --dataset",
+        type=test_set,
+        metavar="TESTSET:LANGPAIR",
+    )
+    language_pair: tuple[str, str] | None = flags.languages()
+    columns: Sequence[str] | None = setting(
+        "Columns of the standard input, from src, mt, mt:NAME (several systems), ref, doc. (Default: src,mt,ref for "
+        "three; src,mt for two, or mt,ref with -s; mt for one)",
+        action="store",
+        metavar="NAMES",
+    )
+    encoding: str = flags.encoding()
+    no_text_checks: bool = flags.text_checks()
+    unescape: bool = flags.unescape()
+    # spellings of sacrebleu and comet-score
+    input: Files | None = setting(SUPPRESS, flag="-i --input", dest="translations")
+    sources: File | None = setting(SUPPRESS, dest="source")
+    sacrebleu_dataset: str | None = setting(SUPPRESS, flag="--sacrebleu_dataset", type=test_set, dest="dataset")
+
+    @property
+    def from_stdin(self) -> bool:
+        return self.translations in (None, ["-"])
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The systems' files; none with texts from the standard input."""
+        return () if self.from_stdin else self.translations or ()
+
+
+class Inputs(NamedTuple):
+    """The inputs of one run.
+
+    names      the systems' names in the output
+    context    the systems' texts and all else; all its streams have the same length
+    given      the inputs of metrics, as the command line gives them
+    """
+
+    names: list[str]
+    context: Context
+    given: Mapping[FileInput, Given] = {}
+
+
+def checked_texts(line: CommandLine) -> Texts:
+    """Return the texts that a command line names; exits with 2, as argparse does, if flags contradict each other."""
+    texts = line[Texts]
+    if texts.dataset and (texts.source or texts.references):
+        line.error("-d names a test set with its source and references; leave out -s and -r")
+    if texts.dataset and not texts.language_pair:
+        source, _, target = texts.dataset[1].partition("-")  # sacrebleu knows the pairs of its sets
+        texts = replace(texts, language_pair=(source, target))
+    for flag, paths in (("-s", [texts.source]), ("-r", texts.references), ("--docids", [texts.docids])):
+        if "-" in (paths or ()):
+            line.error(
+                f"{flag} -: the standard input is for translations (-t -); name a file, or give columns of both (--columns)"
+            )
+    if not texts.from_stdin and "-" in texts.files:
+        line.error("-t - reads the standard input, which cannot be combined with files; leave one out")
+    if not texts.from_stdin and texts.columns:
+        line.error("--columns describes the standard input; leave it out with -t FILE")
+    if texts.translations is None and sys.stdin.isatty():
+        line.error("no translations: name their files with -t, or give them on the standard input")
+    if texts.columns:
+        try:
+            column_names(",".join(texts.columns))
+        except ArgumentTypeError as fault:
+            line.error(f"argument --columns: {fault}")
+    return texts
+
+
+def given_inputs(line: CommandLine) -> dict[FileInput, Given]:
+    """Return what the command line gives of each installed input."""
+    return {each: each.read(line) for each in installed_inputs()}
+
+
+def read_inputs(texts: Texts, given: Mapping[FileInput, Given], engine: EngineOptions) -> Inputs:
+    """Read all inputs of `ctx-metrics score`; raises InputError, naming the file and line, if one cannot be used."""
+    streams: Streams = {}
+    if texts.dataset:
+        _add_test_set(streams, *texts.dataset)
+    paths = {"src": texts.source and [texts.source], "ref": texts.references, "doc": texts.docids and [texts.docids]}
+    read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
+    if texts.from_stdin:
+        names = _add_columns(streams, texts.columns, texts.encoding)
+    else:
+        names = system_names(texts.files)
+        read_files(streams, texts.encoding, {"mt": texts.files})
+    for each, of_input in given.items():
+        each.check(of_input, len(streams["mt"]))
+    order = ("mt", "ref", "src", "doc", *(each.name for each in given))
+    check_lengths([stream for role in order for stream in streams.get(role, ())])
+    if texts.unescape:
+        roles = [role for role in streams if role != "doc"]
+        unescaped = iter(unescape([stream for role in roles for stream in streams[role]]))
+        streams |= {role: [next(unescaped) for _ in streams[role]] for role in roles}
+    context = context_of(streams, texts.names or names, texts.language_pair, engine, checks=not texts.no_text_checks)
+    inputs = {
+        name: value
+        for each, of_input in given.items()
+        for name, value in each.values(streams.get(each.name), of_input.settings, None).items()
+    }
+    return Inputs(list(texts.names or names), replace(context, inputs=inputs), given)
+
+
+def read_files(streams: Streams, encoding: str, paths: Mapping[str, Sequence[str] | None]) -> None:
+    """Add the lines of files to the streams; `paths` are the files by role."""
+    for role, files in paths.items():
+        if files:
+            streams[role] = [file_segments(path, encoding) for path in files]
+
+
+def context_of(
+    streams: Streams, names: Sequence[str], languages: tuple[str, str] | None, engine: EngineOptions, checks: bool
+) -> Context:
+    """Return the context of streams (by role: mt, ref, src, doc and others); gives notice of odd texts if `checks`.
+
+    Raises InputError if a document id returns after its document has ended, or if the names do not fit the systems.
+    """
+    if fault := names_fault(names, len(streams["mt"])):
+        raise InputError(fault)
+    [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
+    if doc_ids is not None:
+        document_ranges(doc_ids, doc_ids.name)
+    references, systems = streams.get("ref", []), streams["mt"]
+    source_lang, target_lang = languages or (None, None)
+    if checks:
+        check_texts(systems, references, sources, (source_lang, target_lang))
+    return Context(references, systems, sources, doc_ids, source_lang, target_lang, engine)
 
 
 def _add_test_set(streams: Streams, names: str, pair: str) -> None:
@@ -162,8 +241,10 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
             streams[role] = [named(found, f"{role} of {names}")]
 
 
-def _add_columns(streams: Streams, columns: list[Column] | None, encoding: str) -> list[str]:
+def _add_columns(streams: Streams, words: Sequence[str] | None, encoding: str) -> list[str]:
     """Add the columns of the standard input to the streams; returns the systems' names.
+
+    words    what --columns names
 
     Raises InputError, naming the line, if a line has the wrong number of columns.
     """
@@ -177,8 +258,7 @@ def _add_columns(streams: Streams, columns: list[Column] | None, encoding: str) 
     if not lines:
         raise InputError(f"{STDIN} is empty; give the translations there, or name their files with -t")
     rows = [[cell.rstrip() for cell in line.split("\t")] for line in lines]
-    if columns is None:
-        columns = _default_columns(len(rows[0]), "src" in streams)
+    columns = column_names(",".join(words)) if words else _default_columns(len(rows[0]), "src" in streams)
     for number, row in enumerate(rows, 1):
         if len(row) != len(columns):
             found = counted(len(row), "tab-separated column", "tab-separated columns")

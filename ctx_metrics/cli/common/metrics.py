@@ -1,7 +1,7 @@
 """The metrics of a command line and their flags: those that metrics declare, and those of sacrebleu's own."""
 
 import re
-from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, Namespace
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -9,9 +9,10 @@ from typing import Annotated, Any
 from sacrebleu.metrics import BLEU
 
 from ...flag_types import Name, Number, Whole
+from ...run.context import MetricSettings, capabilities
 from ...run.flags import add_metric_arguments, metric_name, own_prefixes, wanted_metrics
 from ...run.registry import metric_table
-from ...settings import add_flags, setting
+from ...settings import CommandLine, add_flags, setting
 
 
 def named_metric(text: str) -> str:
@@ -113,56 +114,77 @@ def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence
     words = [name_of(word) for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
     shown = wanted_metrics(table.plugins, words) or default
     own = {name: add_metric_arguments(parser, name, table) for name in shown}
-    parser.set_defaults(own=own | add_sacrebleu_arguments(parser, words), table=table)
+    parser.set_defaults(own=own | add_sacrebleu_arguments(parser, words))
 
 
-def check_metrics(args: Namespace, also: Sequence[str] = ()) -> None:
-    """Remove duplicates from -m; exits with 2, as argparse does, for a flag of a metric in neither -m nor `also`."""
-    args.metrics = list(dict.fromkeys(args.metrics or ()))
-    named = {*map(name_of, args.metrics), *also}
-    for name in args.own:
-        for word in args.argv:
-            if name not in named and word.startswith(own_prefixes(name, args.table[name.upper()])):
-                args.parser.error(
-                    f"{word} is a flag of {name}, which is not among the metrics of -m; add the metric, "
-                    f"or leave the flag out"
-                )
-    for action in args.parser._actions:
-        name = next((name for name in SACREBLEU if action.dest in args.own[name]), None)
-        if name and name not in named and getattr(args, action.dest) != action.default:
-            args.parser.error(
-                f"{action.option_strings[0]} is a flag of {name}, which is not among the metrics of -m; "
-                f"add the metric, or leave the flag out"
-            )
+def chosen_metrics(
+    line: CommandLine, names: Sequence[str], *, also: Sequence[str] = (), model: str | None = None
+) -> list[MetricSettings]:
+    """Return the metrics of -m, each once, with the values of their own flags as arguments of their constructors.
 
+    names    NAME, or NAME:KEY=VALUE,..., whose VALUEs replace those of the flags; KEY is a flag without --NAME-
+    also     further metrics whose flags may be given
+    model    the model of the quality models among the metrics, unless their own flag names one
 
-def own_settings(metric: str, args: Namespace) -> dict[str, Any]:
-    """Return the values of a metric's own flags, as arguments of its constructor; NAME:KEY=VALUE,... overrides them.
-
-    KEY is a flag of the metric without --NAME-. Exits with 2, as argparse does, for an unknown KEY or a VALUE that the flag
-    rejects.
+    Exits with 2, as argparse does, for a flag of a metric in neither `names` nor `also`, an unknown KEY, a VALUE that the
+    flag rejects, or a model that no metric takes.
     """
+    table, named = metric_table(), {*map(name_of, names), *also}
+    others = {name: dests for name, dests in line.own.items() if name not in named}
+    foreign = [
+        (name, word)
+        for name in others
+        for word in line.argv
+        if word.startswith(own_prefixes(name, table[name.upper()]))
+    ] + [
+        (name, action.option_strings[0])
+        for action in line.parser._actions
+        for name in SACREBLEU
+        if action.dest in others.get(name, ()) and getattr(line, action.dest) != action.default
+    ]
+    for name, flag in foreign:
+        line.error(
+            f"{flag} is a flag of {name}, which is not among the metrics of -m; add the metric, or leave the flag out"
+        )
+    chosen = [
+        MetricSettings(name, table[name_of(name).upper()], _own_settings(name, line)) for name in dict.fromkeys(names)
+    ]
+    if model is None:
+        return chosen
+    with_model = [each.name for each in chosen if capabilities(each.cls).estimator]  # not text encoders such as bertr's
+    if not with_model:
+        line.error(f"--model is given, but none of the metrics has a quality model ({', '.join(names)})")
+    return [
+        each._replace(own={**each.own, "model": model})
+        if each.name in with_model and each.own["model"] == line.parser.get_default(f"{each.name}_model")
+        else each
+        for each in chosen
+    ]
+
+
+def _own_settings(metric: str, line: CommandLine) -> dict[str, Any]:
+    """Return the values of a metric's own flags, and of KEY=VALUE,... over them."""
     name, colon, given = metric.partition(":")
-    own = args.own.get(name, ())
-    values = {dest.removeprefix(f"{name}_"): getattr(args, dest) for dest in own}
-    flags = {each.dest.removeprefix(f"{name}_"): each for each in args.parser._actions if each.dest in own}
+    own = line.own.get(name, ())
+    values = {dest.removeprefix(f"{name}_"): getattr(line, dest) for dest in own}
+    flags = {each.dest.removeprefix(f"{name}_"): each for each in line.parser._actions if each.dest in own}
     for each in re.split(r",(?=[\w-]+=)", given) if colon else ():
         key, equals, text = each.partition("=")
         key = key.replace("-", "_")
         if key not in flags or not equals:
             keys = ", ".join(sorted(flags)).replace("_", "-")
-            args.parser.error(f"-m {metric}: {each!r} is not KEY=VALUE with a setting of {name}; its settings: {keys}")
-        values[key] = _value(args, metric, flags[key], text)
+            line.error(f"-m {metric}: {each!r} is not KEY=VALUE with a setting of {name}; its settings: {keys}")
+        values[key] = _value(line, metric, flags[key], text)
     return values
 
 
-def _value(args: Namespace, metric: str, flag: Action, text: str) -> Any:
+def _value(line: CommandLine, metric: str, flag: Action, text: str) -> Any:
     """Return the value of a setting, as its flag parses it; for a flag without a value, the text is yes or no."""
     if flag.nargs == 0:
         if text not in ("yes", "no"):
-            args.parser.error(f"-m {metric}: {flag.option_strings[0]} is yes or no, not {text!r}")
+            line.error(f"-m {metric}: {flag.option_strings[0]} is yes or no, not {text!r}")
         return flag.const if text == "yes" else flag.default
     try:
-        return args.parser._get_values(flag, [text])
+        return line.parser._get_values(flag, [text])
     except ArgumentError as error:
-        args.parser.error(f"-m {metric}: {error}")
+        line.error(f"-m {metric}: {error}")

@@ -1,14 +1,15 @@
 """Flags that say where work is done, and where results are kept between runs."""
 
 import re
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...engine.options import EngineOptions
 from ...flag_types import Directory, Positive
-from ...settings import Group, add_flags, setting
+from ...settings import CommandLine, setting
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
@@ -42,34 +43,30 @@ class Kept:
     )
 
 
-def add_work(group: Group) -> None:
-    """Adds the flags of Work and Kept, for commands that score corpora."""
-    add_flags(group, Work)
-    add_flags(group, Kept)
-
-
-def check_work(args: Namespace) -> None:
-    """Exits with 2, as argparse does, if the flags contradict each other."""
-    if args.workers and not args.on:
-        args.parser.error("--workers works only with --on ray; give both, or leave it out")
-    card = re.fullmatch(r"cuda:(\d+)", args.ctx_device)
-    if args.on and card:
-        args.parser.error(
-            f"--ctx-device {args.ctx_device} does not work with --on, which gives each worker a GPU of its own; leave it "
+def checked_work(line: CommandLine) -> Work:
+    """Return where work is done; exits with 2, as argparse does, if the flags contradict each other or the engine's."""
+    work, device = line[Work], line[EngineOptions].device
+    if work.workers and not work.on:
+        line.error("--workers works only with --on ray; give both, or leave it out")
+    card = re.fullmatch(r"cuda:(\d+)", device)
+    if work.on and card:
+        line.error(
+            f"--ctx-device {device} does not work with --on, which gives each worker a GPU of its own; leave it "
             f"out, or set CUDA_VISIBLE_DEVICES={card[1]} for --on ray to use that GPU alone"
         )
+    return work
 
 
 @contextmanager
-def in_blocks(args: Namespace) -> Iterator["InBlocks | None"]:
+def in_blocks(work: Work, kept: Kept) -> Iterator["InBlocks | None"]:
     """Yield an InBlocks, which scores corpora in blocks, or None if no flag asks for it."""
-    if args.on is None and args.ctx_cache is None:
+    if work.on is None and kept.ctx_cache is None:
         yield None
         return
     from ...scale.blocks import opened
     from ...scale.corpora import InBlocks
     from ...scale.kept import ResultCache
 
-    kept = ResultCache(args.ctx_cache) if args.ctx_cache is not None else None
-    with opened(args.on, args.workers) as where:
-        yield InBlocks(where, kept)
+    cache = ResultCache(kept.ctx_cache) if kept.ctx_cache is not None else None
+    with opened(work.on, work.workers) as where:
+        yield InBlocks(where, cache)

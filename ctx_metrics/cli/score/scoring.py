@@ -1,8 +1,7 @@
 """Makes the metrics of one run and collects what they say as records."""
 
-from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,14 +10,12 @@ from sacrebleu.metrics.base import Metric
 from ...corpus import document_ranges
 from ...errors import InputError
 from ...notices import notice
-from ...run.context import Context, build_all, capabilities
-from ...run.inputs import installed_inputs
+from ...run.context import Context, MetricSettings, build_all, capabilities
 from ...run.streams import file_segments, named
 from ...run.text_checks import unescaped
 from ...scoring.base import ContextMetric, SystemResult
 from ...scoring.scores import Scores
-from ..common.inputs import Inputs
-from ..common.metrics import own_settings
+from ..common.inputs import Inputs, Texts
 
 
 class Place(NamedTuple):
@@ -66,78 +63,86 @@ def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None,
     ]
 
 
-def build_metrics(inputs: Inputs, args: Namespace) -> dict[str, Metric]:
+def build_metrics(inputs: Inputs, chosen: Sequence[MetricSettings], texts: Texts) -> dict[str, Metric]:
     """Build all metrics before the first one scores, so that shared inputs are computed once.
 
     Raises InputError if a metric needs a reference and none is given.
     """
-    context = _with_computed_inputs(inputs.context, args)
-    chosen = [(args.table[name.upper()], _settings(name, args)) for name in args.metrics]
-    for name, (cls, _) in zip(args.metrics, chosen, strict=True):
-        if not context.references and not issubclass(cls, ContextMetric):
-            raise InputError(f"{name}: needs a reference: give -r FILE")
-    metrics = dict(zip(args.metrics, build_all(chosen, context), strict=True))
-    read = {name: capabilities(metric) for name, metric in metrics.items()}
-    for name, can in read.items():
+    chosen = [_with_lines(each, texts) for each in chosen]
+    context = _with_computed_inputs(inputs, chosen)
+    for each in chosen:
+        if not context.references and not issubclass(each.cls, ContextMetric):
+            raise InputError(f"{each.name}: needs a reference: give -r FILE")
+    built = build_all([(each.cls, each.own) for each in chosen], context)
+    metrics = {each.name: metric for each, metric in zip(chosen, built, strict=True)}
+    for name, metric in metrics.items():
+        can = capabilities(metric)
         if not context.references and can.references and not can.estimator:  # estimators raise their own error
             raise InputError(f"{name}: needs a reference: give -r FILE")
     return metrics
 
 
-def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, args: Namespace) -> None:
-    """Give notice of inputs that none of the metrics reads."""
+def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, texts: Texts, by_document: bool) -> None:
+    """Give notice of inputs that none of the metrics reads.
+
+    by_document    whether document ids have a use of their own
+    """
     context, read = inputs.context, [capabilities(metric) for metric in metrics.values()]
-    doc_ids = (
-        context.doc_ids if args.docids and args.levels == ["system"] and not getattr(args, "compare", False) else None
-    )
     for key, given, words in (
-        ("sources", None if args.dataset else context.sources, "the source is given, but none of the metrics reads it"),
-        ("doc_ids", doc_ids, "document ids are given, but none of the metrics reads them"),
+        (
+            "sources",
+            None if texts.dataset else context.sources,
+            "the source is given, but none of the metrics reads it",
+        ),
+        (
+            "doc_ids",
+            None if by_document else texts.docids,
+            "document ids are given, but none of the metrics reads them",
+        ),
         *(
             (each.name, context.inputs.get(each.name), f"{each.words} are given, but none of the metrics reads them")
-            for each in installed_inputs()
+            for each in inputs.given
         ),
     ):
         if given is not None and not any(key in can.keywords for can in read):
             notice(f"{words} ({', '.join(metrics)})")
 
 
-def report(metric: Metric, scores: Sequence[Scores], args: Namespace) -> MetricReport:
+def report(metric: Metric, scores: Sequence[Scores], levels: Collection[str], scale: int) -> MetricReport:
     """Return one metric's scores of all systems, in the order of `places`."""
-    signature = printed_signature(metric, args.scale)
+    signature = printed_signature(metric, scale)
     values: list[float] = []
     details: list[dict[str, Any]] = []
     for level in ("segment", "document", "system"):
-        for each in scores if level in args.levels else ():
+        for each in scores if level in levels else ():
             of_level = {"segment": each.segments, "document": each.documents, "system": [each.system]}[level]
-            values += [value * args.scale / 100 for value in of_level]
+            values += [value * scale / 100 for value in of_level]
             if level == "system":
                 details.append({"signature": signature, **({"counts": each.result.counts} if each.result else {})})
             else:
-                parts = _details(each.result, args.scale) if each.result and level == "segment" else {}
+                parts = _details(each.result, scale) if each.result and level == "segment" else {}
                 details += [parts.get(i, {}) for i in range(len(of_level))]
     return MetricReport(scores[0].title, signature, values, details)
 
 
-def _with_computed_inputs(context: Context, args: Namespace) -> Context:
+def _with_computed_inputs(inputs: Inputs, chosen: Sequence[MetricSettings]) -> Context:
     """Return the context with the computed inputs that any metric reads, such as round trips, computed once for all."""
-    read = frozenset[str]().union(*(capabilities(args.table[name.upper()]).keywords for name in args.metrics))
-    for each in installed_inputs():
+    context, read = inputs.context, frozenset[str]().union(*(capabilities(each.cls).keywords for each in chosen))
+    for each, given in inputs.given.items():
         if each.name in read and context.inputs.get(each.name) is None:
-            context = replace(context, inputs={**context.inputs, **each.values(None, each.settings(args), context)})
+            context = replace(context, inputs={**context.inputs, **each.values(None, given.settings, context)})
     return context
 
 
-def _settings(name: str, args: Namespace) -> dict[str, Any]:
-    """Return the values of a metric's own flags; a flag for files with one line per segment gives their lines."""
-    settings = own_settings(name, args)
-    for key in capabilities(args.table[name.upper()]).line_files:
-        if settings.get(key):
-            streams = [file_segments(path, args.encoding) for path in settings[key]]
-            if args.unescape:
-                streams = [named([unescaped(line) for line in stream], stream.name) for stream in streams]
-            settings[key] = streams
-    return settings
+def _with_lines(metric: MetricSettings, texts: Texts) -> MetricSettings:
+    """Return the metric with the lines of the files that its flags name instead of their paths."""
+    own = dict(metric.own)
+    for key in capabilities(metric.cls).line_files:
+        if own.get(key):
+            own[key] = [file_segments(path, texts.encoding) for path in own[key]]
+            if texts.unescape:
+                own[key] = [named([unescaped(line) for line in stream], stream.name) for stream in own[key]]
+    return metric._replace(own=own)
 
 
 def printed_signature(metric: Metric, scale: int) -> str:

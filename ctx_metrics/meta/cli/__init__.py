@@ -6,7 +6,7 @@ the protocols of the WMT metrics tasks, with ranks by significance.
 
 import os
 import re
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,17 +16,18 @@ from ...cli.common.metrics import (
     GRID_SETTINGS,
     MetricsWithSettings,
     add_own_flags,
-    check_metrics,
+    chosen_metrics,
     metrics_with_settings,
     name_of,
-    own_settings,
 )
-from ...cli.common.work import add_work, check_work, in_blocks
+from ...cli.common.work import Kept, Work, checked_work, in_blocks
+from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole
 from ...notices import notice
-from ...run.flags import add_engine_arguments
-from ...settings import add_all, from_flags, setting
+from ...run.context import MetricSettings
+from ...run.registry import metric_table
+from ...settings import CommandLine, add_all, from_flags, setting
 from ...writing import check_writable
 from ..judgements.options import DataOptions
 
@@ -226,39 +227,41 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
     quiet = flags.quiet("No progress bars and no progress lines.")
-    engine = ("engine of the neural metrics", add_engine_arguments)
-    add_all(parser, [engine, ("work", add_work), quiet])
+    add_all(parser, [("engine of the neural metrics", EngineOptions), ("work", Work), Kept, quiet])
 
 
-def check(args: Namespace) -> None:
-    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
+def check(args: CommandLine) -> tuple[list[MetricSettings], list[MetricSettings]]:
+    """Derive the values that depend on several flags, and return the metrics, and slide if its grid is asked for; exit with
+    2, as argparse does, if flags contradict each other."""
     error = args.parser.error
     args.scores = list(dict.fromkeys(args.scores or ()))
     if not args.metrics and not args.scores and args.slide_grid is None:
         error("nothing to evaluate: name metrics (-m), score files (--scores) or --slide-grid W")
-    check_metrics(args, [] if args.slide_grid is None else ["slide"])
+    if args.slide_grid is not None and "slide" not in metric_table().plugins:
+        error("--slide-grid is for slide, which is not installed")
+    of_grid = [] if args.slide_grid is None else ["slide"]
+    chosen = chosen_metrics(args, args.metrics or (), also=of_grid)
+    grid = chosen_metrics(args, of_grid, also=[name_of(each.name) for each in chosen])
+    args.metrics = [each.name for each in chosen]
     if args.plot_format != "png" and not args.plot:
         error("--plot-format is for --plot DIR, which is not given")
-    if args.slide_grid is not None and "slide" not in args.table.plugins:
-        error("--slide-grid is for slide, which is not installed")
     of_windows = [each for each in GRID_SETTINGS if getattr(args, f"slide_{each}", None) is not None]
     if args.slide_grid is not None and "slide" not in map(name_of, args.metrics) and of_windows:
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if args.save_scores and not args.metrics:
         error("--save-scores saves the scores of -m, but -m names no metric; name one")
-    for metric in args.metrics:
-        own_settings(metric, args)
-    check_work(args)
-    args.format = flags.format_of(args, ENDINGS)
+    args.format = flags.format_of(args.format, args.output, ENDINGS)
+    return chosen, grid
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ...cli.common import output
     from ..evaluation import Significance, evaluate
     from ..output.tables import render
     from . import data as meta_data
 
-    check(args)
+    chosen, grid = check(args)
+    work = checked_work(args)
     check_writable(args.output)
     if args.plot:
         from ... import plots
@@ -272,8 +275,8 @@ def run(args: Namespace) -> int:
         check_writable(folder, folder=True)
     sets = meta_data.read_sets(args)
     protocols = _protocols(sets, args)
-    with in_blocks(args) as blocks:
-        scores = meta_data.score_sets(sets, args, blocks)
+    with in_blocks(work, args[Kept]) as blocks:
+        scores = meta_data.score_sets(sets, args, chosen, grid, blocks)
     significance = replace(from_flags(Significance, args), intervals=args.intervals or bool(args.plot))
     report = evaluate(sets, scores, protocols, significance, seen=args.seen, quiet=args.quiet)
     output.write(render(report, args.format, args.width), args.output)
@@ -302,7 +305,7 @@ def _write_pages(
     notice(f"pages: {', '.join(written)}" if written else "--report: there is nothing to show")
 
 
-def _protocols(sets: "Sequence[JudgedSet]", args: Namespace) -> "list[Protocol]":
+def _protocols(sets: "Sequence[JudgedSet]", args: CommandLine) -> "list[Protocol]":
     """The protocols of -p, or the usual ones for the sets; raises InputError, before scoring, if none applies to any."""
     from ..protocols import make_protocols, usual_protocols
 

@@ -2,7 +2,6 @@
 
 import os
 import time
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,17 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tqdm import tqdm
 
-from ...cli.common.metrics import GRID_SETTINGS, name_of, own_settings
+from ...cli.common.metrics import GRID_SETTINGS
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...language import language_pair
 from ...notices import notice, progress
-from ...run.flags import engine_options
+from ...run.context import MetricSettings
 from ...scoring.base import ContextMetric
+from ...settings import CommandLine
 from ..judgements.judged import JudgedSet, MetricScores, is_human
 from ..judgements.readers import read_judged
 from ..judgements.score_files import read_scores
-from ..scoring import MetricSettings, build_metric, lacking, named_systems, score_set
+from ..scoring import build_metric, lacking, named_systems, score_set
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 UNJUDGED = "without human judgements"
 
 
-def read_sets(args: Namespace) -> list[JudgedSet]:
+def read_sets(args: CommandLine) -> list[JudgedSet]:
     """Read the judged sets of all paths, and leave out systems with a notice.
 
     Raises InputError if two sets have the same name, if a --drop matches nothing, or if no system of a set is left.
@@ -66,7 +66,11 @@ def read_sets(args: Namespace) -> list[JudgedSet]:
 
 
 def score_sets(
-    sets: Sequence[JudgedSet], args: Namespace, blocks: "InBlocks | None" = None
+    sets: Sequence[JudgedSet],
+    args: CommandLine,
+    settings: Sequence[MetricSettings],
+    of_grid: Sequence[MetricSettings],
+    blocks: "InBlocks | None" = None,
 ) -> dict[str, list[MetricScores | None]]:
     """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found before scoring if possible.
 
@@ -81,9 +85,8 @@ def score_sets(
             raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
     named = {each.name for of_set in scores.values() for each in of_set if each}
     _check_seen(args.seen, list(scores), {*args.metrics, *named})
-    engine = engine_options(args)
-    settings = [_settings(metric, args) for metric in args.metrics]
-    grid = None if args.slide_grid is None else _grid_settings(args)
+    engine = args[EngineOptions]
+    grid = next(map(_without_windows, of_grid), None)
     usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))
     if not args.no_text_checks and usable:
         for judged in sets:
@@ -119,7 +122,7 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     ]
 
 
-def _read(path: str, args: Namespace) -> list[JudgedSet]:
+def _read(path: str, args: CommandLine) -> list[JudgedSet]:
     """Read the sets of a path. A file whose name contains no language pair gets the one from -l."""
     options = {name: getattr(args, name) for name in ("human", "reference", "score", "outputs")}
     if os.path.isdir(path) or not args.pairs:
@@ -182,13 +185,8 @@ def _usable(
     return usable
 
 
-def _settings(metric: str, args: Namespace) -> MetricSettings:
-    return MetricSettings(metric, args.table[name_of(metric).upper()], own_settings(metric, args))
-
-
-def _grid_settings(args: Namespace) -> MetricSettings:
+def _without_windows(settings: MetricSettings) -> MetricSettings:
     """The settings of slide without its windows, since the grid covers all of them."""
-    settings = _settings("slide", args)
     return settings._replace(own={key: value for key, value in settings.own.items() if key not in GRID_SETTINGS})
 
 
@@ -202,7 +200,7 @@ def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: s
             raise InputError(f"--seen {metric}:{pattern}: no set of this name; there are {', '.join(sets)}")
 
 
-def _left_out(judged: JudgedSet, args: Namespace) -> dict[str, str]:
+def _left_out(judged: JudgedSet, args: CommandLine) -> dict[str, str]:
     """The systems to leave out, and why: by --drop, as human, as the reference itself, or because nobody judged them."""
     whys = {}
     with_judgements = judged.judged

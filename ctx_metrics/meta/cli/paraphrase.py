@@ -5,15 +5,15 @@ labels: the area under the ROC curve for labels 0 and 1 (PAWS, MRPC), Spearman's
 ones (STS-B).
 """
 
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...cli.common import flags
-from ...cli.common.metrics import Metrics, add_own_flags, check_metrics, metric_names, own_settings
+from ...cli.common.metrics import Metrics, add_own_flags, chosen_metrics, metric_names
+from ...engine.options import EngineOptions
 from ...flag_types import Files, Positive
-from ...run.flags import add_engine_arguments
-from ...settings import add_all, setting
+from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from . import ENDINGS, Output, Resampling
 
@@ -66,24 +66,21 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     parser.prog += " paraphrase"
     add_all(parser, [Pairs, Bootstrap, Output])
     add_own_flags(parser, argv)
-    add_all(parser, [("engine of the neural metrics", add_engine_arguments), flags.quiet()])
+    add_all(parser, [("engine of the neural metrics", EngineOptions), flags.quiet()])
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ...cli.common import output
-    from ...run.flags import engine_options
     from ..evaluation import Significance
     from ..judgements.readers.sentence_pairs import read_pair_sets
     from ..output.tables import render
     from ..paraphrase import paraphrase_check
-    from ..scoring import MetricSettings
 
-    check_metrics(args)
-    args.format = flags.format_of(args, ENDINGS)
+    metrics = chosen_metrics(args, args.metrics)
+    args.format = flags.format_of(args.format, args.output, ENDINGS)
     check_writable(args.output)
     sets = read_pair_sets(args.data, args.language)
-    metrics = [MetricSettings(name, args.table[name.upper()], own_settings(name, args)) for name in args.metrics]
-    engine = engine_options(args)
+    engine = args[EngineOptions]
     significance = Significance("bootstrap", args.alpha, args.resamples, args.seed, intervals=True)
     report = paraphrase_check(
         sets, metrics, engine=engine, both_directions=args.both_directions, significance=significance

@@ -2,17 +2,17 @@
 
 import os
 import shutil
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...cli.common.output import number, table
+from ...engine.options import EngineOptions
 from ...errors import CtxMetricsError
 from ...meta.judgements.judged import JudgedSet
 from ...notices import counted, notice
-from ...run.flags import engine_options
+from ...settings import CommandLine
 from ...training.card import Source, pairwise_card, use
 from ...training.cli import trainings
 from ...training.curve import pairwise_curve
@@ -36,10 +36,10 @@ class Data(NamedTuple):
     drawn: str
 
 
-def train(args: Namespace) -> None:
+def train(args: CommandLine) -> None:
     """Train a model as the command line asks, write its folder, and print how well it performs."""
     out, plot = Path(args.out), trainings.can_plot(args)
-    recipe, architecture, engine = recipe_of(args), architecture_of(args), engine_options(args)
+    recipe, architecture, engine = recipe_of(args), architecture_of(args), args[EngineOptions]
     data = _read(args, recipe.seed)
     languages = _languages(architecture, "encoder" in args, data)
     notes: dict[str, Any] = trainings.as_json(data.sources)
@@ -117,7 +117,7 @@ def say_unfinished(checks: Sequence[Check], epochs: int) -> None:
         notice(f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}")
 
 
-def _read(args: Namespace, seed: int) -> Data:
+def _read(args: CommandLine, seed: int) -> Data:
     options = trainings.data_options(args)
     training = read_pair_sets(args.train, options, args.threshold)
     sources = [trainings.source(path, count) for path, count in training.counts.items()]

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...cli.common import flags, output
-from ...cli.common.inputs import Streams, inputs_of, read_files
+from ...cli.common.inputs import Streams, context_of, read_files
+from ...engine.options import EngineOptions
 from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
 from ...notices import notice
 from ...run.context import build, capabilities
-from ...run.flags import add_engine_arguments
 from ...run.streams import check_lengths, names_fault, system_names
 from ...separated import SEPARATED
-from ...settings import setting
+from ...settings import CommandLine, setting
 from ...writing import check_writable
 
 if TYPE_CHECKING:
@@ -69,11 +69,7 @@ class Comparison:
     )
 
 
-FLAGS = [
-    Comparison,
-    ("engine", add_engine_arguments),
-    flags.quiet("No progress bars, and no signature on stderr beside TSV."),
-]
+FLAGS = [Comparison, ("engine", EngineOptions), flags.quiet("No progress bars, and no signature on stderr beside TSV.")]
 
 
 def _check(args: Namespace) -> None:
@@ -85,10 +81,10 @@ def _check(args: Namespace) -> None:
         error("-i names only one system; a ranking needs at least two")
     if args.names and (fault := names_fault(args.names, len(args.translations))):
         error(fault)
-    args.format = flags.format_of(args)
+    args.format = flags.format_of(args.format, args.output)
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ...meta.measures.bradley_terry import rank
     from ...meta.output.serialize import one_line
     from ...scoring.resample import say_few_documents
@@ -101,17 +97,17 @@ def run(args: Namespace) -> int:
 
         check_figure(args.plot)
     streams: Streams = {}
-    read_files(streams, args)
     names = args.names or system_names(args.translations)
-    read_files(streams, args, mt=args.translations)
+    paths = {"src": args.source and [args.source], "ref": args.references, "doc": args.docids and [args.docids]}
+    read_files(streams, args.encoding, paths | {"mt": args.translations})
     check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
-    read = inputs_of(args, streams, names)
-    metric = build(Pairwise, read.context, {"model": args.model})
+    context = context_of(streams, names, args.language_pair, args[EngineOptions], not args.no_text_checks)
+    metric = build(Pairwise, context, {"model": args.model})
     assert isinstance(metric, Pairwise)
-    if read.context.sources is not None and "sources" not in capabilities(metric).reads:
+    if context.sources is not None and "sources" not in capabilities(metric).reads:
         notice("the source is given, but the model does not read it")
-    names = [one_line(name) for name in read.names]
-    ranking = rank(metric.win_probabilities(), read.context.doc_ids, args.resamples, args.confidence, args.seed)
+    names = [one_line(name) for name in names]
+    ranking = rank(metric.win_probabilities(), context.doc_ids, args.resamples, args.confidence, args.seed)
     if ranking.units == 1:
         unit = ranking.unit.removesuffix("s")
         notice(f"there is only one {unit}, so there are no intervals and no significant differences")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ...cli.common import flags
+from ...engine.options import EngineOptions
 from ...flag_types import AtLeast0, File, Files, Folder, Name, file_or_share
 from ...meta.judgements.options import DataOptions
-from ...run.flags import add_engine_arguments
 from ...settings import from_flags, setting
 from ...training.cli.trainings import Running, cache, check_pairs, run_resumable
 from ..training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
@@ -101,7 +101,7 @@ FLAGS = [
     (PairwiseRecipe, {"": PAPER, "modern": MODERN}),
     Cached,
     flags.quiet(),
-    ("engine of the encoder", add_engine_arguments),
+    ("engine of the encoder", EngineOptions),
 ]
 
 

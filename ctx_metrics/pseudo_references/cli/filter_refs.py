@@ -7,18 +7,18 @@ In a text file a rejected line is EMPTY. sacrebleu treats an empty line as a rea
 prefer for short hypotheses. --format jsonl writes null for a rejected line.
 """
 
-from argparse import Namespace, _ArgumentGroup
+from argparse import _ArgumentGroup
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ...cli.common import flags
+from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Files, Folder
 from ...notices import notice
-from ...run.flags import add_engine_arguments, engine_options
-from ...settings import from_flags, setting
+from ...settings import CommandLine, from_flags, setting
 from ...writing import check_writable, write_whole
 from ..inputs import PSEUDO_REFERENCES, PseudoFilter
 
@@ -82,10 +82,10 @@ def _add_filter(group: _ArgumentGroup) -> None:
     next(action for action in group._group_actions if action.dest == "pseudo_refs").required = True
 
 
-FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("engine", add_engine_arguments)]
+FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("engine", EngineOptions)]
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ..filter import select
     from ..guard import near_equal
 
@@ -93,7 +93,7 @@ def run(args: Namespace) -> int:
     names = file_names(args.pseudo_refs, args.format)
     golds, pseudo, systems = read(args)
     check_writable(args.folder, folder=True)
-    engine = engine_options(args)
+    engine = args[EngineOptions]
     selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
     for words in selection.notices:
         notice(words)
@@ -107,7 +107,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def read(args: Namespace) -> "tuple[list[Segments], list[Segments], list[Segments]]":
+def read(args: CommandLine) -> "tuple[list[Segments], list[Segments], list[Segments]]":
     """Read references, pseudo-references and systems under test; raises InputError if their lengths differ."""
     from ...run.streams import check_lengths, file_segments, system_names
 

@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 
 from ...cli.common import flags
 from ...cli.common.metrics import SACREBLEU, add_sacrebleu_arguments, metric_names
+from ...engine.options import EngineOptions
 from ...flag_types import AtLeast0, File, Files, Folder, Languages, Positive, Share
 from ...meta.judgements.options import DataOptions
-from ...run.flags import add_engine_arguments, add_metric_arguments
+from ...run.flags import add_metric_arguments
 from ...run.registry import metric_table
 from ...settings import Part, add_all, from_flags, setting
 from ..quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
@@ -163,7 +164,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         (Recipe, {"": PAPER, "comet": COMET, "comet --inputs": UNIFIED}),
         Cached,
         flags.quiet(),
-        ("engine of the encoder", add_engine_arguments),
+        ("engine of the encoder", EngineOptions),
     ]
     add_all(parser, parts)
     teacher, own = teacher_of(argv), []
@@ -171,7 +172,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
         own = add_metric_arguments(parser, teacher, table)
     elif teacher in SACREBLEU:
         own = add_sacrebleu_arguments(parser, [teacher])[teacher]
-    parser.set_defaults(own={teacher: own}, table=table)
+    parser.set_defaults(own={teacher: own})
 
 
 def teacher_of(argv: Sequence[str]) -> str | None:

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...cli.common.metrics import own_settings
+from ...cli.common.metrics import chosen_metrics
 from ...cli.common.output import table
 from ...engine.options import EngineOptions
-from ...meta.scoring import MetricSettings
 from ...models.estimator import EMBEDDED_FOLDER, EMBEDDED_UNIFIED
 from ...models.folder import read_config
 from ...notices import counted, notice
-from ...run.flags import engine_options
-from ...settings import from_flags
+from ...settings import CommandLine, from_flags
 from ...writing import check_writable
 from ..card import METRICS, card, command, use
 from ..curve import learning_curve
@@ -32,12 +30,12 @@ from . import recipe_of, trainings
 from .trainings import Languages
 
 
-def train(args: Namespace) -> None:
+def train(args: CommandLine) -> None:
     """Train a model as the command line asks, write its folder, and print how well it performs."""
     if args.teacher_scores and not os.path.exists(args.teacher_scores):
         check_writable(args.teacher_scores)
     out, plot = Path(args.out), trainings.can_plot(args)
-    engine = engine_options(args)
+    engine = args[EngineOptions]
     recipe, architecture = recipe_of(args), from_flags(Architecture, args)
     data, inputs, rooted = trainings.data_options(args), architecture.reads, not args.no_mqm_root
     training = read_training_set(
@@ -151,8 +149,8 @@ def _first_weights(args: Namespace) -> Path | None:
 
 
 def _taught(
-    args: Namespace, training: TrainingSet, known: Languages, inputs: str, engine: EngineOptions
+    args: CommandLine, training: TrainingSet, known: Languages, inputs: str, engine: EngineOptions
 ) -> tuple[TrainingSet, str]:
-    settings = MetricSettings(args.teacher, args.table[args.teacher.upper()], own_settings(args.teacher, args))
+    [settings] = chosen_metrics(args, [args.teacher])
     kept = Path(args.teacher_scores) if args.teacher_scores else None
     return taught(training, settings, languages=known, inputs=inputs, engine=engine, kept=kept)

@@ -1,17 +1,16 @@
 """Print the probability that each pair is a paraphrase."""
 
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING
 
 from ....cli.common import flags
+from ....engine.options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, Positive
 from ....notices import notice
-from ....run.flags import add_engine_arguments, engine_options
-from ....settings import setting
+from ....settings import CommandLine, setting
 from ....writing import check_writable
 from . import OTHER
 
@@ -44,10 +43,10 @@ class Pairs:
     width: Positive = setting("Decimals.", 6, flag="-w --width")
 
 
-FLAGS = [Pairs, ("engine", add_engine_arguments), flags.quiet()]
+FLAGS = [Pairs, ("engine", EngineOptions), flags.quiet()]
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     from ....cli.common import output
     from ....language import guard_english
     from ....meta.judgements.readers.sentence_pairs import say_empty
@@ -59,7 +58,7 @@ def run(args: Namespace) -> int:
     pairs, labelled = _read(args.pairs)
     if labelled is None:  # reading a labelled file already printed it
         say_empty(" and ".join(args.pairs), pairs)
-    classifier = ParaphraseClassifier(args.model, engine_options(args), args.max_length or MAX_LENGTH)
+    classifier = ParaphraseClassifier(args.model, args[EngineOptions], args.max_length or MAX_LENGTH)
     if args.model == "embedded":
         texts = (text for pair in pairs for text in pair)
         guard_english("paraphrase score", "--model", False, language=None, texts=texts, mend=OTHER.format("--model"))

@@ -1,15 +1,14 @@
 """Train a classifier on labelled pairs."""
 
-from argparse import Namespace
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ....cli.common import flags
+from ....engine.options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, file_or_share
 from ....notices import notice
-from ....run.flags import add_engine_arguments, engine_options
-from ....settings import from_flags, setting
+from ....settings import CommandLine, from_flags, setting
 from ....training.cli import trainings
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
 from ...paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
@@ -41,22 +40,22 @@ FLAGS = [
     Data,
     (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}),
     trainings.Running,
-    ("engine", add_engine_arguments),
+    ("engine", EngineOptions),
     flags.quiet(),
 ]
 
 
-def recipe_of(args: Namespace) -> ParaphraseRecipe:
+def recipe_of(args: CommandLine) -> ParaphraseRecipe:
     """Return the default recipe for the rank, changed by the other flags."""
     recipe = from_flags(ParaphraseRecipe, args, usual=WHOLE if getattr(args, "rank", None) == 0 else ADAPTED)
     return replace(recipe, swap=recipe.swap in (True, "yes"))
 
 
-def run(args: Namespace) -> int:
+def run(args: CommandLine) -> int:
     return trainings.run_resumable(args, __name__, check_out)
 
 
-def train(args: Namespace) -> None:
+def train(args: CommandLine) -> None:
     """Train a classifier as the command line asks, write its folder, and print how well it performs."""
     from ....cli.common import output
     from ....language import guard_english
@@ -82,7 +81,7 @@ def train(args: Namespace) -> None:
         guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
     remove_leftovers(out)
     trainings.begin(out, args.restart)
-    trained = learn(args.encoder, recipe, training, development, engine=engine_options(args), state=out / STATE)
+    trained = learn(args.encoder, recipe, training, development, engine=args[EngineOptions], state=out / STATE)
     counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
     sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
     if not drawn:
