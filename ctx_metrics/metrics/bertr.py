@@ -1,16 +1,13 @@
 """BERTR: recall over contextual embeddings (Mathur, Baldwin and Cohn 2019, section 3.1)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..run.context import Stream
+from ..engine.options import Layers
 from ..scoring.token_matching import (
     EncoderSettings,
-    Layers,
-    Matching,
     PairMatch,
     Side,
     TextSettings,
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     import torch
     from typing_extensions import Unpack
 
+    from ..engine.pairs import EncodedText
     from .keywords import References, Systems, TokenMatching
 
 
@@ -54,10 +52,8 @@ class BERTR(TokenMatchingMetric):
             self, references: References = None, systems: Systems = (), **given: Unpack[TokenMatching]
         ) -> None: ...
 
-    def _matching(self, references: Sequence[Stream]) -> Matching:
-        return lambda hypothesis, reference: greedy_recall(
-            self._states(hypothesis)[1:-1], self._states(reference)[1:-1]
-        )
+    def match(self, hypothesis: "EncodedText", reference: "EncodedText") -> PairMatch:
+        return greedy_recall(hypothesis.tokens[1:-1], reference.tokens[1:-1])
 
 
 def greedy_recall(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> PairMatch:

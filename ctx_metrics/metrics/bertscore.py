@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..engine.options import Layers
 from ..notices import notice
 from ..run.context import Stream
 from ..scoring.token_matching import (
     EncoderSettings,
-    Layers,
     Matching,
     PairMatch,
     Side,
@@ -105,7 +106,7 @@ class BERTScore(TokenMatchingMetric):
         return f" {text}" if text and self.encoder.tokenizer.joins_spaces else text
 
     def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
-        return self._states(text), text_weights(text.ids, np.ones(self.encoder.config["vocab_size"]))
+        return text.tokens, text_weights(text.ids, np.ones(self.encoder.config["vocab_size"]))
 
     def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
         if self.settings.score != "f1":
@@ -114,18 +115,20 @@ class BERTScore(TokenMatchingMetric):
         return np.divide(2 * product, precision + recall, out=np.zeros(product.shape), where=~(product <= 0))
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
-        weights = self._token_weights(references)
+        return partial(self.match, weights=self._token_weights(references))
 
-        def matching(hypothesis: "EncodedText", reference: "EncodedText") -> PairMatch:
-            cosines = largest_cosines(self._states(hypothesis), self._states(reference))
-            of_tokens = [text_weights(text.ids, weights) for text in (hypothesis, reference)]
-            sides = [
-                Side(own[1:-1], weight[1:-1].astype(np.float32)) if self.settings.score in (part, "f1") else None
-                for own, weight, part in zip(cosines, of_tokens, SCORES[:2], strict=True)
-            ]
-            return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.settings.score)], *sides)
-
-        return matching
+    def match(
+        self, hypothesis: "EncodedText", reference: "EncodedText", weights: np.ndarray | None = None
+    ) -> PairMatch:
+        if weights is None:
+            weights = np.ones(self.encoder.config["vocab_size"])
+        cosines = largest_cosines(hypothesis.tokens, reference.tokens)
+        of_tokens = [text_weights(text.ids, weights) for text in (hypothesis, reference)]
+        sides = [
+            Side(own[1:-1], weight[1:-1].astype(np.float32)) if self.settings.score in (part, "f1") else None
+            for own, weight, part in zip(cosines, of_tokens, SCORES[:2], strict=True)
+        ]
+        return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.settings.score)], *sides)
 
     def _token_weights(self, references: Sequence[Stream]) -> np.ndarray:
         """Return the weight of each token id, float64 [vocabulary]."""

@@ -32,11 +32,12 @@ class SentenceCosine(EncoderMetric):
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
+        from ..models.hub import encoder_for
         from ..models.sentence import resolve_sentence_model, shared_sentence_encoder
 
         engine = self._context.engine
         model = self.settings.model
-        self._take(resolve_sentence_model(self._default_model() if model is None else model))
+        self._take(resolve_sentence_model(encoder_for(self._context.target_lang) if model is None else model))
         self.encoder = shared_sentence_encoder(self.model, engine)
         self.signature = {
             **self.model.signature(),

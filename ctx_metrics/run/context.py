@@ -50,7 +50,7 @@ CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inp
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a metric can do and what it needs, as its class declares; `metric.can` is what its settings and model leave of it.
+    """What a metric can do and what it needs, as its class declares. `metric.can` is what its settings and model leave.
 
     reads               the fields of Context that it reads besides the references
     inputs              the further inputs that it reads

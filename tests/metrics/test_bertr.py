@@ -7,10 +7,10 @@ import pytest
 import torch
 from stub_encoder import StubEncoder
 
+from ctx_metrics.engine.encoder import layer_mixes
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.bertr import BERTR
 from ctx_metrics.models import hub
-from ctx_metrics.scoring.token_matching import layer_mixes
 
 HYPOTHESES = [
     "the cat sat on the mat",
@@ -260,9 +260,9 @@ def test_layers_that_are_not_there(bertr, layers):
 
 
 def test_concat_last4_wants_four_layers():
-    assert layer_mixes("concat_last4", 12) == [(9,), (10,), (11,), (12,)]
+    assert layer_mixes("concat_last4", 12, "bertr") == [(9,), (10,), (11,), (12,)]
     with pytest.raises(InputError, match="concat_last4 needs four hidden layers, and this encoder has 3"):
-        layer_mixes("concat_last4", 2)
+        layer_mixes("concat_last4", 2, "bertr")
 
 
 def test_names_of_layers(tiny_bert):
