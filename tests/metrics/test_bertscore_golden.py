@@ -161,13 +161,6 @@ def test_cuts_texts_for_idf_too(stub):
     assert table == pytest.approx([0, *[math.log(2)] * 5, 0])
 
 
-def test_an_empty_reference_beside_another_does_not_count(stub):
-    metric = stub()
-    score = metric.corpus_score(["east", "east"], [["", "east"], ["steep", "north"]])
-    # 60 beats the empty one's 0, and 100 beats north's 0
-    assert score.score == pytest.approx(80, abs=1e-4) and score._verbose == ""
-
-
 def test_segments_without_reference(stub, caplog):
     score = stub(idf="paper").corpus_score(["east", "east"], [["steep", None]])
     assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"

@@ -176,11 +176,6 @@ def test_nan_keeps_what_else_is_known():
     assert result["verbose_score"] == "(0 of 3)" and result["confidence_mean"] == -2.0 and result["a"] == "b"
 
 
-@pytest.mark.parametrize("width, shown", [(0, "85"), (1, "85.1"), (2, "85.12"), (4, "85.1200")])
-def test_widths(width, shown):
-    assert score(85.12).format(width, True) == shown
-
-
 def test_the_interval_is_over_resamples_that_hold_a_scored_segment():
     made = score(50.0)
     made.estimate_ci([ContextScore("X", value) for value in [math.nan, 40.0, 60.0, math.nan]])
