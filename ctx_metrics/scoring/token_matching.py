@@ -11,7 +11,6 @@ from ..corpus import Corpus
 from ..engine.options import Layers
 from ..errors import InputError
 from ..language import guard_multilingual, primary
-from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..run.inputs import Input, Keyword
 from ..settings import setting
@@ -172,7 +171,7 @@ class TokenMatchingMetric(EncoderMetric):
         self.encoder.require(self.mixes)
         dtype = number_format(engine.dtype, engine.device)
         if max_length is not None and max_length > self.encoder.max_content:
-            notice(f"{name}: the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
+            self._say(f"the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
         self.max_length = min(max_length or self.encoder.max_content, self.encoder.max_content)
         self.signature = {
             **self.model.signature(),
