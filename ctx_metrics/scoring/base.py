@@ -168,7 +168,7 @@ class ContextMetric(Metric):
         self.can = self.capabilities
         name, own = self.NAME.lower(), {each.name for each in fields(self.Settings)}
         if unread := sorted(given.keys() - own - self.can.keywords):
-            raise unexpected(type(self), unread[0], own | self.can.keywords | {"references"})
+            raise unexpected(type(self), unread[0], own | self.can.keywords | {"references", "systems"})
         self.given = given
         self.settings = self.Settings(**{name: value for name, value in given.items() if name in own})
         check_choices(self.settings, name)

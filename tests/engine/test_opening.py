@@ -302,7 +302,10 @@ ENCODERS = {
     ),
     "shards that are numbers": (index('{"weight_map": {"a": 3, "b": "x"}}'), SHARDS),
     "a deep index": (index('{"weight_map":' + DEEP), SHARDS),
-    "a missing shard": (index('{"weight_map": {"a": "model-1.safetensors"}}'), "model-1.safetensors cannot be read: "),
+    "a missing shard": (
+        index('{"weight_map": {"a": "model-1.safetensors"}}'),
+        "cannot read FOLDER/model-1.safetensors: ",
+    ),
     "2^40 numbers of one": (
         as_pytorch(
             lambda folder: torch.save(

@@ -33,7 +33,7 @@ def made(monkeypatch) -> list[dict]:
     calls = []
 
     class Pairwise:
-        capabilities = Capabilities(reads=frozenset({"sources", "target_lang", "engine"}))
+        capabilities = Capabilities(reads=frozenset({"systems", "sources", "target_lang", "engine"}))
 
         def __init__(self, **arguments):
             calls.append(arguments)

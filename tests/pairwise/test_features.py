@@ -28,7 +28,7 @@ class Recorder(ContextMetric):
     NAME, events = "RECORDER", []
     last = {}
     capabilities = Capabilities(
-        reads=frozenset({"sources", "source_lang", "target_lang", "engine"}), inputs=(INFO_REFERENCES,)
+        reads=frozenset({"systems", "sources", "source_lang", "target_lang", "engine"}), inputs=(INFO_REFERENCES,)
     )
 
     def __init__(self, references=None, **context):
