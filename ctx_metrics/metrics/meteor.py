@@ -11,7 +11,7 @@ from ..corpus import Corpus
 from ..notices import notice
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult
-from ..scoring.segment_counts import results_of_segments
+from ..scoring.results import results_of_segments
 from ..scoring.tokenization import TokenizerSettings, Words, tokenizer_for
 from ..settings import setting
 

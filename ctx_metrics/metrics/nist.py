@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..run.context import Capabilities
 from ..run.inputs import Input, Keyword, Streams
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
-from ..scoring.segment_counts import counted_result
+from ..scoring.results import counted_result
 from ..scoring.tokenization import Words, WordSettings, tokenizer_for
 
 if TYPE_CHECKING:

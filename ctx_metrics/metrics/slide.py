@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 import numpy as np
 
 from ..models.estimator import Penalty
-from ..scoring.base import best_reference
+from ..scoring.results import best_reference
 from ..scoring.windowed import estimate_windows
 
 WINDOW = 6

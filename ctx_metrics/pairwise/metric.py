@@ -14,7 +14,7 @@ from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
 from ..scoring.constructor import streams
-from ..scoring.segment_counts import without_reference
+from ..scoring.results import without_reference
 from ..settings import setting
 from ..wording import name_the_language, worded
 from .features import FeatureSettings, feature_scores, feature_settings

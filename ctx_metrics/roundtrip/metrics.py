@@ -13,7 +13,7 @@ from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..scoring.base import ContextMetric, SystemResult
 from ..scoring.derived import DerivedMetric, Texts, inner_settings
-from ..scoring.segment_counts import results_of_segments
+from ..scoring.results import results_of_segments
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.token_matching import encoder_setting
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting

@@ -17,8 +17,8 @@ from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import metric_table
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import weighted_mean
+from ..scoring.results import without_reference
 from ..scoring.scores import of_parts
-from ..scoring.segment_counts import without_reference
 from .faults import Texts, faults_of_rows, say_faults
 
 Row = list[float]

@@ -442,19 +442,3 @@ class ContextMetric(Metric):
 
     def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict) -> Row:
         return self._extract_corpus_statistics([hypothesis], [[text] for text in ref_kwargs["refs"]])[0]
-
-
-def best_reference(values: Sequence[float | None], multiref: str) -> float | None:
-    """Return the best or the mean of the values against several references; None if there is none.
-
-    multiref    "max" or "mean"
-
-    >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
-    (0.6, 0.4, None)
-    """
-    given = [value for value in values if value is not None]
-    if not given:
-        return None
-    if not all(map(math.isfinite, given)):  # max() could drop a NaN, which check_finite must see
-        return math.nan
-    return max(given) if multiref == "max" else math.fsum(given) / len(given)

@@ -13,8 +13,8 @@ from ..corpus import Corpus
 from ..notices import Notice
 from ..run.context import capabilities
 from .base import ContextMetric, ContextScore, Row, SystemResult
+from .results import counted_result
 from .scores import ByOrders
-from .segment_counts import counted_result
 
 
 class Texts(NamedTuple):

@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU
 
 from ..corpus import Corpus
 from .base import ContextMetric, SystemResult
-from .segment_counts import results_of_segments
+from .results import results_of_segments
 from .tokenization import Words, WordSettings
 
 ORDERS = 4

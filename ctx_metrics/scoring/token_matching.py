@@ -16,7 +16,7 @@ from ..run.inputs import Input, Keyword
 from ..settings import setting
 from ..wording import name_the_language
 from .base import ContextMetric, SystemResult, model_setting, multiref_setting
-from .segment_counts import places_of_pairs, results_of_pairs
+from .results import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:
     import torch

@@ -26,12 +26,12 @@ class StubEstimator(Estimator):
     encoder = SimpleNamespace(device="cpu")
 
     def __init__(self, inputs="mt+ref"):
-        self.inputs, self.calls, self.units = inputs, [], []
+        self.inputs, self.calls, self.units, self.cut = inputs, [], [], False
 
     def estimate(self, examples, label, unit):
         self.calls.append(list(examples))
         self.units.append(unit)
-        return [Estimate(self.value(e), False, False) for e in examples]
+        return [Estimate(self.value(e), self.cut, False) for e in examples]
 
     @staticmethod
     def value(example):
@@ -242,6 +242,13 @@ def test_windows_of_one_are_segments_to_the_estimator(stub):
     COMET().corpus_score(SEVEN, [SEVEN])
     SLIDE(doc_ids=list("abcdefg"), window=3).corpus_score(SEVEN, [SEVEN])
     assert stub.units == ["window", "segment", "segment", "window", "segment", "segment", "segment", "segment"]
+
+
+@pytest.mark.parametrize("window, places", [(1, "segment 1, 2"), (2, "from segment 1")])
+def test_a_notice_places_segments_or_where_windows_begin(stub, caplog, window, places):
+    stub.cut = True
+    SLIDE(doc_ids=["d"] * 2, window=window).corpus_score(SEVEN[:2], [SEVEN[:2]])
+    assert f"tokens a text ({places})" in caplog.text
 
 
 def test_rows_depend_in_windows_only(stub):
