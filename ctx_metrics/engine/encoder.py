@@ -69,7 +69,6 @@ class TextEncoder:
 
     @property
     def required_mixes(self) -> int:
-        """How many readouts of each text are kept."""
         return len(self._readouts)
 
     @property

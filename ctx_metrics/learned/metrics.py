@@ -30,9 +30,7 @@ class LearnedMetric(EstimatorMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[Estimating]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[Estimating]): ...
 
     def _load_estimator(self) -> "Estimator":
         from .estimator import load_learned

@@ -31,10 +31,10 @@ class BERTRSettings(TextSettings, EncoderSettings):
 
 
 class BERTR(TokenMatchingMetric):
-    """100 times the mean over segments of the mean over the reference's tokens of the largest cosine with any hypothesis
-    token, in [-100, 100]; identical texts score 100.
+    """The mean, over the reference's tokens, of the largest cosine with any hypothesis token; averaged over segments, x100.
 
-    A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens are left out.
+    Scores are in [-100, 100], and identical texts score 100. Special tokens are left out. A segment whose hypothesis or
+    reference has no tokens scores 0 and is counted.
     """
 
     NAME = "BERTR"
@@ -48,9 +48,7 @@ class BERTR(TokenMatchingMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[TokenMatching]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[TokenMatching]): ...
 
     def match(self, hypothesis: "EncodedText", reference: "EncodedText") -> PairMatch:
         return greedy_recall(hypothesis.tokens[1:-1], reference.tokens[1:-1])

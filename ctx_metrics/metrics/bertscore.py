@@ -43,8 +43,8 @@ def idf_setting(default: str) -> Any:
 
 @dataclass(frozen=True)
 class WeightSettings(EncoderSettings):
-    """Which states are compared, and how they are weighted. Each reference of each segment is a text of `idf`; "paper" is
-    log L where c is 0."""
+    """Which hidden states are compared, and how tokens are weighted. To `idf`, each reference of each segment is one text;
+    with "paper", a token that is in no text has the weight log L."""
 
     model: str | None = paper_model_setting("bert-score's default of April 2020")
     layers: Layers | None = layers_setting(", bert-score's for paper")
@@ -64,11 +64,10 @@ class BERTScoreSettings(TextSettings, PartSettings):
 
 
 class BERTScore(TokenMatchingMetric):
-    """100 times the mean precision, recall or F1 over segments, in [-100, 100], of greedy matching of tokens by cosine,
-    weighted by inverse document frequency if requested; identical texts score 100.
+    """Precision, recall or F1 of tokens matched greedily by cosine; averaged over segments, x100.
 
-    A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens have no weight, but
-    tokens of the other side can match them, as in bert-score.
+    Scores are in [-100, 100], and identical texts score 100. Special tokens have no weight, but tokens of the other text can
+    match them, as in bert-score. A segment whose hypothesis or reference has no tokens scores 0 and is counted.
 
     >>> round(BERTScore(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0
@@ -130,7 +129,6 @@ class BERTScore(TokenMatchingMetric):
         return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.settings.score)], *sides)
 
     def _token_weights(self, references: Sequence[Stream]) -> np.ndarray:
-        """Return the weight of each token id, float64 [vocabulary]."""
         words = self.encoder.config["vocab_size"]
         documents = [text for stream in references for text in stream if text is not None]
         if self.settings.idf == "none" or not documents:

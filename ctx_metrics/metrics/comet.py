@@ -45,15 +45,13 @@ class COMETSettings(EstimatorSettings):
 
 
 class COMET(EstimatorMetric):
-    """100 times the mean over segments of a learned model's estimate of quality.
+    """A learned model's estimate of quality; averaged over segments, x100.
 
-    The embedded model for English with references returns values in [0, 1]. The values of the embedded multilingual
-    model are not bounded: 0.5 is the mean of its training data, and 0.15 is a standard deviation. It is used if the
-    target language is not English, and if there are no references (none are given, or the sources are given in their
-    place).
+    If no model is named, an embedded one scores. The one for English reads references, and its values are in [0, 1]. The
+    multilingual one scores other target languages, and outputs without references, also if the sources are given in their
+    place. Its values have no bounds: 0.5 is the mean of its training data, and 0.15 a standard deviation.
 
-    Segments with an empty text are counted. Their value is 0 with the embedded models, and the model's own value with a
-    COMET checkpoint.
+    Segments with an empty text are counted. The embedded models give them 0, a COMET checkpoint whatever it computes.
 
     >>> round(COMET(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0
@@ -66,9 +64,7 @@ class COMET(EstimatorMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[COMETKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[COMETKeywords]): ...
 
     def _choice(self) -> tuple[str | None, str | None]:
         from ..models.comet.adapted import is_adapted
@@ -114,7 +110,7 @@ class COMET(EstimatorMetric):
 
     @property
     def title(self) -> str:
-        """NAME, followed by -embedded for the embedded model, because no table should call that model COMET."""
+        """NAME, but NAME-embedded for the embedded models: no table should call them COMET."""
         return f"{self.NAME}-embedded" if self.settings.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:

@@ -42,7 +42,7 @@ class METEORSettings(TokenizerSettings):
 
 
 class METEOR(ContextMetric):
-    """100 times the mean over segments of METEOR against the best reference, in [0, 100).
+    """METEOR against the best reference; averaged over segments, x100, in [0, 100).
 
         F = P R / (.9 P + .1 R)    METEOR = F (1 - .5 (chunks / matches)^3)
 
@@ -63,9 +63,7 @@ class METEOR(ContextMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[METEORKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[METEORKeywords]): ...
 
     def _prepare(self) -> None:
         target_lang = self._context.target_lang

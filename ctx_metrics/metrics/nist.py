@@ -81,9 +81,7 @@ class NIST(ContextMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[NISTKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[NISTKeywords]): ...
 
     def _prepare(self) -> None:
         lowercase, info_references = self.settings.lowercase, self._context.inputs["info_references"]
@@ -157,7 +155,6 @@ def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
 
 
 def counts(tokens: Sequence[str]) -> Counter:
-    """Return how often each n-gram of orders 1 to MAX_ORDER occurs in a text."""
     return Counter(ngram for order in range(1, MAX_ORDER + 1) for ngram in ngrams(tokens, order))
 
 

@@ -34,8 +34,8 @@ PARTIAL_DEFAULT = "weight"
 
 @dataclass(frozen=True)
 class SLIDESettings(COMETSettings):
-    """Settings of SLIDE. A token budget makes windows of its own, of all texts that the model reads: the next one starts
-    where the last one ended unless a stride is given, and all weigh their number of sentences."""
+    """How documents are cut into windows. A token budget counts all texts that the model reads. Unless a stride is given,
+    each window starts where the last one ended, and its weight is its number of sentences."""
 
     window: int | None = setting(f"Number of sentences in a window. (Default: {WINDOW})", type=int, metavar="W")
     stride: int | None = setting(
@@ -65,9 +65,9 @@ class SLIDESettings(COMETSettings):
 
 
 class SLIDE(COMET):
-    """100 times the weighted mean over document windows of a learned model's estimate of quality.
+    """A learned model's estimate of quality for windows of several sentences; their weighted mean, x100.
 
-    Without document ids, all segments are one document, with a notice. With window 1 and stride 1, the score is COMET's.
+    Without document ids, all segments are one document, and a notice says so. Windows of one sentence give COMET's score.
 
     >>> metric = SLIDE(doc_ids=["d1", "d1", "d2"], target_lang="en", window=2)
     >>> score = metric.corpus_score(["It rained.", "We left.", "Next day."], [["It rained.", "We left.", "Next day."]])
@@ -81,9 +81,7 @@ class SLIDE(COMET):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[SLIDEKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[SLIDEKeywords]): ...
 
     def _take_model(self) -> None:
         super()._take_model()

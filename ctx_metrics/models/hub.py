@@ -226,7 +226,6 @@ def _encoder_among(files: set[str], label: str) -> list[str]:
 
 
 def _comet_among(files: set[str], label: str) -> list[str]:
-    """The files of a COMET checkpoint to fetch: our safetensors, else unbabel-comet's own."""
     if {"config.json", "model.safetensors"} <= files:
         return [*_tokenizer_among(files, label), "model.safetensors"]
     if {"hparams.yaml", "checkpoints/model.ckpt"} <= files:

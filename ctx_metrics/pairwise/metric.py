@@ -76,9 +76,7 @@ class Pairwise(ContextMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PairwiseKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PairwiseKeywords]): ...
 
     def _prepare(self) -> None:
         from ..engine.device import number_format

@@ -120,9 +120,7 @@ class PRBLEU(PseudoReferenceMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]): ...
 
     def _make_inner(self) -> Metric:
         tokenize = tokenizer_for(self.settings.tokenize, self._context.target_lang)
@@ -144,9 +142,7 @@ class PRChrF(PseudoReferenceMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]): ...
 
     def _make_inner(self) -> Metric:
         return CHRF(**vars(self.settings))

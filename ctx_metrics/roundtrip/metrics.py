@@ -91,9 +91,7 @@ class RTTBLEU(RoundTripMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTBLEUKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTBLEUKeywords]): ...
 
     def _make_inner(self) -> Metric:
         tokenize = tokenizer_for(self.settings.tokenize, self._context.source_lang)
@@ -168,9 +166,7 @@ class RTTChrF(RoundTripMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTChrFKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTChrFKeywords]): ...
 
     def _make_inner(self) -> Metric:
         own = asdict(self.settings)
@@ -210,9 +206,7 @@ class RTTSBERT(EmbeddedRoundTripMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTSBERTKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTSBERTKeywords]): ...
 
 
 @dataclass(frozen=True)

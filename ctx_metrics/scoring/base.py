@@ -188,7 +188,6 @@ class ContextMetric(Metric):
 
     @classmethod
     def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """Adds the flags of the metric's settings to a group of the sacrebleu command."""
         add_flags(group, cls.Settings, prefix=f"{cls.flag}-", dest=f"{cls.NAME.lower()}_")
 
     def named(self, name: str, value: str = "") -> str:
@@ -200,7 +199,6 @@ class ContextMetric(Metric):
 
     @property
     def asked(self) -> bool:
-        """Whether the user named the model."""
         return getattr(self.settings, "model", None) is not None
 
     def _guard_language(self, read: Callable[[], Sequence[str | None]] = list) -> None:
@@ -226,7 +224,6 @@ class ContextMetric(Metric):
         self._own_streams = self._streams_by_system(self._context.systems)
 
     def _check_required(self) -> None:
-        """Raise InputError, saying how to give it, if something that the metric requires is missing."""
         name = self.NAME.lower()
         for field_name, (what, flag) in GIVEN_BY.items():
             if field_name in self.can.required and getattr(self._context, field_name) is None:
@@ -244,7 +241,6 @@ class ContextMetric(Metric):
         }
 
     def _inputs_of(self, hypotheses: Sequence[str]) -> dict[str, Any]:
-        """Return the inputs of a corpus with these hypotheses."""
         own = {name: streams.of(hypotheses) for name, streams in self._own_streams.items()}
         return {**self._context.inputs, **own}
 
@@ -380,7 +376,6 @@ class ContextMetric(Metric):
             notice(each.of(systems) if several else each)
 
     def _why_nothing(self, result: SystemResult) -> str:
-        """Say why no row of a system is scored."""
         return "; ".join(["no segment can be scored", *map(str, result.notices)])
 
     def _is_scored(self, row: Row) -> bool:

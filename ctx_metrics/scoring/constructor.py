@@ -19,7 +19,6 @@ def as_list(name: str, stream: Any) -> list:
 
 
 def streams(name: str, given: Any) -> list[list]:
-    """Return a collection of streams as a list of lists of strings."""
     return [as_list(name, stream) for stream in as_list(name, given)]
 
 

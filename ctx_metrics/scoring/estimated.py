@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EstimatorSettings:
-    """Which model scores, and how it reads the texts; metrics say which models there are."""
+    """Which model scores, and how it reads the texts."""
 
     model: str | None = None
     on_long: str = setting(
@@ -33,7 +33,7 @@ class EstimatorSettings:
 
 
 class EstimatorMetric(ContextMetric):
-    """Average over segments of what an estimator says of them. Subclasses set Settings, and say by _load_estimator which."""
+    """The mean of a quality model's estimates over segments. Subclasses set Settings and load the model."""
 
     Settings: type = EstimatorSettings
     capabilities = Capabilities(reads=frozenset({"sources", "source_lang", "target_lang", "engine"}), estimator=True)

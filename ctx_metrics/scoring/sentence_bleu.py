@@ -16,7 +16,7 @@ _COUNTS = BLEU(tokenize="none")  # counts n-grams of texts that are already toke
 
 
 class SentenceBLEU(ContextMetric):
-    """100 times the mean over segments of Moses' sentence BLEU against all of the segment's references together.
+    """Moses' sentence BLEU against all references of a segment together; averaged over segments, x100.
 
     A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted. An empty reference
     beside others counts as a reference of length 0. Identical texts score 100.
@@ -42,7 +42,6 @@ class SentenceBLEU(ContextMetric):
         return results_of_segments(corpora, self._pooled, self._value)
 
     def _pooled(self, *references: str) -> dict[str, Any]:
-        """Return the n-gram counts of all references together."""
         return _COUNTS._extract_reference_info([self._text(text) for text in references])
 
     def _value(self, hypothesis: str, pooled: dict[str, Any]) -> float | None:

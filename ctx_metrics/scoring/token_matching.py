@@ -198,7 +198,6 @@ class TokenMatchingMetric(EncoderMetric):
         return states, np.full(len(states), 1 / len(states))
 
     def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
-        """Return the values of pairs from their precision and recall."""
         return recall
 
     def as_read(self, text: str) -> str:

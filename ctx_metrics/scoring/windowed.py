@@ -63,7 +63,6 @@ def estimate_windows(
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
 
     def examples(systems: Sequence[int]) -> Iterator[tuple[int, int, list[Example]]]:
-        """Yield (system, window number, examples), window by window, so that texts shared by systems are adjacent."""
         for k in range(max(map(len, windows))):
             for system in systems:
                 if k < len(windows[system]):
