@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, digest, list_of_strings
-from ..engine.memory import memory_for
+from ..engine.memory import check_memory
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import Notice, notice
@@ -180,8 +180,11 @@ class ContextMetric(Metric):
             self._ref_cache = self._cache_references(references)
         self._check_required()
         self._own_streams = self._streams_by_system(self._context.systems)
-        with memory_for(self.NAME.lower(), self._context.engine.device):
+        try:
             self._prepare()
+        except RuntimeError as error:
+            check_memory(error, name, self._context.engine.device)
+            raise
 
     def _prepare(self) -> None:
         """Set up scoring and `self.signature`; called at the end of the constructor."""
@@ -315,8 +318,11 @@ class ContextMetric(Metric):
 
     def _scored(self, corpora: list[Corpus]) -> list[SystemResult]:
         """Return the results of _score; raises ResourceError if the device has too little memory."""
-        with memory_for(self.NAME.lower(), self._context.engine.device):
+        try:
             return self._score(corpora)
+        except RuntimeError as error:
+            check_memory(error, self.NAME.lower(), self._context.engine.device)
+            raise
 
     def part_results(self, guard: bool = True) -> list[SystemResult]:
         """Return the results of all `systems` for one part of a corpus; prints no notices of them and stores nothing.

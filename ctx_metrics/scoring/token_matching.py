@@ -205,22 +205,18 @@ class TokenMatchingMetric(EncoderMetric):
         return text
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        from ..engine.pairs import PairResult, map_pairs
+        from ..engine.pairs import PairResult, map_pairs, one_by_one
 
         matching, explain = self._matching(corpora[0].references), self._context.inputs["explain"]
-
-        def matched(pairs: Sequence[tuple["EncodedText", "EncodedText"]]) -> list[PairMatch]:
-            found = (matching(*pair) for pair in pairs)
-            return [each if explain else each._replace(hypothesis=None, reference=None) for each in found]
-
+        kept = one_by_one(
+            matching if explain else lambda *pair: matching(*pair)._replace(hypothesis=None, reference=None)
+        )
         places = places_of_pairs([corpus.references for corpus in corpora])
         pairs = [
             (self.as_read(corpora[system].hypotheses[i]), self.as_read(corpora[system].references[k][i] or ""))
             for system, i, k in places
         ]
-        results = map_pairs(
-            self.encoder, pairs, self.mixes, matched, max_content=self.max_length, label=self.NAME.lower()
-        )
+        results = map_pairs(self.encoder, pairs, self.mixes, kept, max_content=self.max_length, label=self.NAME.lower())
         shape = len(corpora), len(corpora[0])
         valued = [
             PairResult(None if each.value is None else each.value.value, each.cut, each.empty) for each in results
