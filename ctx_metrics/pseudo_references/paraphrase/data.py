@@ -7,7 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...meta.judgements.readers.sentence_pairs import read_pairs
-from .sequence_classifier import Pair
+from .classifier import Pair
 
 
 @dataclass(frozen=True)

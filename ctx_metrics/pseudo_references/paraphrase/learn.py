@@ -33,11 +33,10 @@ from ...training.low_rank import learned
 from ...training.state import encoder_name
 from ...wording import setting_named
 from ...writing import make_folder, os_errors, replacing
-from .classifier import token_limit
+from .classifier import batch_of, encode_pairs, load_classifier, load_tokenizer, probabilities_of, token_limit
 from .data import LabelledPairs
 from .pair_classifier import LABELS, new_classifier, write_adapted
 from .recipe import ParaphraseRecipe
-from .sequence_classifier import batch_of, encode_pairs, load_classifier, load_tokenizer, probabilities_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
