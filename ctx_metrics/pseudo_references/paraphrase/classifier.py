@@ -40,11 +40,9 @@ EMBEDDED_FOLDER = FOLDER / "paraphrase"
 
 
 class Network(NamedTuple):
-    """A loaded classifier: the tokenizer, the model, and the maximum number of tokens of a pair."""
-
     tokenizer: "PreTrainedTokenizerBase"
     model: "PreTrainedModel | PairClassifier"
-    limit: int
+    limit: int  # maximum number of tokens in a pair
 
 
 class ParaphraseClassifier:
@@ -52,12 +50,10 @@ class ParaphraseClassifier:
 
     model         embedded (or None), a folder, or a hub name[@revision]: a model that `ctx-metrics paraphrase train` wrote,
                   or any checkpoint that transformers loads as a sequence classifier with two labels or a single logit
-    engine        device, number format and tokens per batch
-    max_length    maximum number of tokens of a pair, including special ones; longer pairs lose the end of their longer
+    max_length    maximum number of tokens in a pair, including special ones; longer pairs lose the end of their longer
                   sentence
 
-    The model is located and hashed at once, and loaded at the first pair. Raises a one-line ModelError if it is not such a
-    model, ResourceError if the device is not available, and InputError if max_length leaves a sentence without tokens.
+    The model is located and hashed at once, and loaded at the first pair. Raises ModelError for any other model.
     """
 
     def __init__(self, model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH):
@@ -150,7 +146,6 @@ def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig"
 
 
 def resolve_classifier(name: str) -> ResolvedModel:
-    """Locate and identify a classifier; raises ModelError as models.hub.resolve does."""
     if name == EMBEDDED:
         return ResolvedModel(f"{EMBEDDED}-paraphrase", EMBEDDED_FOLDER, None, checkpoint_hash(EMBEDDED_FOLDER), True)
     return resolve(name)
@@ -162,7 +157,7 @@ _classifiers: LoadedModels[ParaphraseClassifier] = LoadedModels()
 def shared_classifier(
     model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH
 ) -> ParaphraseClassifier:
-    """Return the process's only classifier with these settings, so that metrics share its weights and results."""
+    """Return the process's only classifier with these settings; metrics share its weights and results."""
     place = (model or EMBEDDED, engine, max_length)
     return _classifiers.get(place, lambda: ParaphraseClassifier(model, engine, max_length))
 
