@@ -1,7 +1,4 @@
-"""The pseudo-reference metrics (Yoshimura et al. 2019).
-
-They use outputs of other systems as additional references if a filter accepts them.
-"""
+"""The pseudo-reference metrics (Yoshimura et al. 2019): outputs that a filter accepts are additional references."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +15,7 @@ from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
 from ..wording import worded
-from .filter import Selection, select, shared_filter
+from .filter import Selection, names_of, select, shared_filter
 from .guard import near_equal
 from .inputs import PSEUDO_REFERENCES, PseudoFilter
 
@@ -33,7 +30,6 @@ class PseudoReferenceMetric(DerivedMetric):
     """An inner metric that pools references, with the gold ones and the pseudo-references that the filter keeps.
 
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
-    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
     """
 
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
@@ -50,10 +46,7 @@ class PseudoReferenceMetric(DerivedMetric):
         ]
         self.filter = pseudo_filter
         self._selected: tuple[Sequence[Stream], Selection] | None = None
-        self.names = [
-            getattr(stream, "name", "") or f"pseudo-reference {number}"
-            for number, stream in enumerate(pseudo_references or [], 1)
-        ]
+        self.names = names_of(pseudo_references or [])
         if twice := [name for name in self.names if self.names.count(name) > 1]:
             name = self.NAME.lower()
             raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")

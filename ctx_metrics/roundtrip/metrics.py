@@ -33,7 +33,6 @@ class RoundTripMetric(DerivedMetric):
     """An inner metric with the round trip as hypothesis and the source as reference. References are not read.
 
     Without `systems` the one stream of round trips is of whatever hypotheses are scored.
-    Raises InputError where sources or round trips are missing, or their numbers differ.
     """
 
     capabilities = Capabilities(
@@ -77,8 +76,6 @@ class RoundTripMetric(DerivedMetric):
 
 @dataclass(frozen=True)
 class SourceWordSettings(WordSettings):
-    """How the words of texts in the source language are found and compared."""
-
     tokenize: str | None = tokenizer_setting("the source's language")
 
 
@@ -182,7 +179,7 @@ class RTTChrF(RoundTripMetric):
 
 
 class EmbeddedRoundTripMetric(RoundTripMetric):
-    """A round-trip metric whose inner one runs a model, which reads the source language."""
+    """A metric whose inner one runs a model, which reads the source language."""
 
     capabilities = replace(RoundTripMetric.capabilities, reads=RoundTripMetric.capabilities.reads | {"engine"})
     _INNER: type[ContextMetric]
