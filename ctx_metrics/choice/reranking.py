@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
+from ..notices import collected
 from ..run.context import build, capabilities
 from ..run.registry import metric_table
-from ..scale.scorer import Scorer, noted
+from ..scale.scorer import Scorer
 from ..scoring.base import ContextMetric
 from .blocks import Chooser, Chosen
 from .candidates import Item
@@ -45,7 +46,7 @@ class Reranking(Chooser):
                 systems=[[first.candidates[0]]],
                 sources=None if first.source is None else [first.source],
             )
-            with noted():
+            with collected():
                 found[name] = str(build(cls, texts, settings).get_signature().format())
         return found
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import digest, document_ranges, read_lines
+from ..corpus import digest, document_ranges
 from ..errors import InputError
-from ..notices import OncePerRun, counted, logger, notice
+from ..notices import begin_run, counted, notice
+from ..reading import read_lines
 from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread, with_inputs, with_lines
 from ..run.inputs import FileInput, Given
 from ..run.registry import MetricTable
@@ -36,10 +37,7 @@ class Run:
         self.whole_length = 0  # number of segments before sacrebleu selected some of them
         self.columns = 1  # number of columns on the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
-        self.notices = OncePerRun()
-        for old in [each for each in logger.filters if isinstance(each, OncePerRun)]:
-            logger.removeFilter(old)
-        logger.addFilter(self.notices)
+        begin_run()
         files = asked.files
         self._paths = {"sources": files.source, "doc_ids": files.docids}
         self._wholes: dict[str, list[str] | None] = {}  # sources and document ids, before sacrebleu selects some
