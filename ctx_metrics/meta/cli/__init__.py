@@ -242,7 +242,7 @@ def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | N
     slide = chosen_metrics(line, ["slide"], also=names)[0] if grid else None
     if plots.plot_format != "png" and not plots.plot:
         error("--plot-format is for --plot DIR, which is not given")
-    if slide and "slide" not in names and any(slide.own[each] is not None for each in GRID_SETTINGS):
+    if slide and "slide" not in names and any(slide.own.get(each) is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if asked.save_scores and not chosen:
         error("--save-scores saves the scores of -m, but -m names no metric; name one")
