@@ -49,7 +49,7 @@ class Annotation:
 
     @property
     def metrics(self) -> list[str]:
-        return [name for name, _ in self.scorer.metrics]
+        return [each.name for each in self.scorer.metrics]
 
     @property
     def columns(self) -> list[str]:
@@ -63,7 +63,7 @@ class Annotation:
         """Everything besides its texts and the signatures that a block's scores and its part depend on."""
         return {
             "columns": dict(self.scorer.columns),
-            "metrics": [[name, repr(sorted(settings.items()))] for name, settings in self.scorer.metrics],
+            "metrics": [[each.name, repr(sorted(each.own.items()))] for each in self.scorer.metrics],
             "context": repr(
                 [self.scorer.context.source_lang, self.scorer.context.target_lang, self.scorer.context.engine.dtype]
             ),

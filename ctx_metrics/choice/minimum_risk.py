@@ -15,12 +15,16 @@ centroids    u(h, centroids of the references), weighted by cluster size (Deguch
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ..errors import InputError
+from ..scale.scorer import noted
 from ..settings import setting
-from .utilities import Distinct, Utility
+from .blocks import Chooser, Chosen
+from .candidates import Item
+from .utilities import Distinct, Utility, WeightedSum, distinct, utility
 
 METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
 BOOTSTRAP = 500  # resamples of prune
@@ -74,6 +78,37 @@ class Method:
                 f"--method {self.method} works only with {others}COMET models of the class RegressionMetric, not with "
                 f"{what}; use exact or prune"
             )
+
+
+@dataclass(frozen=True)
+class MinimumRisk(Chooser):
+    """Minimum Bayes risk with the weighted sum of some metrics as utility.
+
+    nbest    how many candidates of each source the user wants
+    """
+
+    NAME: ClassVar = "mbr"
+    method: Method
+    nbest: int = 1
+
+    def signatures(self, items: Sequence[Item]) -> dict[str, str]:
+        with noted():
+            return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
+
+    def _utilities(self, items: Sequence[Distinct]) -> list[tuple[str, Utility]]:
+        return [(each.name, utility(each, self.context, items)) for each in self.metrics]
+
+    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
+        """The expected utilities of a block's candidates."""
+        texts = [distinct(item) for item in items]
+        named = self._utilities(texts if first else texts[:1])
+        found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
+        return Chosen(
+            [scores[item.place].tolist() for scores, item in zip(found, texts, strict=True)],
+            {name: each.signature for name, each in named},
+            {name: each.counts for name, each in named},
+            [is_exact(item, scores, self.method, self.nbest) for item, scores in zip(texts, found, strict=True)],
+        )
 
 
 def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:
