@@ -9,7 +9,7 @@ from typing import Any
 from unicodedata import category
 
 from .errors import InputError
-from .notices import counted, notice, place
+from .notices import Notice, counted, notice
 from .unpacking import lines_of, unpacked
 from .wording import worded
 
@@ -239,9 +239,9 @@ def _checked(name: str, stream: Sequence[str | None], none_allowed: bool = False
         if "\0" in text:
             with_nul.append(i)
     if with_nul:
-        hold = counted(len(with_nul), "segment holds", "segments hold")
-        notice(f"{name}: {hold} NUL characters (segment {place(with_nul)}); kept as they are")
+        kept = "NUL characters, which are kept"
+        notice(Notice.at(with_nul, f"segment holds {kept}", f"segments hold {kept}", about=name))
     if stream and stream[0] and stream[0].startswith(BOM):
         stream[0] = stream[0][1:]
-        notice(f"{name}, segment 1: dropped the byte-order mark at its start")
+        notice(Notice.at([0], "segment starts with a byte-order mark, which is dropped", "", about=name))
     return stream

@@ -8,16 +8,17 @@ from pathlib import Path
 from ctx_metrics.cli import command_parser
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s]+")  # in signatures
+VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s\"]+")  # in signatures
 NUMBER = re.compile(r"-?\d*\.\d+")
 
 
 def blocks(page: str) -> list[tuple[str, list[str]]]:
-    """The page's commands, each with the lines that it prints."""
+    """The page's commands that start with `$`, each with the lines that it prints."""
+    page = re.sub(r"(?ms)^```\n(\$ .*?)^```", lambda block: re.sub("(?m)^", "    ", block[1]), page)
     found = []
     for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", page, re.M):
         for text in re.split(r"^ {4}\$ ", block, flags=re.M)[1:]:
-            command, *printed = text.replace("\\\n        ", "").rstrip("\n").split("\n")
+            command, *printed = re.sub(r" *\\\n {8}", " ", text).rstrip("\n").split("\n")
             found.append((command, [re.sub(r"^ {4}", "", line) for line in printed]))
     return found
 

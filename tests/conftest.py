@@ -41,6 +41,7 @@ def _save(folder: Path, model_class, config, tokenizer, tokenizer_config: dict) 
 
 
 SIZES = {"hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 96}
+ROBERTA = {**SIZES, "max_position_embeddings": 74, "type_vocab_size": 1, "pad_token_id": 1}
 
 
 @pytest.fixture(scope="session")
@@ -59,13 +60,9 @@ def tiny_bert(tmp_path_factory) -> Path:
     )
     tokenizer.add_special_tokens(specials)
     config = BertConfig(vocab_size=len(pieces), max_position_embeddings=70, **SIZES)
-    return _save(
-        tmp_path_factory.mktemp("tiny") / "bert",
-        BertModel,
-        config,
-        tokenizer,
-        {"tokenizer_class": "BertTokenizerFast", "do_lower_case": True, "model_max_length": 70},
-    )
+    folder = tmp_path_factory.mktemp("tiny") / "bert"
+    settings = {"tokenizer_class": "BertTokenizerFast", "do_lower_case": True, "model_max_length": 70}
+    return _save(folder, BertModel, config, tokenizer, settings)
 
 
 @pytest.fixture(scope="session")
@@ -78,34 +75,16 @@ def tiny_roberta(tmp_path_factory) -> Path:
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.train_from_iterator(
-        [" ".join(WORDS)] * 3,
-        trainers.BpeTrainer(
-            vocab_size=320,
-            special_tokens=specials,
-            show_progress=False,
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        ),
-    )
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    settings = {"vocab_size": 320, "special_tokens": specials, "show_progress": False, "initial_alphabet": alphabet}
+    tokenizer.train_from_iterator([" ".join(WORDS)] * 3, trainers.BpeTrainer(**settings))
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
-    config = RobertaConfig(
-        vocab_size=tokenizer.get_vocab_size(),
-        max_position_embeddings=74,
-        type_vocab_size=1,
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
-        layer_norm_eps=1e-5,
-        **SIZES,
-    )
-    return _save(
-        tmp_path_factory.mktemp("tiny") / "roberta",
-        RobertaForMaskedLM,
-        config,
-        tokenizer,
-        {"tokenizer_class": "RobertaTokenizerFast", "model_max_length": 72},
-    )
+    size = tokenizer.get_vocab_size()
+    config = RobertaConfig(vocab_size=size, bos_token_id=0, eos_token_id=2, layer_norm_eps=1e-5, **ROBERTA)
+    folder = tmp_path_factory.mktemp("tiny") / "roberta"
+    settings = {"tokenizer_class": "RobertaTokenizerFast", "model_max_length": 72}
+    return _save(folder, RobertaForMaskedLM, config, tokenizer, settings)
 
 
 @pytest.fixture(scope="session")
@@ -126,23 +105,10 @@ def tiny_xlmr(tmp_path_factory) -> Path:
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     tokenizer.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>", AddedToken("<mask>", lstrip=True, special=True)])
-    config = XLMRobertaConfig(
-        vocab_size=len(pieces),
-        max_position_embeddings=74,
-        type_vocab_size=1,
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
-        layer_norm_eps=1e-5,
-        **SIZES,
-    )
-    return _save(
-        tmp_path_factory.mktemp("tiny") / "xlmr",
-        XLMRobertaModel,
-        config,
-        tokenizer,
-        {"tokenizer_class": "XLMRobertaTokenizerFast", "model_max_length": 72},
-    )
+    config = XLMRobertaConfig(vocab_size=len(pieces), bos_token_id=0, eos_token_id=2, layer_norm_eps=1e-5, **ROBERTA)
+    folder = tmp_path_factory.mktemp("tiny") / "xlmr"
+    settings = {"tokenizer_class": "XLMRobertaTokenizerFast", "model_max_length": 72}
+    return _save(folder, XLMRobertaModel, config, tokenizer, settings)
 
 
 @pytest.fixture(scope="session")
@@ -152,9 +118,7 @@ def tiny_xlmr_xl(tmp_path_factory, tiny_xlmr) -> Path:
     from transformers import XLMRobertaXLConfig, XLMRobertaXLModel
 
     tokenizer = Tokenizer.from_file(str(tiny_xlmr / "tokenizer.json"))
-    config = XLMRobertaXLConfig(
-        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=74, type_vocab_size=1, pad_token_id=1, **SIZES
-    )
+    config = XLMRobertaXLConfig(vocab_size=tokenizer.get_vocab_size(), **ROBERTA)
     folder = tmp_path_factory.mktemp("tiny") / "xlmr-xl"
     return _save(folder, XLMRobertaXLModel, config, tokenizer, {"model_max_length": 72})
 
@@ -223,11 +187,12 @@ def what_is_imported_lives_to_the_end():
 
 
 @pytest.fixture(autouse=True)
-def no_filter_from_another_test(monkeypatch):
-    """The plugin filters repeated notices for as long as its process lasts, here many tests."""
-    from ctx_metrics.notices import logger
+def no_run_of_another_test():
+    """A run of the plugin, which shows each notice once, lasts as long as its process, here many tests."""
+    from ctx_metrics.notices import end_run
 
-    monkeypatch.setattr(logger, "filters", [])
+    yield
+    end_run()
 
 
 @pytest.fixture

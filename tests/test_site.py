@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_pages import DOCS, VERSIONS, blocks
 from comet_checkpoints import RECIPES, build
 from plugin_conftest import EXAMPLES, environment
-from test_docs import DOCS
 
 from ctx_metrics.cli import parse
 
@@ -20,7 +20,6 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 # tests/cli, tests/test_docs.py and tests/test_bad_input.py run the commands of these
 ELSEWHERE = {"adding-a-metric", "score", "meta", "training", "pairwise", "pairwise-rank", "compare", "mbr", "bad-input"}
 PLACEHOLDERS = re.compile(r"\[|\.\.\.|COMMAND|METRIC|\bSIZE\b")  # the form of a command, not one to type
-VERSIONS = re.compile(r"\b(ctx|torch|tokenizers|version):[^|\s\"]+")
 
 
 def typed(page: Path) -> list[str]:
@@ -71,20 +70,8 @@ def folder(tmp_path_factory) -> Path:
     return made
 
 
-def printing(page: Path) -> list[tuple[str, list[str]]]:
-    """The commands of a page that start with `$`, each with the lines that the page shows below it."""
-    text = re.sub(
-        r"(?ms)^```\n(\$ .*?)^```", lambda block: re.sub("(?m)^", "    ", block[1]), page.read_text(encoding="utf-8")
-    )
-    found = []
-    for block in re.findall(r"(?:^ {4}.*\n|^\n(?= {4}))+", text, re.M):
-        for command in re.split(r"^ {4}\$ ", block, flags=re.M)[1:]:
-            line, *printed = re.sub(r" *\\\n *", " ", command).rstrip("\n").split("\n")
-            found.append((line, [re.sub(r"^ {4}", "", each) for each in printed]))
-    return found
-
-
-SHOWN = {page.stem: printing(page) for page in PAGES if page.stem not in ELSEWHERE and printing(page)}
+PRINTING = {page.stem: blocks(page.read_text(encoding="utf-8")) for page in PAGES if page.stem not in ELSEWHERE}
+SHOWN = {name: found for name, found in PRINTING.items() if found}
 
 
 @pytest.mark.full

@@ -7,8 +7,8 @@ import torch
 from conftest import WORDS
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.training.kept import token_states
-from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training import token_states
+from ctx_metrics.training.token_states import EmbeddingCache
 
 LAYERS, CKPT = (1, 3), "0123456789ab"
 TOKEN = 2 * 2 * 48  # bytes of a token's states: fp16, two layers, width 48

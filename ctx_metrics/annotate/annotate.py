@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..notices import counted, notice
+from ..notices import collected, counted, notice
 from ..scale import faults
 from ..scale.blocks import HERE, Block, BlockRun, OnePart, Part, Place
 from ..scale.kept import key_of
-from ..scale.scorer import OfMetric, Scored, Scorer, Texts, noted, roles
+from ..scale.scorer import OfMetric, Scored, Scorer, Texts, roles
 from . import summary
 from .blocks import ROWS, blocks, one_block
 from .parts import Parts, Record, known_again
@@ -206,7 +206,7 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
     for block in planned(run):
         texts = _texts(run, block)
         if not measured:
-            with noted():  # the earlier run has printed these notices
+            with collected():  # the earlier run has printed these notices
                 _run(place, quiet=True).complete(OnePart(run.scorer), [_block(block, texts, measured.append)])
         [scored] = measured
         fits = partial(
@@ -230,7 +230,7 @@ def _run(place: Place, **more: Any) -> BlockRun:
 def _block(block: Planned, texts: Texts, take: Callable[[Scored], object]) -> Block:
     """A block of a run, which `take` gets scored."""
     where = f"rows from {block.before + 1:,} on"
-    return Block([Part(len(block.rows), take)], lambda _: (texts, block.number == 0), where)
+    return Block([Part(len(block.rows), take)], lambda _: (texts, block.number == 0), where, block.before, rows=True)
 
 
 def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:

@@ -10,9 +10,10 @@ from typing import ClassVar, NamedTuple
 import msgspec
 import numpy as np
 
+from ..notices import Notice
 from ..run.context import Context, MetricSettings
 from ..scale.blocks import HERE, Block, BlockRun, OnePart, Part, Place
-from ..scale.kept import Line, ResultCache, key_of
+from ..scale.kept import Line, ResultCache, key_of, notice_fits
 from .candidates import Item
 
 TEXTS = 8_192  # most texts of a block, unless a single source has more
@@ -53,13 +54,13 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scores: list[list[float | None]]
     signatures: dict[Line, Line]
     counts: dict[Line, dict[Line, int]]
-    said: list[Line]
+    said: list[Notice]
     exact: list[bool]
 
     @classmethod
-    def of(cls, found: Chosen, said: Sequence[str]) -> "KeptChosen":
+    def of(cls, found: Chosen, said: list[Notice]) -> "KeptChosen":
         scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
-        return cls(scores, found.signatures, found.counts, list(said), found.exact)
+        return cls(scores, found.signatures, found.counts, said, found.exact)
 
     def result(self) -> Chosen:
         scores = [[np.nan if each is None else each for each in own] for own in self.scores]
@@ -73,6 +74,7 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and self.signatures == dict(signatures)
             and self.counts.keys() == self.signatures.keys()
             and all(any(each is not None for each in own) for own in self.scores)
+            and all(map(notice_fits, self.said))
         )
 
 

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..scale.scorer import noted
+from ..notices import collected
 from ..settings import setting
 from .blocks import Chooser, Chosen
 from .candidates import Item
@@ -92,7 +92,7 @@ class MinimumRisk(Chooser):
     nbest: int = 1
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        with noted():
+        with collected():
             return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
 
     def _utilities(self, items: Sequence[Distinct]) -> list[tuple[str, Utility]]:

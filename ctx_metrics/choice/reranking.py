@@ -11,9 +11,10 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
+from ..notices import collected
 from ..run.context import Context, build, capabilities
 from ..run.registry import metric_table
-from ..scale.scorer import Scorer, noted
+from ..scale.scorer import Scorer
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
 from ..scoring.scores import scores as scores_of
@@ -49,7 +50,7 @@ class Reranking(Chooser):
                 systems=[[first.candidates[0]]],
                 sources=None if first.source is None else [first.source],
             )
-            with noted():
+            with collected():
                 found[name] = str(build(cls, texts, settings).get_signature().format())
         return found
 

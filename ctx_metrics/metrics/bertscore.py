@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..notices import notice
 from ..run.context import Stream
 from ..scoring.token_matching import (
     EncoderSettings,
@@ -131,7 +130,7 @@ class BERTScore(TokenMatchingMetric):
         if self.options.idf == "none" or not documents:
             return np.ones(words)
         if len(documents) == 1:
-            notice(f"{self.NAME.lower()}: idf of one reference tells little: none of its tokens is rarer than another")
+            self._say("idf of one reference tells little: none of its tokens is rarer than another")
         ids = [text.ids for text in self.encoder.tokenizer(list(map(self.as_read, documents)), self.max_length)]
         return inverse_document_frequencies(ids, words, self.options.idf)
 

@@ -8,7 +8,6 @@ from ..corpus import Corpus
 from ..errors import InputError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, guard_multilingual, primary, say_unread_source
 from ..models.hub import EMBEDDED, MULTILINGUAL
-from ..notices import notice
 from ..scoring.base import SystemResult, model_setting
 from ..scoring.estimated import EstimatorMetric, EstimatorSettings
 from ..settings import setting
@@ -121,8 +120,8 @@ class COMET(EstimatorMetric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if not self.asked and not self._context.engine.quiet:  # the signature and the title also say it
             reads = "English" if self.english_only else "multilingual"
-            notice(
-                f"{self.NAME.lower()}: no model is named, so the small embedded {reads} model ({self.estimator.model.name}) "
+            self._say(
+                f"no model is named, so the small embedded {reads} model ({self.estimator.model.name}) "
                 f"is used, which is not a COMET checkpoint ({self.named('model')})"
             )
         self._say_without_references(corpora[0])
@@ -136,12 +135,12 @@ class COMET(EstimatorMetric):
         source = primary(self._context.source_lang)
         embedded = self.estimator.inputs == "mt+src" and self.estimator.model.folder == EMBEDDED_UNIFIED
         if embedded and source in READ_BY_MULTILINGUAL - UNIFIED_SOURCES:
-            notice(
-                f"{self.NAME.lower()}: {self.estimator.model.name} learned from no judgements with the source language "
+            self._say(
+                f"{self.estimator.model.name} learned from no judgements with the source language "
                 f"{self._context.source_lang!r}, so its scores without references may not agree with people's; give "
                 f"references, or name another model ({self.named('model')})"
             )
         several = len(self.estimator.choices) > 1
         chosen = several and self.options.inputs is None and self.estimator.inputs == "mt+src"
         if chosen and corpus.references and not self._has_references:
-            notice(f"{self.NAME.lower()}: the references are the sources, so the model scores without references")
+            self._say("the references are the sources, so the model scores without references")

@@ -7,13 +7,12 @@ from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Example
 from ..models.hub import EMBEDDED
-from ..notices import notice
 from ..run.context import Stream
 from ..scoring.base import SystemResult
 from ..scoring.estimated import EstimatorSettings
 from ..settings import setting
 from ..windows import Window
-from ..wording import setting_named, worded
+from ..wording import setting_named
 from .comet import CHECKPOINT, COMET
 
 if TYPE_CHECKING:
@@ -79,8 +78,7 @@ class DocCOMET(COMET):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if corpora[0].doc_ids is None:
-            ids = worded("--docids FILE", "doc_ids")
-            notice(f"doccomet: no document ids ({ids}), so all segments are taken as one document")
+            self.say_one_document()
         self._starts = {i: start for start, end in corpora[0].documents() for i in range(start, end)}
         return super()._score(corpora)
 

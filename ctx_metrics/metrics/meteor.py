@@ -114,7 +114,7 @@ def stemmer_for(stem: str, language: str | None) -> str:
         return "porter"
     if code in SNOWBALL:
         return f"snowball-{SNOWBALL[code]}"
-    notice(f"meteor: there is no stemmer for {language!r}, so only equal words match")
+    notice(f"there is no stemmer for {language!r}, so only equal words match", metric="meteor")
     return "none"
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
-from ..notices import notice
 from ..run.context import Capabilities
 from ..run.inputs import Input, Keyword, Streams
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
@@ -117,7 +116,7 @@ class NIST(ContextMetric):
         if information is None:
             texts = [tokens for of_segment in references for tokens in of_segment]
             if len(texts) == 1:
-                notice("nist: one reference is too little text for the information of n-grams; score a whole set")
+                self._say("one reference is too little text for the information of n-grams; score a whole set")
             information = NgramInformation(texts)
         rows: list[list[Row]] = [[] for _ in corpora]
         empty: list[list[int]] = [[] for _ in corpora]

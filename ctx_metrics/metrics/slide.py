@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
-from ..notices import Odd, notice, told
+from ..notices import Notice, counted, notice, tallied
 from ..run.context import Stream
 from ..scoring.results import SystemResult, coverage
 from ..scoring.windowed import read_texts, system_results, window_examples
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 import numpy as np
 
 from ..models.estimator import Penalty
-from ..notices import counted
 from ..scoring.base import best_reference
 from ..scoring.windowed import estimate_windows
 
@@ -121,8 +120,7 @@ class SLIDE(COMET):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         self._say_without_references(corpora[0])
         if corpora[0].doc_ids is None:
-            ids = worded("--docids FILE", "doc_ids")
-            notice(f"slide: no document ids ({ids}), so all segments are taken as one document")
+            self.say_one_document()
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
         windows = [self._windows_of(*each) for each in zip(corpora, counts, strict=True)]
         blanks = [blank_lines(*each, self.estimator.inputs) for each in zip(corpora, windows, strict=True)]
@@ -170,16 +168,27 @@ class SLIDE(COMET):
                 dropped += len(sentence_windows(end - start, self.window, self.stride)) - len(kept)
         result.counts = {"windows": len(windows), "coverage": coverage(result.rows), **result.counts}
         if dropped:
-            words = f"[partial window was|partial windows were] dropped ({self.named('partial', 'drop')})"
-            result.notices.append(Odd(words, dropped, (), ""))
+            drop = f"dropped ({self.named('partial', 'drop')})"
+            result.notices.append(
+                Notice(f"partial window was {drop}", f"partial windows were {drop}", dropped, unit="")
+            )
         special, inputs = self.estimator.special_tokens, self.estimator.inputs
         over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]
-        kinds = {
-            "uncovered": (uncovered, "[sentence is|sentences are] in no scored window"),
-            "over": (over, f"[window of one sentence exceeds|windows of one sentence exceed] {self.tokens} tokens"),
-            "blank": (blank, f"[sentence has|sentences have] an empty {read_texts(inputs)} inside a window"),
-        }
-        numbers, notices = told(kinds)
+        inside, exceeded = f"an empty {read_texts(inputs)} inside a window", f"{self.tokens} tokens"
+        numbers, notices = tallied(
+            [
+                Notice.at(
+                    uncovered, "sentence is in no scored window", "sentences are in no scored window", kind="uncovered"
+                ),
+                Notice.at(
+                    over,
+                    f"window of one sentence exceeds {exceeded}",
+                    f"windows of one sentence exceed {exceeded}",
+                    kind="over",
+                ),
+                Notice.at(blank, f"sentence has {inside}", f"sentences have {inside}", kind="blank"),
+            ]
+        )
         result.counts.update(uncovered=numbers.pop("uncovered"), dropped=dropped, **numbers)
         result.notices += notices
 
@@ -232,9 +241,8 @@ def slide_grid(
     cut = sum(any(estimate.cut for estimate in estimates) for of_system in estimates_of for estimates in of_system)
     if cut:
         windows_were = counted(cut, "window was", "windows were")
-        notice(
-            f"slide: of {len(distinct) * len(corpora)} distinct windows, {windows_were} cut to {metric.estimator.limit}"
-        )
+        of_all = f"of {len(distinct) * len(corpora)} distinct windows"
+        notice(f"{of_all}, {windows_were} cut to {metric.estimator.limit}", metric="slide")
     values = [
         {
             each: best_reference([estimate.value for estimate in estimates], metric.options.multiref)

@@ -10,10 +10,11 @@ import numpy as np
 from ..corpus import Corpus, digest
 from ..errors import InputError, ModelError
 from ..language import guard_english
-from ..notices import counted, told
+from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
 from ..scoring.constructor import streams
+from ..scoring.segment_counts import without_reference
 from ..settings import setting
 from ..wording import name_the_language, worded
 from .features import FeatureSettings, feature_scores, feature_settings
@@ -274,33 +275,40 @@ class _Judge:
             self._found[i, j] = np.where(self.unscored, np.nan, chances)
         return self._found[i, j]
 
-    def told(self, system: int) -> tuple[dict[str, int], list[str]]:
-        """Return counts of a system's unusual segments for the score, and the same counts in words."""
+    def told(self, system: int) -> tuple[dict[str, int], list[Notice]]:
+        """Return counts of a system's unusual segments for the score, and the notices about them."""
         empty = [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]
         unscored = self.unscored & ~self._unreferenced
-        kinds = {
-            "empty": (empty, "[segment has an empty hypothesis|segments have empty hypotheses], compared as any other"),
-            "blank": (
-                np.flatnonzero(self._blank).tolist(),
-                "[segment has an empty reference|segments have empty references]",
-            ),
-            "unreferenced": (
-                np.flatnonzero(self._unreferenced).tolist(),
-                "[segment has|segments have] no reference and [is|are] left out",
-            ),
-            "unscored": (
-                np.flatnonzero(unscored).tolist(),
-                "[segment got|segments got] no score of a feature and [is|are] left out",
-            ),
-        }
-        counts, lines = told(kinds)
+        counts, notices = tallied(
+            [
+                Notice.at(
+                    empty,
+                    "segment has an empty hypothesis, compared as any other",
+                    "segments have empty hypotheses, compared as any other",
+                    kind="empty",
+                ),
+                Notice.at(
+                    np.flatnonzero(self._blank).tolist(),
+                    "segment has an empty reference",
+                    "segments have empty references",
+                    kind="blank",
+                ),
+                without_reference(np.flatnonzero(self._unreferenced).tolist()),
+                Notice.at(
+                    np.flatnonzero(unscored).tolist(),
+                    "segment got no score of a feature and is left out",
+                    "segments got no score of a feature and are left out",
+                    kind="unscored",
+                ),
+            ]
+        )
         del counts["blank"]
         if "truncated" in self._odd:
             counts["truncated"] = self._odd["truncated"]
+        everywhere = "of all systems and references"
         if cut := self._odd.get("truncated", 0):
-            lines.append(
-                f"{counted(cut, 'text was cut', 'texts were cut')} to what the encoder reads, of all systems and references"
-            )
+            texts = counted(cut, "text was cut", "texts were cut")
+            notices.append(Notice(f"{texts} to what the encoder reads, {everywhere}"))
         if unknown := self._odd.get("unknown_words", 0):
-            lines.append(f"{unknown:,} of {self._odd['words']:,} words have no vector, of all systems and references")
-        return counts, lines
+            notices.append(Notice(f"{unknown:,} of {self._odd['words']:,} words have no vector, {everywhere}"))
+        return counts, notices

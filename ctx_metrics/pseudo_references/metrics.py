@@ -12,7 +12,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
-from ..notices import counted, notice
+from ..notices import Notice, counted, notice
 from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
@@ -58,8 +58,8 @@ class PseudoReferenceMetric(DerivedMetric):
             name = self.NAME.lower()
             raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
         if not self.pseudo:
-            notice(
-                f"{self.NAME.lower()}: no pseudo-references are given "
+            self._say(
+                "no pseudo-references are given "
                 f"({worded('--pseudo-refs FILE ...', 'pseudo_references')}), so only the gold references are used"
             )
             self.settings["pseudo"] = 0
@@ -84,8 +84,10 @@ class PseudoReferenceMetric(DerivedMetric):
             if self.filter.guard is not None and share > self.filter.guard:
                 counts[f"left_out[{name}]"] = len(corpus)
                 notices.append(
-                    f"pseudo-references of {name} are left out: {share:.0%} of them are (nearly) the system's own lines; "
-                    "a system with fewer references scores lower"
+                    Notice(
+                        f"pseudo-references of {name} are left out: {share:.0%} of them are (nearly) the system's own "
+                        "lines; a system with fewer references scores lower"
+                    )
                 )
                 continue
             taken.append(number)

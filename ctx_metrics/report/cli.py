@@ -3,11 +3,9 @@
 Scores as `ctx-metrics score` does, and writes a file that opens in any browser, from disk and without a network.
 """
 
-import logging
 import os
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -17,7 +15,7 @@ from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
 from ..cli.score import add_metric_flags, check_resample
 from ..engine.options import EngineOptions
 from ..flag_types import Model, expanduser
-from ..notices import logger, notice
+from ..notices import notice, shown_notices
 from ..scoring.testing import SystemTests, resample
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
@@ -112,18 +110,18 @@ def run(args: CommandLine) -> int:
     for _, path in paths:
         check_writable(path)
     check_installed()
-    with _heard() as notices:
-        read = read_inputs(inputs, given_inputs(args), args[EngineOptions])
-        check_size(read.context.systems)
-        read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
-        names, context = read.names, read.context
-        design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
-        columns = read_columns(args.scores or (), names, context, design)
-        metrics = build_metrics(read, chosen, inputs)
-        design.say_what_is_rough(metrics)
-        scores = all_scores(metrics.values(), context.systems, context.doc_ids)
+    before = len(shown_notices())
+    read = read_inputs(inputs, given_inputs(args), args[EngineOptions])
+    check_size(read.context.systems)
+    read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
+    names, context = read.names, read.context
+    design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
+    columns = read_columns(args.scores or (), names, context, design)
+    metrics = build_metrics(read, chosen, inputs)
+    design.say_what_is_rough(metrics)
+    scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
-    content = Content(names, context, design, columns, notices)
+    content = Content(names, context, design, columns, [str(each) for each in shown_notices()[before:]])
     title = args.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),
@@ -150,17 +148,3 @@ def _paths(args: CommandLine) -> list[tuple[str, str | None]]:
                 args.parser.error(f"{before[0]} and --{name} name one file, {path}")
             paths.append((f"--{name}", path))
     return paths
-
-
-@contextmanager
-def _heard() -> Iterator[list[str]]:
-    """Collect the notices issued within the block, each once; progress lines are left out."""
-    lines: list[str] = []
-    handler = logging.Handler()
-    handler.addFilter(lambda record: record.name == logger.name)
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger.addHandler(handler)
-    try:
-        yield lines
-    finally:
-        logger.removeHandler(handler)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..notices import shown_notices
 from ..plugin.outputs import RunOutput
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def text(run: "Run") -> str:
     columns = [
         Column.of(*each, of_systems, design) for each, of_systems in zip(run.metrics.items(), of_metrics, strict=True)
     ]
-    content = Content(run.names(), context, design, columns, [*run.notices.said])
+    content = Content(run.names(), context, design, columns, [str(each) for each in shown_notices()])
     return page(content, title_of(content))
 
 

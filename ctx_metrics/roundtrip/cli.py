@@ -104,9 +104,9 @@ def run(args: CommandLine) -> int:
     columns |= {"empty_outputs": "Empty outputs", "empty_roundtrips": "Empty round trips"}
     rows = []
     for name, target, system, stream in zip(names, targets, systems, streams, strict=True):
-        counts, remarks = guards([""] * len(system) if sources is None else sources, system, stream)
-        for line in remarks:
-            notice(f"{name}: {line}")
+        counts, notices = guards([""] * len(system) if sources is None else sources, system, stream)
+        for each in notices:
+            notice(each.of(name))
         rows.append([name, str(len(system)), *(str(counts[key]) for key in columns), str(target)])
     print(table(["System", "Lines", *columns.values(), "Round trip"], rows))
     print(f"Back-translator: {identity}")

@@ -8,10 +8,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ..engine.memory import forget_texts, memory_for
 from ..errors import CtxMetricsError
-from ..notices import counted, notice
+from ..notices import Notice, collected, counted, notice
 from ..progress import Progress
 from .kept import ResultCache
-from .scorer import located, noted
+from .scorer import located
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -51,13 +51,13 @@ def opened(name: str | None, workers: int | None = None) -> Iterator[Place]:
 
 
 class Form(Protocol):
-    """The form in which a result is kept, with the notices printed when it was made."""
+    """The form in which a result is kept, with the notices given when it was made."""
 
     @property
-    def said(self) -> Sequence[str]: ...
+    def said(self) -> list[Notice]: ...
 
     @classmethod
-    def of(cls, result: Any, said: Sequence[str]) -> "Form | None":
+    def of(cls, result: Any, said: list[Notice]) -> "Form | None":
         """The form of a result; None if it is too large to be kept."""
 
     def result(self) -> Any:
@@ -84,12 +84,16 @@ class Block(NamedTuple):
     """Parts that are computed together.
 
     task     returns what the run's function needs to compute the parts with these numbers
-    where    the block's position, for messages about its segments, such as "rows from 41 on"
+    where    the block's position, for errors about its segments, such as "rows from 41 on"
+    before   number of segments before the block
+    rows     whether the segments are rows of tables
     """
 
     parts: Sequence[Part]
     task: Callable[[Sequence[int]], Any]
     where: str = ""
+    before: int = 0
+    rows: bool = False
 
 
 @dataclass
@@ -170,9 +174,9 @@ class BlockRun:
         self.done += part.size
         bar.update(part.size)
 
-    def _say(self, lines: Iterable[str], block: Block) -> None:
-        for line in lines:
-            notice(_located(line, block.where))
+    def _say(self, notices: Iterable[Notice], block: Block) -> None:
+        for each in notices:
+            notice((each.of_rows() if block.rows else each).after(block.before))
 
     def _of_all(self, number: int) -> str:
         many = f"{self.unit}s"
@@ -193,9 +197,9 @@ class _Apart:
     label: str
     device: str
 
-    def __call__(self, task: Any) -> tuple[Sequence[Any], list[str]] | CtxMetricsError:
+    def __call__(self, task: Any) -> tuple[Sequence[Any], list[Notice]] | CtxMetricsError:
         try:
-            with noted() as said, memory_for(self.label, self.device):
+            with collected() as said, memory_for(self.label, self.device):
                 forget_texts()  # so that a block's results do not depend on the blocks before it
                 return self.function(task), said
         except CtxMetricsError as error:

@@ -9,13 +9,13 @@ import msgspec
 
 from ..corpus import Corpus
 from ..models.estimator import Estimate
-from ..notices import Odd
+from ..notices import Notice
 from ..run.context import Stream
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..windows import Window
 from .blocks import HERE, Block, BlockRun, Part, Place
-from .kept import KeptOdd, Line, ResultCache, key_of
+from .kept import Line, ResultCache, key_of, notice_fits
 
 SEGMENTS = 512  # most segments of a block, for any number of systems: adding one leaves the others' blocks as they are
 
@@ -35,30 +35,25 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     rows: list[list[float]]
     counts: dict[Line, int | float | Line]
-    notices: list[Line | KeptOdd]
-    of_texts: list[Line | KeptOdd]
+    notices: list[Notice]
+    of_texts: list[Notice]
     windows: list[KeptWindow]
-    said: list[Line]
+    said: list[Notice]
 
     @classmethod
-    def of(cls, result: SystemResult, said: Sequence[str]) -> "KeptSystem | None":
+    def of(cls, result: SystemResult, said: list[Notice]) -> "KeptSystem | None":
         """The form of a result; None for one with the matches of all tokens."""
         if result.matches:
             return None
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
-        notices, of_texts = ([_kept_line(line) for line in lines] for lines in (result.notices, result.of_texts))
-        return cls(result.rows, result.counts, notices, of_texts, windows, list(said))
+        return cls(result.rows, result.counts, result.notices, result.of_texts, windows, said)
 
     def result(self) -> SystemResult:
         """The result that this was made from."""
         windows = [
             ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
         ]
-        notices, of_texts = (
-            [line.line() if isinstance(line, KeptOdd) else line for line in lines]
-            for lines in (self.notices, self.of_texts)
-        )
-        return SystemResult(self.rows, self.counts, notices, windows, of_texts)
+        return SystemResult(self.rows, self.counts, self.notices, windows, self.of_texts)
 
     def fits(self, segments: int, width: int | None) -> bool:
         """Whether this can be the result of `segments` segments, with `width` numbers per row (None: any, but all equal)."""
@@ -67,12 +62,9 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             len(self.rows) == segments
             and (widths == {width} if width else len(widths) == 1 and min(widths) > 0)
             and all(0 <= each.start < each.end <= segments for each in self.windows)
-            and all(line.fits(segments) for line in (*self.notices, *self.of_texts) if isinstance(line, KeptOdd))
+            and all(notice_fits(each, segments) for each in (*self.notices, *self.of_texts))
+            and all(map(notice_fits, self.said))
         )
-
-
-def _kept_line(line: str) -> str | KeptOdd:
-    return KeptOdd.of(line) if isinstance(line, Odd) else line
 
 
 class Segments(NamedTuple):
@@ -139,7 +131,7 @@ def _block(
         )
         for of_system, own in zip(found, systems, strict=True)
     ]
-    return Block(parts, task, f"lines from {start + 1:,} on")
+    return Block(parts, task, f"lines from {start + 1:,} on", start)
 
 
 def key_of_part(

@@ -1,10 +1,8 @@
 """Score one block with every metric, in any process."""
 
-import logging
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,12 +10,13 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
-from ..notices import Odd, logger, notice
+from ..notices import Notice, collected, notice, tallied
 from ..run.context import Context, MetricSettings, build_all, capabilities
 from ..run.finite import check_finite
 from ..run.inputs import FileInput, installed_inputs
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts
+from ..scoring.segment_counts import without_reference
 from .faults import Texts, faults_of_rows, say_faults
 
 Row = list[float]
@@ -30,14 +29,14 @@ class OfMetric(NamedTuple):
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
-    odd          the same in words
+    notices      about these texts
     """
 
     signature: str
     scores: np.ndarray
     sums: Row
     counts: dict[str, int]
-    odd: list[Odd]
+    notices: list[Notice]
 
 
 class Scored(NamedTuple):
@@ -94,7 +93,7 @@ class Scorer:
         A metric is left out if its statistics may not be sums, or if it averages differently than the parts' signatures say
         (because the texts of all parts chose another model).
         """
-        with noted():
+        with collected():
             made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
         return {
             name: float(
@@ -144,26 +143,24 @@ class Scorer:
         self, metric: Metric, hypotheses: list[str], references: Sequence[Sequence], first: bool
     ) -> OfMetric:
         counts: dict[str, int] = {}
-        odd: list[Odd] = []
+        notices: list[Notice] = []
         if isinstance(metric, ContextMetric):
             [result] = metric.part_results(guard=first)
             rows = result.rows
             counts = {name: count for name, count in result.counts.items() if isinstance(count, int)}
-            lines = [*result.notices, *result.of_texts]
-            odd = [line for line in lines if isinstance(line, Odd)]
-            for line in lines:
-                if not isinstance(line, Odd):
-                    notice(f"{metric.NAME.lower()}: {line}")
+            for each in (*result.notices, *result.of_texts):
+                if each.number is None:
+                    notice(replace(each, metric=metric.NAME.lower()))
+                else:
+                    notices.append(each)
         else:
             missing = [i for i, own in enumerate(zip(*references, strict=True)) if all(text is None for text in own)]
             rows = _stock_rows(metric, hypotheses, references, missing)
             if missing:
-                counts = {"unreferenced": len(missing)}
-                words = "[segment has|segments have] no reference and [is|are] left out"
-                odd = [Odd(words, len(missing), missing[: Odd.FIRST])]
+                counts, notices = tallied([without_reference(missing)])
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
-        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, odd)
+        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, notices)
 
 
 def roles() -> tuple[str, ...]:
@@ -224,23 +221,3 @@ def located(line: str, where: str) -> str:
     ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
     """
     return f"{where}: {line}" if re.search(r"\b(segments?|lines?) \d", line) else line
-
-
-@contextmanager
-def noted() -> Iterator[list[str]]:
-    """Collect notices within the block instead of printing them; the list is filled at its end."""
-    said: dict[str, None] = {}
-
-    class Collect(logging.Filter):
-        def filter(self, record: logging.LogRecord) -> bool:
-            said[record.getMessage()] = None
-            return False
-
-    lines: list[str] = []
-    collect = Collect()
-    before, logger.filters = logger.filters, [collect]
-    try:
-        yield lines
-    finally:
-        logger.filters = before
-        lines += said

@@ -18,7 +18,7 @@ from ..corpus import Corpus, digest, list_of_strings
 from ..engine.memory import memory_for
 from ..errors import InputError
 from ..language import guard_english
-from ..notices import notice
+from ..notices import Notice, notice
 from ..run.context import Capabilities, Stream
 from ..run.finite import check_finite
 from ..run.inputs import FileInput, StreamsOfSystems
@@ -349,6 +349,9 @@ class ContextMetric(Metric):
             self._guard_language(lambda: [*(corpora[0].references or [()])[0], *corpora[0].hypotheses])
         return corpora
 
+    def _say(self, what: str) -> None:
+        notice(what, metric=self.NAME.lower())
+
     def _announced(self, results: list[SystemResult], names: list[str]) -> None:
         """Print the notices of the results; systems with the same notice share a line.
 
@@ -358,22 +361,21 @@ class ContextMetric(Metric):
         """
         metric, several = self.NAME.lower(), len(results) > 1
         names = [name or f"system {number}" for number, name in enumerate(names, 1)]
-        lines: dict[tuple[str, str], list[str]] = {}
+        given: dict[Notice, list[str]] = {}
         for name, result in zip(names, results, strict=True):
             check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
             if not any(map(self._is_scored, result.rows)):
                 where = f"{name}: " if several else ""
                 raise InputError(f"{metric}: {where}{self._why_nothing(result)}")
-            for prefix, texts in ((f"{metric}: ", result.notices), ("", result.of_texts)):
-                for text in texts:
-                    lines.setdefault((prefix, text), []).append(name)
-        for (prefix, text), of in lines.items():
-            where = f"{'every system' if len(of) == len(results) else ', '.join(of)}: " if several else ""
-            notice(f"{prefix}{where}{text}")
+            for each in (*(replace(own, metric=metric) for own in result.notices), *result.of_texts):
+                given.setdefault(each, []).append(name)
+        for each, of in given.items():
+            systems = "every system" if len(of) == len(results) else ", ".join(of)
+            notice(each.of(systems) if several else each)
 
     def _why_nothing(self, result: SystemResult) -> str:
         """Say why no row of a system is scored."""
-        return "; ".join(["no segment can be scored", *result.notices])
+        return "; ".join(["no segment can be scored", *map(str, result.notices)])
 
     def _is_scored(self, row: Row) -> bool:
         """Whether a row's segment has a score: its last number is not 0."""

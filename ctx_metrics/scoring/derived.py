@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus
+from ..notices import Notice
 from ..run.context import capabilities
 from .base import ContextMetric, ContextScore, Row, SystemResult
 from .scores import ByOrders
@@ -25,7 +26,7 @@ class Texts(NamedTuple):
     hypotheses: Sequence[str]
     references: Sequence[Sequence[str | None]]
     counts: Mapping[str, Any] = {}
-    notices: Sequence[str] = ()
+    notices: Sequence[Notice] = ()
     group: Hashable = None
 
 

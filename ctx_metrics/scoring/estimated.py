@@ -10,6 +10,7 @@ from ..errors import CtxMetricsError, InputError
 from ..run.context import Capabilities, Stream
 from ..settings import setting
 from ..windows import Window
+from ..wording import worded
 from .base import ContextMetric, SystemResult, multiref_setting
 from .constructor import number_of_references
 from .windowed import ExamplesOf, check_sources, system_results, window_examples
@@ -106,6 +107,10 @@ class EstimatorMetric(ContextMetric):
     @abstractmethod
     def _load_estimator(self) -> "Estimator":
         """Load the estimator that the settings name, on the run's engine."""
+
+    def say_one_document(self) -> None:
+        ids = worded("--docids FILE", "doc_ids")
+        self._say(f"no document ids ({ids}), so all segments are taken as one document")
 
     @property
     def estimator(self) -> "Estimator":

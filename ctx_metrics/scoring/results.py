@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..models.estimator import Estimate
-from ..notices import Odd
+from ..notices import Notice, merged
 from ..windows import Window
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class SystemResult:
 
     rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] if it was not scored
     counts     numbers of truncated, dropped and empty segments or windows; shown after the score if not zero
-    notices    the same in words, for stderr
+    notices    about the same and more
     windows    the inputs of a learned model, in order; empty for other metrics
     of_texts   notices about the texts themselves, printed once per run without the metric's name
     matches    how each segment's tokens match those of the best reference, or None if nothing was matched; empty for
@@ -43,9 +43,9 @@ class SystemResult:
 
     rows: list[Row]
     counts: dict[str, Any] = field(default_factory=dict)
-    notices: list[str] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
     windows: list[ScoredWindow] = field(default_factory=list)
-    of_texts: list[str] = field(default_factory=list)
+    of_texts: list[Notice] = field(default_factory=list)
     matches: "list[SegmentMatch | None]" = field(default_factory=list)
 
 
@@ -61,11 +61,14 @@ def coverage(rows: Sequence[Row]) -> str:
 def together(parts: Sequence[SystemResult]) -> SystemResult:
     """Return the result of a corpus from those of its parts, in order.
 
-    Rows, windows and matches are concatenated, counts are added, and lines about odd segments are merged.
+    Rows, windows and matches are concatenated, counts are added, and notices are merged.
     """
     whole = SystemResult([])
+    notices, of_texts = [], []
     for part in parts:
         before = len(whole.rows)
+        notices.append((before, part.notices))
+        of_texts.append((before, part.of_texts))
         whole.rows += part.rows
         for name, count in part.counts.items():
             whole.counts[name] = whole.counts.get(name, 0) + count if isinstance(count, int) else count
@@ -78,25 +81,7 @@ def together(parts: Sequence[SystemResult]) -> SystemResult:
             for each in part.windows
         ]
         whole.matches += part.matches
-        for lines, more in ((whole.notices, part.notices), (whole.of_texts, part.of_texts)):
-            for line in more:
-                _add(lines, line, before)
+    whole.notices, whole.of_texts = merged(notices), merged(of_texts)
     if "coverage" in whole.counts:
         whole.counts["coverage"] = coverage(whole.rows)
     return whole
-
-
-def _add(lines: list[str], line: str, before: int) -> None:
-    """Add a line about a part of a corpus; a line about segments that are odd in the same way is merged with it.
-
-    before    number of segments before the part
-    """
-    if not isinstance(line, Odd):
-        lines += [line] if line not in lines else []
-        return
-    moved = line.after(before)
-    for number, other in enumerate(lines):
-        if isinstance(other, Odd) and (other.words, other.where) == (line.words, line.where):
-            lines[number] = other.with_more(moved)
-            return
-    lines.append(moved)

@@ -5,7 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from ..corpus import Corpus
-from ..notices import told
+from ..notices import Notice, tallied
 from .base import Row, SystemResult, best_reference
 
 if TYPE_CHECKING:
@@ -26,15 +26,23 @@ def counted_result(
     max_length    number of tokens to which texts were cut, for the notice
 
     >>> result = counted_result([[0.5, 1.0], [0.0, 0.0]], empty=[], unreferenced=[1])
-    >>> result.counts, result.notices
+    >>> result.counts, [str(each) for each in result.notices]
     ({'truncated': 0, 'empty': 0, 'unreferenced': 1}, ['1 segment has no reference and is left out (segment 2)'])
     """
-    kinds = {
-        "truncated": (truncated, f"[segment was|segments were] cut to {max_length} tokens a text"),
-        "empty": (empty, "[segment has|segments have] an empty hypothesis or reference and [scores|score] 0"),
-        "unreferenced": (unreferenced, "[segment has|segments have] no reference and [is|are] left out"),
-    }
-    return SystemResult(rows, *told(kinds))
+    tokens = f"cut to {max_length} tokens a text"
+    either = "an empty hypothesis or reference"
+    kinds = [
+        Notice.at(truncated, f"segment was {tokens}", f"segments were {tokens}", kind="truncated"),
+        Notice.at(empty, f"segment has {either} and scores 0", f"segments have {either} and score 0", kind="empty"),
+        without_reference(unreferenced),
+    ]
+    return SystemResult(rows, *tallied(kinds))
+
+
+def without_reference(segments: Sequence[int]) -> Notice:
+    """Return the notice about segments without a reference."""
+    one, many = "segment has no reference and is left out", "segments have no reference and are left out"
+    return Notice.at(segments, one, many, kind="unreferenced")
 
 
 def results_of_segments(

@@ -10,7 +10,6 @@ import numpy as np
 from ..corpus import Corpus
 from ..errors import InputError
 from ..language import guard_multilingual, primary
-from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..run.inputs import Input, Keyword
 from ..settings import setting
@@ -177,7 +176,7 @@ class TokenMatchingMetric(EncoderMetric):
         self.mixes = layer_mixes(layers, self.encoder.layers, name)
         self.encoder.require(self.mixes)
         if max_length is not None and max_length > self.encoder.max_content:
-            notice(f"{name}: the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
+            self._say(f"the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
         self.max_length = min(max_length or self.encoder.max_content, self.encoder.max_content)
         self.settings = {
             **self.model.signature(),

@@ -1,8 +1,9 @@
-"""The output folder of a training: it holds the state, in one file that is written atomically, then the model."""
+"""The state of a training, from which a stopped one resumes: a file in the model's folder, written atomically."""
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,8 @@ from ..models.folder import read_config, write_model
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..writing import checksum, make_folder, remove_leftovers, write_tensors
+from .folder import STATE
 
-# Name of the state file in the model's folder.
-STATE = "training-state.safetensors"
 PARTS = ("network", "best", "optimizer")
 CPU = torch.device("cpu")
 
@@ -96,6 +96,16 @@ def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = C
         for part in PARTS
     }
     return TrainingState(**parts, progress=progress)
+
+
+def digest(texts: Iterable[str | None], before: bytes = b"", after: bytes = b"") -> str:
+    """Return 64 hex digits that are equal only for equal texts, `before` and `after`; None is a missing text."""
+    sha256 = hashlib.sha256(before)
+    for text in texts:
+        data = b"" if text is None else text.encode("utf-8", "surrogatepass")
+        sha256.update((-1 if text is None else len(data)).to_bytes(8, "little", signed=True) + data)
+    sha256.update(after)
+    return sha256.hexdigest()
 
 
 def moments(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:

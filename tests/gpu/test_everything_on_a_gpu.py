@@ -9,7 +9,8 @@ from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from gpu_runs import HYPOTHESES, REFERENCES, RUNS, SOURCES, values
 from sacrebleu.metrics import METRICS
 from selection import some_rows
-from stand_in_gpu import KERNEL, StandInGpu
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import KERNEL
 
 from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions

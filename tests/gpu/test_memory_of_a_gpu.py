@@ -5,7 +5,8 @@ import pytest
 import torch
 from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from selection import some
-from stand_in_gpu import ALLOCATION, StandInGpu
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import ALLOCATION
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.options import EngineOptions

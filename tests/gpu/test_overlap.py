@@ -4,7 +4,8 @@ import pytest
 from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from gpu_runs import RUNS
 from selection import some
-from stand_in_gpu import KERNEL, RECORD, TO_DEVICE, TO_HOST, WAIT, StandInGpu, Step
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import KERNEL, RECORD, TO_DEVICE, TO_HOST, WAIT, Step
 
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions

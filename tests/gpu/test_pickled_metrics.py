@@ -11,7 +11,8 @@ from gpu_runs import HYPOTHESES, OTHERS, REFERENCES, RUNS
 from plugin_conftest import forked  # noqa: F401
 from sacrebleu.metrics import METRICS
 from selection import some
-from stand_in_gpu import PICKLE, StandInGpu
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import PICKLE
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.scoring.base import ContextMetric

@@ -8,7 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from gpu_conftest import nothing_is_loaded  # noqa: F401
-from stand_in_gpu import (
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import (
     ALLOCATION,
     KERNEL,
     PICKLE,
@@ -19,7 +20,6 @@ from stand_in_gpu import (
     TO_HOST,
     WAIT,
     ChangedTooEarly,
-    StandInGpu,
 )
 from torch import nn
 from torch.nn.attention import varlen

@@ -4,7 +4,8 @@ import pytest
 import torch
 from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from gpu_runs import RUNS
-from stand_in_gpu import SYNCHRONISATION, TO_DEVICE, TO_HOST, StandInGpu
+from stand_in_gpu import StandInGpu
+from stand_in_gpu.queue import SYNCHRONISATION, TO_DEVICE, TO_HOST
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.quantised import PackedRows

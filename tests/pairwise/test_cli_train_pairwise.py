@@ -11,14 +11,14 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from conftest import WORDS
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.pairwise.cli import pairs
-from ctx_metrics.pairwise.cli.pairs import say_poor, say_unfinished
 from ctx_metrics.pairwise.model import MODEL_TYPE
+from ctx_metrics.pairwise.training import learn as training
 from ctx_metrics.pairwise.training.data import read_pair_sets, split_by_segment
 from ctx_metrics.pairwise.training.learn import Architecture, Trained
 from ctx_metrics.pairwise.training.recipe import MODERN, PAPER, PairwiseRecipe
+from ctx_metrics.pairwise.training.report import say_poor, say_unfinished
 from ctx_metrics.pairwise.training.task import Check, PairwiseTask
-from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.data import data_sha256
 from ctx_metrics.training.state import STATE
 
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
@@ -93,7 +93,7 @@ def learned(monkeypatch):
         (out / "model.safetensors").write_bytes(b"")
         return Trained(config, CHECKS, 0, {"bleu": 0.75, "ter": 0.125})
 
-    monkeypatch.setattr(pairs, "learn", learn)
+    monkeypatch.setattr(training, "learn", learn)
     return calls
 
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from ctx_metrics.pairwise.training.comparisons import Comparisons, strict_tau
+from ctx_metrics.pairwise.training.task import Comparisons, strict_tau
 
 TEXTS, OUTPUTS = np.zeros((4, 3), np.float32), np.zeros((3, 0), np.float32)
 

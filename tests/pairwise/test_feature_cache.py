@@ -8,7 +8,7 @@ import pytest
 from disk_faults import at_most
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.kept.columns import FeatureCache, texts_key
+from ctx_metrics.pairwise.training.reader import FeatureCache, texts_key
 
 VALUES = np.array([[[1.5, np.nan]], [[-2.0, 3.25]]])
 

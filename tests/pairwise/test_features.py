@@ -345,9 +345,9 @@ def test_references_that_rows_share_are_prepared_once(monkeypatch):
 
 
 def test_notices_do_not_name_places_among_the_distinct_outputs(caplog):
-    from ctx_metrics.notices import OncePerRun, logger, notice
+    from ctx_metrics.notices import begin_run, notice
 
-    logger.addFilter(OncePerRun())
+    begin_run()
     outputs = [["It rains.", "We left."], ["It rains.", "it was the rain " * 200]]
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         for systems in (outputs, outputs[::-1]):  # the same notice, of the third distinct output and of the second

@@ -12,9 +12,8 @@ import torch
 from ctx_metrics.errors import InputError
 from ctx_metrics.pairwise.network import PairwiseNetwork, Shape, mean_probability
 from ctx_metrics.pairwise.training import task as pairwise_task
-from ctx_metrics.pairwise.training.comparisons import Comparisons
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
-from ctx_metrics.pairwise.training.task import Check, PairwiseTask, kendall_cost, logistic_cost, margins
+from ctx_metrics.pairwise.training.task import Check, Comparisons, PairwiseTask, kendall_cost, logistic_cost, margins
 from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.loop import Loop
 

@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.colors import to_rgba
 
 from ctx_metrics.meta.measures.bradley_terry import Ranking, rank
-from ctx_metrics.pairwise.win_matrix import win_matrix
+from ctx_metrics.pairwise.cli.rank import win_matrix
 from ctx_metrics.plots import save
 from ctx_metrics.plots.figure import BLUE, VERMILION
 

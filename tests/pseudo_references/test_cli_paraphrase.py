@@ -13,7 +13,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.hub import checkpoint_hash, file_sha256
 from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.data import data_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.state import STATE
 

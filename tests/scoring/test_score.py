@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.base import Score, Signature
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.notices import logger
+from ctx_metrics.notices import Notice
 from ctx_metrics.run.context import Capabilities
 from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult
 
@@ -209,7 +209,7 @@ class Lengths(ContextMetric):
             SystemResult(
                 [[0.0, 0.0] if text == "-" else [len(text.split()) / 10, 1.0] for text in corpus.hypotheses],
                 {"skipped": corpus.hypotheses.count("-")},
-                ["a note"] if "-" in corpus.hypotheses else [],
+                [Notice("a note")] if "-" in corpus.hypotheses else [],
             )
             for corpus in corpora
         ]
@@ -235,7 +235,6 @@ def test_counts_are_shown_after_the_score():
 
 
 def test_notices_name_the_system(caplog):
-    logger.filters.clear()
     with caplog.at_level("WARNING", "ctx_metrics"):
         Lengths(REFS, [TWO, ONE]).corpus_score(TWO, None)
     assert [record.getMessage() for record in caplog.records] == ["lengths: system 2: a note"]

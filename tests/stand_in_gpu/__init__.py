@@ -30,37 +30,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from .memory import CPU, Memory
 from .names import Names
 from .ops import Dispatch
-from .queue import (
-    ALLOCATION,
-    BETWEEN,
-    KERNEL,
-    PICKLE,
-    PINNED,
-    RECORD,
-    SYNCHRONISATION,
-    TO_DEVICE,
-    TO_HOST,
-    WAIT,
-    ChangedTooEarly,
-    Queue,
-    Step,
-)
-
-__all__ = [
-    "ALLOCATION",
-    "BETWEEN",
-    "KERNEL",
-    "PICKLE",
-    "PINNED",
-    "RECORD",
-    "SYNCHRONISATION",
-    "TO_DEVICE",
-    "TO_HOST",
-    "WAIT",
-    "ChangedTooEarly",
-    "StandInGpu",
-    "Step",
-]
+from .queue import BETWEEN, PICKLE, TO_DEVICE, TO_HOST, Queue, Step
 
 
 class StandInGpu:

@@ -17,13 +17,11 @@ from toy_judgements import write_judgements
 
 from ctx_metrics.learned.networks import NETWORKS
 from ctx_metrics.meta.judgements.options import DataOptions
-from ctx_metrics.training.cli import recipe_of
-from ctx_metrics.training.cli.quality import some_rows
-from ctx_metrics.training.cli.trainings import known_languages, target_languages
-from ctx_metrics.training.digest import data_sha256
+from ctx_metrics.training.data import data_sha256, known_languages, target_languages
+from ctx_metrics.training.folder import TrainingFolder
 from ctx_metrics.training.loop import Loop
-from ctx_metrics.training.quality import learn
-from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality import development, examples, learn
+from ctx_metrics.training.quality.examples import read_training_set, some_rows
 from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
@@ -174,7 +172,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     out = tmp_path / "out"
-    monkeypatch.setattr("ctx_metrics.training.cli.quality.read_training_set", interrupted)
+    monkeypatch.setattr(examples, "read_training_set", interrupted)
     (out / "training-embeddings").mkdir(parents=True)
     (out / "training-embeddings" / "cache.json").write_text("{}")
     assert (train("bilstm").code, train("bilstm").err) == (130, "ctx-metrics: stopped\n")
@@ -203,7 +201,7 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monke
 
 
 def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.training.cli.quality.learn", lambda *_: pytest.fail("it trains"))
+    monkeypatch.setattr(learn, "learn", lambda *_: pytest.fail("it trains"))
     (tmp_path / "file").write_text("x")
     for out in (tmp_path / "file", tmp_path / "file" / "model"):
         done = train("bilstm", out=out)
@@ -304,8 +302,6 @@ def test_a_cache_of_ones_own_is_kept(train, tmp_path):
 
 
 def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
-    from ctx_metrics.training.cli import quality
-
     said = {}
 
     def reader(name, function):
@@ -317,8 +313,8 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
 
         return read
 
-    for name in ("read_training_set", "read_development"):
-        monkeypatch.setattr(quality, name, reader(name, getattr(quality, name)))
+    for module, name in ((examples, "read_training_set"), (development, "read_development")):
+        monkeypatch.setattr(module, name, reader(name, getattr(module, name)))
     more = ["--normalise", "file", "--average", "--no-mqm-root", "-l", "cs-en", "--human", "x", "--reference", "refB"]
     assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
     options = DataOptions(["cs-en"], "x", "refB", "score", text_checks=True)
@@ -395,7 +391,8 @@ def test_wrong_usage(ctx, folder, argv, said):
 
 def test_recipes(ctx, monkeypatch):
     found = []
-    monkeypatch.setattr("ctx_metrics.training.cli.run", lambda args: found.append(recipe_of(args)) or 0)
+    monkeypatch.setattr("ctx_metrics.training.cli._check", lambda *settings: found.append(settings[-1]))
+    monkeypatch.setattr(TrainingFolder, "run", lambda *_: 0)
     needed = ["--train", "x", "--dev", "x", "--out", "x"]
     for argv in (["esim"], ["comet"], ["esim", "--patience", "none", "--learning-rate", "1e-3", "--check-rows", "5"]):
         assert ctx("train", *argv, *needed).code == 0

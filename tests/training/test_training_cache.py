@@ -23,9 +23,9 @@ from training_cache_conftest import (
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.errors import ModelError
-from ctx_metrics.training.kept import token_states
-from ctx_metrics.training.kept import token_states as module
-from ctx_metrics.training.kept.token_states import EmbeddingCache, groups
+from ctx_metrics.training import token_states
+from ctx_metrics.training import token_states as module
+from ctx_metrics.training.token_states import EmbeddingCache, groups
 
 
 @pytest.mark.parametrize("on_disk", [True, False])

@@ -25,8 +25,8 @@ from training_cache_conftest import (
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.kept import token_states as module
-from ctx_metrics.training.kept.token_states import EmbeddingCache
+from ctx_metrics.training import token_states as module
+from ctx_metrics.training.token_states import EmbeddingCache
 
 
 def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):

@@ -8,14 +8,13 @@ import pytest
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.judgements.options import DataOptions
-from ctx_metrics.training.digest import data_sha256
-from ctx_metrics.training.quality.data import (
+from ctx_metrics.training.data import data_sha256, left_out
+from ctx_metrics.training.quality.judgements import (
     Judgement,
     averaged,
     check_inputs,
     judgements,
     read_judgements,
-    say_left_out,
     share,
     usable,
     whole_parts,
@@ -178,12 +177,11 @@ def test_each_row_is_left_out_for_its_first_lack():
     kept, left = usable(rows, "mt+ref")
     assert [each.hypothesis for each in kept] == ["good", "good"]
     assert left == {"of human systems": 1, "without a score": 1, "without a reference": 2, "without an output": 1}
-    assert say_left_out(left) == (
+    assert left_out(left, "row", "rows") == (
         "left out 1 row of human systems, 1 without a score, 2 without a reference, 1 without an output"
     )
     kept, left = usable(rows, "mt+src")
     assert kept == rows[-1:] and left["without a source"] == 4
-    assert say_left_out({"of human systems": 2}) == "left out 2 rows of human systems" and say_left_out({}) == ""
 
 
 def test_human_translations_count_where_they_are_asked_for():

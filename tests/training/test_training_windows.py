@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.training.quality.examples import Place, TrainingSet, read_training_set
-from ctx_metrics.training.quality.windows import with_windows
+from ctx_metrics.training.quality.examples import Place, TrainingSet, read_training_set, with_windows
 
 
 def rows(*documents, raters=1, systems=("A", "B")):

@@ -95,8 +95,8 @@ def run(args: CommandLine) -> int:
     check_writable(args.folder, folder=True)
     engine = args[EngineOptions]
     selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
-    for words in selection.notices:
-        notice(words)
+    for each in selection.notices:
+        notice(each)
     shares = [[near_equal(system, stream) for stream in pseudo] for system in systems]
     folder = Path(args.folder)
     for number, name in enumerate(names):

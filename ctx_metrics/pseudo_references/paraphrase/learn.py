@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +26,8 @@ from ...errors import InputError
 from ...meta.paraphrase import auc
 from ...models.hub import ResolvedModel, resolve
 from ...notices import counted, notice
+from ...training import card as cards
+from ...training.data import Source
 from ...training.loop import SMALLER, Loop, Progress, Task, adamw, epoch_batches, linear_rate
 from ...training.low_rank import learned
 from ...training.state import encoder_name
@@ -256,6 +258,20 @@ def _write_checkpoint(trained: TrainedClassifier, out: Path) -> None:
         for name in sorted(os.listdir(own), key=lambda name: name == "config.json"):  # config.json last
             with replacing(str(out / name)) as beside:
                 os.replace(os.path.join(own, name), beside)
+
+
+def card(
+    name: str,
+    trained: TrainedClassifier,
+    recipe: ParaphraseRecipe,
+    sources: Mapping[str, Sequence[Source]],
+    drawn: str,
+    command: str,
+) -> str:
+    """Return the Markdown card of a classifier; `drawn` says how the development pairs were drawn, "" if they were not."""
+    given = {key: str(value) for key, value in vars(recipe).items()}
+    facts = {"name": name, "rank": recipe.rank, "recipe": given, "sources": sources, "drawn": drawn}
+    return cards.card(__package__, trained, command, facts)
 
 
 def digest(pairs: LabelledPairs) -> str:

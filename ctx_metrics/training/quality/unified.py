@@ -27,10 +27,10 @@ from ...models.comet.model import joined
 from ...models.folder import read_config, write_model
 from ...notices import counted, notice
 from ...wording import setting_named
-from ..digest import digest
+from ..folder import STATE
 from ..loop import Loop, Progress, adamw, epoch_batches
 from ..low_rank import LowRankLinear, learned
-from ..state import STATE, claim, encoder_name
+from ..state import claim, digest, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .learn import Trained, check_tokens

@@ -20,14 +20,13 @@ import numpy as np
 import torch
 from filelock import FileLock, Timeout
 
-from ...engine.device import computes_in_tf32
-from ...engine.encoder import TextEncoder
-from ...engine.store import EmbeddingStore
-from ...engine.tokenizer import TokenIds
-from ...errors import InputError, ModelError
-from ...notices import counted, notice
-from ...writing import leftovers, os_errors, remove_leftovers, write_bytes
-from .files import MEND, SUM_BYTES, read_kept, write_kept
+from ..engine.device import computes_in_tf32
+from ..engine.encoder import TextEncoder
+from ..engine.store import EmbeddingStore
+from ..engine.tokenizer import TokenIds
+from ..errors import InputError, ModelError
+from ..notices import counted, notice
+from ..writing import checksum, leftovers, os_errors, remove_leftovers, write_bytes
 
 FORMAT = 3  # version of the files, and of the rule that splits plans into chunks
 CHUNK_TOKENS = 512  # enough for a CPU's full speed; more would make texts beyond the size limit more expensive
@@ -35,6 +34,8 @@ ID_BYTES = 4  # texts are stored as token ids, including special ones: int32, as
 RECENT_BYTES = 2**28  # memory for recent chunks beyond the size limit
 TOKENIZED_AT_ONCE = 10_000  # the tokenizer's own results take much more memory than the ids
 IDENTITY, LOCK = "cache.json", "lock"
+SUM_BYTES = 4
+MEND = "; name another --cache folder"
 
 
 class Chunk(NamedTuple):
@@ -327,3 +328,18 @@ def groups(sizes: Sequence[int], limit: int) -> list[int]:
             used = 0
         used += size
     return [*starts, len(sizes)]
+
+
+def write_kept(path: Path, content: bytes, of: bytes = b"") -> None:
+    """Write a file; raises InputError on failure.
+
+    of    identity of the content; with a different one, `read_kept` treats the file as damaged
+    """
+    write_bytes(str(path), content + checksum(of, content).to_bytes(SUM_BYTES, "little"), MEND)
+
+
+def read_kept(path: Path, of: bytes = b"") -> bytes | None:
+    """Return the content of a file, or None if it is damaged; raises OSError if it cannot be read."""
+    content = path.read_bytes()
+    is_sound = checksum(of, content[:-SUM_BYTES]) == int.from_bytes(content[-SUM_BYTES:], "little")
+    return content[:-SUM_BYTES] if is_sound else None
