@@ -1,5 +1,6 @@
 """Runs in blocks: a place computes block after block, and what an earlier run kept is not computed again."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,6 @@ from ..errors import CtxMetricsError
 from ..notices import Notice, collected, counted, notice
 from ..progress import Progress
 from .kept import ResultCache
-from .scorer import located
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -86,14 +86,12 @@ class Block(NamedTuple):
     task     returns what the run's function needs to compute the parts with these numbers
     where    the block's position, for errors about its segments, such as "rows from 41 on"
     before   number of segments before the block
-    rows     whether the segments are rows of tables
     """
 
     parts: Sequence[Part]
     task: Callable[[Sequence[int]], Any]
     where: str = ""
     before: int = 0
-    rows: bool = False
 
 
 @dataclass
@@ -132,7 +130,7 @@ class BlockRun:
                 for found in self.place.map(_Apart(function, self.label, self.device), self._tasks(blocks, bar)):
                     block, left = self._asked.popleft()
                     if isinstance(found, CtxMetricsError):
-                        raise type(found)(_located(str(found), block.where)) from found
+                        raise type(found)(located(str(found), block.where)) from found
                     results, said = found
                     self._say(said, block)
                     for part, result in zip(left, results, strict=True):
@@ -176,7 +174,7 @@ class BlockRun:
 
     def _say(self, notices: Iterable[Notice], block: Block) -> None:
         for each in notices:
-            notice((each.of_rows() if block.rows else each).after(block.before))
+            notice((each.of_rows() if self.unit == "row" else each).after(block.before))
 
     def _of_all(self, number: int) -> str:
         many = f"{self.unit}s"
@@ -185,8 +183,13 @@ class BlockRun:
         return f"{self.label}: {number:,} of {counted(self.total, self.unit, many)}"
 
 
-def _located(line: str, where: str) -> str:
-    return located(line, where) if where else line
+def located(line: str, where: str) -> str:
+    """Put the block's location before a line about its segments; other lines stay as they are.
+
+    >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
+    ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
+    """
+    return f"{where}: {line}" if where and re.search(r"\b(segments?|lines?) \d", line) else line
 
 
 @dataclass(frozen=True)

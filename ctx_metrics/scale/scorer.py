@@ -1,7 +1,6 @@
 """Score one block with every metric, in any process."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -212,12 +211,3 @@ def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
         return metric._of_mean(np.divide(100 * sums, weights, out=np.full(len(rows), np.nan), where=weights > 0))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
-
-
-def located(line: str, where: str) -> str:
-    """Put the block's location before a line about its segments; other lines stay as they are.
-
-    >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
-    ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
-    """
-    return f"{where}: {line}" if re.search(r"\b(segments?|lines?) \d", line) else line
