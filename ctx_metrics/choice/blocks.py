@@ -12,7 +12,7 @@ import numpy as np
 
 from ..notices import Notice
 from ..run.context import Context, MetricSettings
-from ..scale.blocks import HERE, Block, BlockRun, OnePart, Part, Place
+from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import Line, ResultCache, key_of, notice_fits
 from .candidates import Item
 
@@ -110,9 +110,9 @@ def choose(
 
     blocks, engine = [block(*each) for each in block_ranges(items)], chooser.context.engine
     with opened or nullcontext(HERE) as place:
-        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChosen)
+        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChosen, single=True)
         run.device, run.quiet = engine.device, engine.quiet
-        run.complete(OnePart(chooser), blocks)
+        run.complete(chooser, blocks)
     return whole
 
 

@@ -133,7 +133,7 @@ def test_a_method_is_exact_where_it_scores_all_pairs(method, candidates, exact):
     """Of chrF on random sentences, against the scores of all pairs."""
     draw = np.random.default_rng(3)
     item = distinct(Item(tuple(" ".join(draw.choice([*"abcdefgh"], 6)) for _ in range(candidates))))
-    chrf = utility("chrf", {}, Context(), [item])
+    chrf = utility(CHRF[0], Context(), [item])
     [every], [found] = expected(chrf, [item], Method()), expected(chrf, [item], method)
     assert is_exact(item, found, method) == exact
     assert bool(np.allclose(found, every, rtol=0, atol=1e-9)) == exact  # NaN, of what was left out, is never close
