@@ -292,7 +292,7 @@ def run(args: CommandLine) -> int:
 def _write_pages(
     sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores | None]]", folder: str
 ) -> None:
-    from ...report.kept import judged_content
+    from ...report.columns import judged_content
     from ...report.page import page
     from ...writing import make_folder, write_whole
 
