@@ -9,8 +9,8 @@ import pytest
 from ctx_metrics import InputError
 from ctx_metrics.choice.blocks import block_ranges, choose
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expected, is_exact
-from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct, utility
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expected, is_exact, utility
+from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
 from ctx_metrics.run.context import Context, MetricSettings, build
 from ctx_metrics.run.registry import metric_table
 from ctx_metrics.scale.kept import ResultCache
