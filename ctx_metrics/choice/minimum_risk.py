@@ -34,7 +34,7 @@ from .ngrams import COUNTS
 from .utilities import CountedPairs, Distinct, HeadPairs, ScoredPairs, Utility, WeightedSum, distinct
 
 if TYPE_CHECKING:
-    from ..models.comet.pairs import PairHead
+    from .comet_pairs import PairHead
 
 METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
 BOOTSTRAP = 500  # resamples of prune
@@ -160,7 +160,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
 
         return MatchedPairs(name, metric, signature)
     if isinstance(metric, EstimatorMetric):
-        if not metric.capabilities.references:
+        if not metric.can.references:
             raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
         if (head := _head(metric)) is not None:
             return HeadPairs(name, head, signature)

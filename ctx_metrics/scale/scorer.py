@@ -14,8 +14,9 @@ from ..run.context import Context, MetricSettings, build_all, capabilities
 from ..run.finite import check_finite
 from ..run.inputs import FileInput, installed_inputs
 from ..scoring.base import ContextMetric
+from ..scoring.comparison import weighted_mean
+from ..scoring.results import without_reference
 from ..scoring.scores import of_parts
-from ..scoring.segment_counts import without_reference
 from .faults import Texts, faults_of_rows, say_faults
 
 Row = list[float]
@@ -205,9 +206,7 @@ def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequ
 
 def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
     """The score of each row, float64 [rows]; NaN if a row has no statistics or no weight."""
-    mean = ContextMetric._compute_score_from_stats  # 100 * sum / weight
-    if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
-        sums, weights = np.array(rows, np.float64).reshape(-1, 2).T
-        return metric._of_mean(np.divide(100 * sums, weights, out=np.full(len(rows), np.nan), where=weights > 0))
+    if isinstance(metric, ContextMetric) and metric.is_mean:
+        return metric.of_mean(weighted_mean(np.array(rows, np.float64).reshape(-1, 2)))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
