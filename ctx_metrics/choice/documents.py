@@ -12,10 +12,8 @@ from ..metrics.slide import SLIDE
 from ..models.estimator import Example
 from ..notices import counted
 from ..run.context import Context, MetricSettings, build, build_all, capabilities
-from ..run.registry import metric_table
 from ..scoring.scores import all_scores
 from ..windows import Window, sentence_windows
-from .blocks import Metrics
 from .candidates import Item
 
 Text = tuple[int, int, tuple[int, ...]]  # a document's number, a window's first segment, and the candidates in it
@@ -29,7 +27,11 @@ class OfDocuments(NamedTuple):
 
 
 def best_documents(
-    metrics: Metrics, weights: Sequence[float], context: Context, items: Sequence[Item], doc_ids: Sequence[str]
+    metrics: Sequence[MetricSettings],
+    weights: Sequence[float],
+    context: Context,
+    items: Sequence[Item],
+    doc_ids: Sequence[str],
 ) -> OfDocuments:
     """Score each candidate by the document it is part of: the k-th candidates of all segments form the k-th document.
 
@@ -45,9 +47,7 @@ def best_documents(
                 f"k-th document: give every source the same number"
             )
     systems = [[item.candidates[k] for item in items] for k in range(number)]
-    table = metric_table()
-    chosen = [MetricSettings(name, table[name.upper()], settings) for name, settings in metrics]
-    made = build_all(chosen, _filled(context, items, doc_ids, systems))
+    made = build_all(metrics, _filled(context, items, doc_ids, systems))
     total = np.zeros((number, len(document_ranges(doc_ids))))
     of_metrics = all_scores(made.values(), systems, doc_ids)
     for weight, metric, of_systems in zip(weights, made.values(), of_metrics, strict=True):
@@ -59,7 +59,7 @@ def best_documents(
 
 
 def best_paths(
-    metrics: Metrics, context: Context, items: Sequence[Item], doc_ids: Sequence[str], beam: int
+    metrics: Sequence[MetricSettings], context: Context, items: Sequence[Item], doc_ids: Sequence[str], beam: int
 ) -> OfDocuments:
     """Choose one candidate per segment by beam search, such that slide scores the windows of each document best. The score
     of a chosen candidate is the mean of its document's windows; the others have NaN.
@@ -68,7 +68,7 @@ def best_paths(
 
     Raises InputError for metrics other than slide over sentences, and for a model that reads references.
     """
-    [(name, settings), *others] = metrics
+    [(name, _, settings), *others] = metrics
     if name != "slide" or others:
         raise InputError("--documents path needs the windows of slide; give -m slide alone")
     systems = [[item.candidates[0] for item in items]]

@@ -15,7 +15,7 @@ from ...flag_types import File, Files
 from ...notices import counted
 from ...reading import decode, read_lines, without_mark
 from ...run.context import Context, MetricSettings, build_all, with_inputs, with_lines
-from ...run.inputs import installed_inputs
+from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.streams import Segments, check_lengths, file_segments, named, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
 from ...settings import CommandLine, setting
@@ -161,10 +161,15 @@ def checked_texts(line: CommandLine) -> Texts:
     return texts
 
 
+def given_inputs(line: CommandLine) -> dict[FileInput, Given]:
+    """Return what the command line gives of each installed input."""
+    return {each: each.read(line) for each in installed_inputs()}
+
+
 def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSettings]) -> Inputs:
     """Read all inputs of `ctx-metrics score`; raises InputError, naming the file and line, if one cannot be used."""
     streams: Streams = {}
-    given = {each: each.read(line) for each in installed_inputs()}
+    given = given_inputs(line)
     if texts.dataset:
         _add_test_set(streams, *texts.dataset)
     paths = {"src": texts.source and [texts.source], "ref": texts.references, "doc": texts.docids and [texts.docids]}
