@@ -30,7 +30,7 @@ from ctx_metrics.meta.judgements.readers.table import read_table
 from ctx_metrics.meta.judgements.readers.tree import read_tree
 from ctx_metrics.meta.measures.pairwise import pair_agreements
 from ctx_metrics.models import hub
-from ctx_metrics.training.quality.data import Judgement, judgements
+from ctx_metrics.training.quality.judgements import Judgement, judgements
 from ctx_metrics.windows import sentence_windows
 from ctx_metrics.writing import write_tensors, write_whole
 

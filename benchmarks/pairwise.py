@@ -29,11 +29,10 @@ from ctx_metrics.meta.judgements.readers.preferences import read_rankings
 from ctx_metrics.pairwise.features.specs import parse_features
 from ctx_metrics.pairwise.network import Shape, mean_probability
 from ctx_metrics.pairwise.sentence_vectors import parse_source
-from ctx_metrics.pairwise.training.comparisons import Comparisons, strict_tau
 from ctx_metrics.pairwise.training.data import read_pair_sets
 from ctx_metrics.pairwise.training.learn import Reader, Readings, fitted, prepared
 from ctx_metrics.pairwise.training.recipe import MODERN, PAPER, PairwiseRecipe
-from ctx_metrics.pairwise.training.task import PairwiseTask
+from ctx_metrics.pairwise.training.task import Comparisons, PairwiseTask, strict_tau
 from ctx_metrics.training.loop import Loop
 
 FOLDS = 5

@@ -1,6 +1,5 @@
 """Copies of the source, other languages and repetitions: what is found in published texts, and of exchanged texts."""
 
-import logging
 import random
 import time
 from collections import Counter, defaultdict
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from text_sets import TestSet
 
-from ctx_metrics.notices import logger
+from ctx_metrics.notices import Notice, collected
 from ctx_metrics.run.fault_notices import Languages, check_faults
 from ctx_metrics.run.faults import KINDS, LANGUAGE, faults
 from ctx_metrics.run.languages import MIN_LETTERS, are_close, letters, verdict
@@ -29,22 +28,12 @@ def and_known(what: str, language: str) -> str:
     return what if primary(language) in KNOWN else f"{what}; of the target language, at most the script is known"
 
 
-class Heard(logging.Handler):
-    """What the check says."""
-
-    def __init__(self):
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-
-    def of(self, systems, references=(), source=None, languages: Languages = (None, None)) -> list[str]:
-        """The notices on some texts; systems and references are pairs of a name and lines."""
-        self.lines.clear()
-        given = [[named(lines, name) for name, lines in each] for each in (systems, references)]
+def notices_on(systems, references=(), source=None, languages: Languages = (None, None)) -> list[Notice]:
+    """The notices on some texts; systems and references are pairs of a name and lines."""
+    given = [[named(lines, name) for name, lines in each] for each in (systems, references)]
+    with collected() as notices:
         check_faults(*given, None if source is None else named(source, "source"), languages)
-        return list(self.lines)
+    return notices
 
 
 class Faults:
@@ -52,9 +41,6 @@ class Faults:
 
     def __init__(self, seed: int):
         self.rng = random.Random(seed)
-        self.heard = Heard()
-        logger.addHandler(self.heard)
-        logger.propagate = False
         self.said: list[str] = []
         self.texts: Counter[str] = Counter()
         self.segments: dict[str, Counter[str]] = defaultdict(Counter)  # by kind of text
@@ -69,7 +55,7 @@ class Faults:
         source_lang, _, target_lang = (each.pair or "en-en").partition("-")
         languages = source_lang, target_lang
         start = time.process_time()
-        said = self.heard.of(each.systems.items(), each.references.items(), each.source, languages)
+        said = notices_on(each.systems.items(), each.references.items(), each.source, languages)
         self.seconds["files"] += time.process_time() - start
         self.lines["files"] += sum(map(len, [*each.systems.values(), *each.references.values()]))
         self.said += [f"{each.name}: {line}" for line in said]
@@ -118,7 +104,7 @@ class Faults:
             "the pair reversed, the source given": ([("a", own)], (), of_source, languages[::-1]),
         }
         for what, texts in made.items():
-            self.files[what].append(bool(self.heard.of(*texts)))
+            self.files[what].append(bool(notices_on(*texts)))
 
     def report(self) -> None:
         print(f"\n## Notices on published texts: {len(self.said)}\n")

@@ -85,19 +85,15 @@ def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         if not asked:
             raise InputError(_unread(metric, flag, language))
-        notice(
-            f"{metric}: the multilingual encoder was not trained on the language {language!r}; the scores may be "
-            "unreliable"
-        )
+        untrained = f"the multilingual encoder was not trained on the language {language!r}"
+        notice(f"{untrained}; the scores may be unreliable", metric=metric)
 
 
 def say_unread_source(metric: str, language: str | None) -> None:
     """Give notice if the multilingual encoder was not trained on the language of the sources."""
     if language and primary(language) not in READ_BY_MULTILINGUAL:
-        notice(
-            f"{metric}: the multilingual encoder was not trained on the language {language!r} of the sources; the scores "
-            f"may be unreliable{likely(language)}"
-        )
+        untrained = f"the multilingual encoder was not trained on the language {language!r} of the sources"
+        notice(f"{untrained}; the scores may be unreliable{likely(language)}", metric=metric)
 
 
 def _unread(metric: str, flag: str, language: str) -> str:
@@ -129,11 +125,11 @@ def guard_english(
         assert language is not None
         if multilingual and not asked and known not in READ_BY_MULTILINGUAL:
             raise InputError(_unread(metric, flag, language))
-        message = f"{metric}: the model reads only English, but the language is {language!r}"
+        message = f"the model reads only English, but the language is {language!r}"
         if not asked:
             install = f", or install the one for this language with: {EXTRA}" if multilingual else ""
-            raise InputError(f"{message}; name another with {flag}{install}")
-        notice(f"{message}; it is scored because {flag} asks for it")
+            raise InputError(f"{metric}: {message}; name another with {flag}{install}")
+        notice(f"{message}; it is scored because {flag} asks for it", metric=metric)
     elif not looks_english(texts):
         if multilingual:
             another = worded(f"{flag} multilingual", "model='multilingual'")

@@ -1,33 +1,157 @@
-"""Notices to the user: one line each on stderr, all through one logger."""
+"""Notices to the user: values while a run collects and merges them, and one line each on stderr at the end."""
 
 import logging
 import os
-import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 logger = logging.getLogger("ctx_metrics")
-progress_logger = logger.getChild("progress")  # inherits the parent's handlers, but not its filters
 if os.environ.get("CTX_METRICS_DEBUG"):  # logs, for instance, which linear layers and which attention run
     logger.setLevel(logging.DEBUG)
 
 
-class OncePerRun(logging.Filter):
-    """Logging filter that passes each distinct message once; the plugin adds a new one to the logger for every run."""
+@dataclass(frozen=True)
+class Notice:
+    """Something that the user should know about the scores; str() is its line.
 
-    def __init__(self):
-        super().__init__()
-        self.said: dict[str, None] = {}  # in order
+    what      the words; if things are counted, those after the number 1
+    many      the words after any other number
+    number    how many things are counted; None if none are
+    first     0-based positions of at most FIRST of them
+    unit      what the positions count, such as "line"; "" shows no positions
+    metric    the metric's name in lower case, if a metric gives the notice
+    about     the systems, stream or file that it is about, or ""
+    kind      the count's name beside the score, such as "empty"
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        message, before = record.getMessage(), len(self.said)
-        self.said[message] = None
-        return len(self.said) > before
+    >>> str(Notice("line is empty", "lines are empty", 2, (3, 10), "line", about="ref.txt"))
+    'ref.txt: 2 lines are empty (line 4, 11)'
+    """
+
+    FIRST: ClassVar = 5
+    what: str
+    many: str = ""
+    number: int | None = None
+    first: tuple[int, ...] = ()
+    unit: str = "segment"
+    metric: str = ""
+    about: str = ""
+    kind: str = ""
+
+    @classmethod
+    def at(cls, positions: Sequence[int], one: str, many: str, unit: str = "segment", **more: str) -> "Notice":
+        """Return the notice about the segments at all of these positions.
+
+        >>> str(Notice.at([0, 2], "segment is cut", "segments are cut"))
+        '2 segments are cut (segment 1, 3)'
+        """
+        return cls(one, many, len(positions), tuple(positions[: cls.FIRST]), unit, **more)
+
+    def __str__(self) -> str:
+        line = self.what
+        if self.number is not None:
+            places = f" ({self.unit} {place(self.first, self.FIRST, self.number)})" if self.unit and self.first else ""
+            line = f"{counted(self.number, self.what, self.many)}{places}"
+        return ": ".join(filter(None, (self.metric, self.about, line)))
+
+    def of(self, about: str) -> "Notice":
+        """Return the notice as one about these systems, this stream or this file."""
+        return replace(self, about=": ".join(filter(None, (about, self.about))))
+
+    def after(self, segments: int) -> "Notice":
+        """Return the notice with its positions moved by the number of segments that come before these."""
+        return replace(self, first=tuple(position + segments for position in self.first))
+
+    def of_rows(self) -> "Notice":
+        """Return the notice about segments as one about rows of tables."""
+        return replace(self, unit={"segment": "row", "from segment": "from row"}.get(self.unit, self.unit))
 
 
-def notice(message: str) -> None:
-    """Tell the user something that affects the scores; always shown, even with --quiet."""
-    logger.warning(message)
+def merged(parts: Iterable[tuple[int, Iterable[Notice]]]) -> list[Notice]:
+    """Return one notice for all that differ only in their numbers and positions.
+
+    parts    for each part of a corpus, the number of segments before it, and the notices about it
+
+    >>> empty = Notice.at([3], "line is empty", "lines are empty", "line")
+    >>> [str(each) for each in merged([(0, [empty]), (10, [empty, Notice("no GPU is used")])])]
+    ['2 lines are empty (line 4, 14)', 'no GPU is used']
+    """
+    found: dict[Notice, Notice] = {}
+    for before, notices in parts:
+        for each in notices:
+            key, more = replace(each, number=None, first=()), each.after(before)
+            if each.number is not None and (known := found.get(key)) is not None:
+                first = (*known.first, *more.first)[: Notice.FIRST]
+                more = replace(known, number=(known.number or 0) + each.number, first=first)
+            found[key] = more
+    return list(found.values())
+
+
+def tallied(notices: Iterable[Notice], least: Mapping[str, float] = {}) -> tuple[dict[str, int], list[Notice]]:
+    """Return the numbers of notices by their kinds, and the notices that are about anything.
+
+    least    for a kind, the number that must be exceeded; 0 by default
+
+    >>> counts, shown = tallied([Notice.at([3], "is empty", "are empty", kind="empty"), Notice.at([], "", "", kind="cut")])
+    >>> counts, [str(each) for each in shown]
+    ({'empty': 1, 'cut': 0}, ['1 is empty (segment 4)'])
+    """
+    numbers = [(each, each.number or 0) for each in notices]
+    shown = [each for each, number in numbers if number > least.get(each.kind, 0)]
+    return {each.kind: number for each, number in numbers}, shown
+
+
+# The state of the process, because worker threads give notices, too. Dictionaries keep the order, and each notice once.
+_collections: list[dict[Notice, None]] = []  # of the blocks that collect notices; the last one is innermost
+_of_run: dict[Notice, None] | None = (
+    None  # all that a command has shown; None in Python, which shows a notice each time
+)
+_show: Callable[[str], None] = logger.warning
+
+
+def notice(what: Notice | str, metric: str = "", about: str = "") -> None:
+    """Tell the user something that affects the scores; always shown, even with --quiet, but only once in a command.
+
+    metric, about    of a notice that is given as text
+    """
+    given = what if isinstance(what, Notice) else Notice(what, metric=metric, about=about)
+    if _collections:
+        _collections[-1][given] = None
+    elif _of_run is None or given not in _of_run:
+        _show(str(given))
+        if _of_run is not None:
+            _of_run[given] = None
+
+
+@contextmanager
+def collected() -> Iterator[list[Notice]]:
+    """Collect the notices of the block, each once, instead of showing them; the list is filled at its end."""
+    notices: list[Notice] = []
+    collection: dict[Notice, None] = {}
+    _collections.append(collection)
+    try:
+        yield notices
+    finally:
+        _collections[:] = [each for each in _collections if each is not collection]
+        notices += collection
+
+
+def begin_run(show: Callable[[str], None] = logger.warning) -> None:
+    """Begin the run of a command, which shows each notice once, by calling `show` with its line."""
+    global _of_run, _show
+    _of_run, _show = {}, show
+
+
+def end_run() -> None:
+    global _of_run, _show
+    _of_run, _show = None, logger.warning
+
+
+def shown_notices() -> list[Notice]:
+    """Return the notices that the run of a command has shown so far."""
+    return list(_of_run or ())
 
 
 def shows_bars() -> bool:
@@ -36,12 +160,9 @@ def shows_bars() -> bool:
 
 
 def progress(message: str, quiet: bool = False) -> None:
-    """Report the progress of a long run if stderr is not a terminal, and so shows no progress bar; nothing if `quiet`.
-
-    The line is not a notice: filters and collectors of notices do not see it.
-    """
+    """Report the progress of a long run if stderr is not a terminal, and so shows no progress bar; nothing if `quiet`."""
     if not quiet and not shows_bars():
-        progress_logger.warning(message)
+        _show(message)
 
 
 def quiet_libraries() -> None:
@@ -76,59 +197,3 @@ def place(positions: Sequence[int], shown: int = 5, number: int | None = None) -
     """
     head = ", ".join(str(position + 1) for position in positions[:shown])
     return head + (", ..." if (len(positions) if number is None else number) > shown else "")
-
-
-class Odd(str):
-    """A line about odd segments. It stores their number and first positions, so that lines on parts of a corpus add up.
-
-    words     what is odd, with [singular words|plural words] in brackets
-    number    how many segments;  first    0-based positions of at most FIRST of them
-    where     what the positions count, such as "line"; "" shows no positions
-
-    >>> Odd("[line is|lines are] empty", 1, [3], "line").with_more(Odd("[line is|lines are] empty", 2, [10, 12], "line"))
-    '3 lines are empty (line 4, 11, 13)'
-    """
-
-    FIRST = 5
-    words: str
-    number: int
-    first: tuple[int, ...]
-    where: str
-
-    def __new__(cls, words: str, number: int, first: Sequence[int], where: str = "segment") -> "Odd":
-        agreeing = re.sub(r"\[(.*?)\|(.*?)\]", r"\1" if number == 1 else r"\2", words)
-        places = f" ({where} {place(first, cls.FIRST, number)})" if where else ""
-        line = super().__new__(cls, f"{number:,} {agreeing}{places}")
-        line.words, line.number, line.first, line.where = words, number, tuple(first[: cls.FIRST]), where
-        return line
-
-    def __getnewargs__(self) -> tuple:
-        return self.words, self.number, self.first, self.where
-
-    def after(self, segments: int) -> "Odd":
-        """Return the line with its positions moved by the number of segments that come before these."""
-        return Odd(self.words, self.number, [position + segments for position in self.first], self.where)
-
-    def with_more(self, other: "Odd") -> "Odd":
-        """Return one line for these segments and later ones that are odd in the same way."""
-        return Odd(self.words, self.number + other.number, [*self.first, *other.first][: self.FIRST], self.where)
-
-
-def told(
-    kinds: Mapping[str, tuple[Sequence[int], str]], where: str = "segment", least: Mapping[str, float] = {}
-) -> tuple[dict[str, int], list[str]]:
-    """Return how many segments are odd in each way, and a line for each way that occurs.
-
-    kinds    for each kind, the 0-based positions, and words with [singular words|plural words] in brackets
-    where    what the positions count
-    least    for a kind, the count that it must exceed to get a line; 0 by default
-
-    >>> told({"empty": ([3], "[line is|lines are] empty"), "cut": ([], "[line is|lines are] cut")}, "line")
-    ({'empty': 1, 'cut': 0}, ['1 line is empty (line 4)'])
-    """
-    lines: list[str] = [
-        Odd(words, len(positions), positions[: Odd.FIRST], where)
-        for kind, (positions, words) in kinds.items()
-        if len(positions) > least.get(kind, 0)
-    ]
-    return {kind: len(positions) for kind, (positions, _) in kinds.items()}, lines

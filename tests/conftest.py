@@ -187,11 +187,12 @@ def what_is_imported_lives_to_the_end():
 
 
 @pytest.fixture(autouse=True)
-def no_filter_from_another_test(monkeypatch):
-    """The plugin filters repeated notices for as long as its process lasts, here many tests."""
-    from ctx_metrics.notices import logger
+def no_run_of_another_test():
+    """A run of the plugin, which shows each notice once, lasts as long as its process, here many tests."""
+    from ctx_metrics.notices import end_run
 
-    monkeypatch.setattr(logger, "filters", [])
+    yield
+    end_run()
 
 
 @pytest.fixture

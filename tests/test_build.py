@@ -55,7 +55,7 @@ def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):
         assert "[sacrebleu.metrics]" in points and "bertr = ctx_metrics.metrics.bertr:BERTR" in points
     if hook == "build_wheel":
         assert {"_ctx_metrics_startup.py", "ctx_metrics/plugin/command.py"} <= set(names)
-        assert "ctx_metrics/training/cards/pairwise.md" in names
+        assert "ctx_metrics/pairwise/training/card.md" in names
         assert not [name for name in names if name.startswith(("tests", "build_backend", "examples"))]
     else:
         assert "ctx_metrics/plugin/command.py" not in names

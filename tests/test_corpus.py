@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_metrics.corpus import Corpus, read_lines
+from ctx_metrics.corpus import Corpus
 from ctx_metrics.errors import InputError
+from ctx_metrics.reading import read_lines
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ def test_nul_is_kept_and_said(caplog):
 def test_byte_order_mark_of_a_stream_goes_and_is_said(caplog):
     corpus = Corpus(["\ufeffa", "\ufeffb"], [["a", "b"]])
     assert corpus.hypotheses == ["a", "\ufeffb"]
-    assert caplog.messages == ["hypotheses, segment 1: dropped the byte-order mark at its start"]
+    assert caplog.messages == ["hypotheses: 1 segment starts with a byte-order mark, which is dropped (segment 1)"]
 
 
 def test_the_callers_lists_are_left_alone():

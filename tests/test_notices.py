@@ -1,8 +1,21 @@
 import logging
+import threading
+from dataclasses import replace
 
 import pytest
 
-from ctx_metrics.notices import OncePerRun, logger, notice, place, quiet_libraries
+from ctx_metrics.notices import (
+    Notice,
+    begin_run,
+    collected,
+    end_run,
+    merged,
+    notice,
+    place,
+    quiet_libraries,
+    shown_notices,
+    tallied,
+)  # fmt: skip
 
 
 def test_notices_are_warnings_of_our_logger(caplog):
@@ -10,16 +23,53 @@ def test_notices_are_warnings_of_our_logger(caplog):
     assert caplog.record_tuples == [("ctx_metrics", logging.WARNING, "dropped 3 %s windows")]
 
 
-def test_once_per_run(caplog):
-    once = OncePerRun()
-    logger.addFilter(once)
-    try:
-        for text in ("a", "b", "a", "b", "c"):
-            notice(text)
-    finally:
-        logger.removeFilter(once)
+def test_once_in_a_run_of_a_command(caplog):
+    begin_run()
+    for text in ("a", "b", "a", Notice("b"), "c"):
+        notice(text)
+    assert [str(each) for each in shown_notices()] == caplog.messages == ["a", "b", "c"]
+    end_run()
     notice("a")
-    assert [record.getMessage() for record in caplog.records] == ["a", "b", "c", "a"]
+    begin_run(caplog.messages.append)
+    notice("a")
+    assert caplog.messages == ["a", "b", "c", "a"]
+
+
+def test_what_is_collected_is_not_shown(caplog):
+    """Of every thread, since workers give notices, too; an inner block takes what is given in it."""
+    begin_run()
+    with collected() as outer:
+        worker = threading.Thread(target=notice, args=("a", "bertr"))
+        worker.start()
+        worker.join()
+        with collected() as inner:
+            notice("b")
+        notice("a", metric="bertr")
+    assert (outer, inner, shown_notices(), caplog.messages) == ([Notice("a", metric="bertr")], [Notice("b")], [], [])
+
+
+EMPTY = Notice.at([1, 3], "segment is empty", "segments are empty", kind="empty")
+
+
+def test_notices_are_merged_by_all_but_number_and_positions():
+    others = (
+        Notice.at(range(9), "segment is empty", "segments are empty", about="b.txt", kind="empty"),
+        Notice("no GPU"),
+    )
+    assert merged([(0, [EMPTY, *others]), (10, [others[1], EMPTY]), (20, [EMPTY])]) == [
+        replace(EMPTY, number=6, first=(1, 3, 11, 13, 21)),
+        *others,
+    ]
+    assert tallied([EMPTY, EMPTY.at([], "", "", kind="cut")]) == ({"empty": 2, "cut": 0}, [EMPTY])
+    assert tallied([EMPTY], {"empty": 2}) == ({"empty": 2}, [])
+
+
+def test_the_line_of_a_notice():
+    assert str(EMPTY) == "2 segments are empty (segment 2, 4)"
+    assert str(replace(EMPTY, number=6, metric="bertr").of("a.txt")) == (
+        "bertr: a.txt: 6 segments are empty (segment 2, 4, ...)"
+    )
+    assert str(replace(EMPTY, number=1, first=())) == "1 segment is empty"
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ import sys
 import pytest
 
 from ctx_metrics import progress
-from ctx_metrics.notices import OncePerRun, logger
+from ctx_metrics.notices import begin_run, collected, shown_notices
 from ctx_metrics.progress import Progress
-from ctx_metrics.scale.scorer import noted
 
 
 @pytest.fixture
@@ -56,19 +55,13 @@ def test_nothing_in_less_than_a_minute_at_the_end_or_if_quiet(clock, caplog):
 
 def test_lines_are_no_notices(clock, caplog):
     """What collects notices to repeat them later, or lets each through once, does not take them."""
-    once = OncePerRun()
-    logger.addFilter(once)
-    try:
-        with noted() as said:
-            shown = Progress("comet", "text", 9)
-            clock[0] = 60
-            shown.update(1)
-    finally:
-        logger.removeFilter(once)
-    assert said == [] and once.said == {}
-    assert caplog.record_tuples == [
-        ("ctx_metrics.progress", logging.WARNING, "comet: 1 of 9 texts in 1 min; about 8 min left")
-    ]
+    begin_run()
+    with collected() as notices:
+        shown = Progress("comet", "text", 9)
+        clock[0] = 60
+        shown.update(1)
+    assert notices == shown_notices() == []
+    assert caplog.record_tuples == [("ctx_metrics", logging.WARNING, "comet: 1 of 9 texts in 1 min; about 8 min left")]
 
 
 def test_a_bar_in_a_terminal(clock, caplog, capsys, monkeypatch):

@@ -1,7 +1,6 @@
 """Speed and memory on the device, and what happens where memory runs out."""
 
 import contextlib
-import logging
 import random
 from collections.abc import Iterator
 
@@ -12,7 +11,7 @@ from comet_gpu import NetworkWatch, distinct_texts, peak_memory, report_host, ti
 import ctx_metrics
 from ctx_metrics import ResourceError
 from ctx_metrics.engine.device import TOKEN_BUDGETS, TokenBudget
-from ctx_metrics.notices import counted, logger
+from ctx_metrics.notices import collected, counted
 
 from .bench import DTYPES, Bench
 from .scores import EQUAL
@@ -83,7 +82,7 @@ def check_memory(bench: Bench) -> None:
     torch.cuda.empty_cache()
     room = int(0.4 * peak * 2**20)
     forget_texts()
-    with memory_limit(bench.device, torch.cuda.memory_reserved(bench.device) + room), notices() as said:
+    with memory_limit(bench.device, torch.cuda.memory_reserved(bench.device) + room), collected() as said:
         found = score(systems)
     budget, worst = score.estimator.encoder.budget.tokens, difference(found, expected)
     name, shown = "a budget that does not fit", f"{room / 2**20:.0f} MiB where {peak:.0f} were used"
@@ -95,7 +94,7 @@ def check_memory(bench: Bench) -> None:
     forget_texts()
     name = "a text that does not fit"
     try:
-        with no_memory(bench.device), notices():
+        with no_memory(bench.device), collected():
             score([system[:1] for system in systems])
     except ResourceError as error:
         bench.findings.add(name, str(error), "one line", "\n" not in str(error))
@@ -130,19 +129,6 @@ def no_memory(device: torch.device) -> Iterator[None]:
                 while True:
                     ballast.append(torch.empty(size, dtype=torch.uint8, device=device))
         yield
-
-
-@contextlib.contextmanager
-def notices() -> Iterator[list[str]]:
-    """The notices of the package, which are shown too."""
-    said: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())
-    logger.addHandler(handler)
-    try:
-        yield said
-    finally:
-        logger.removeHandler(handler)
 
 
 def check_host(bench: Bench) -> None:

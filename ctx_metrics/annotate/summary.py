@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from tabulate import tabulate
 
-from ..notices import Odd, counted
-from ..scale.kept import KeptOdd, Line
+from ..notices import Notice, counted, merged
+from ..scale.kept import Line, notice_fits
 from ..scale.scorer import OfMetric
 
 BIN = 0.5  # width of the bins, in points, in which scores are counted
@@ -28,7 +28,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bins         number of scores in each bin of width BIN, by bin number
     sums         column sums of the rows' statistics
     counts       numbers of texts that were cut, dropped or empty
-    odd          the same in words
+    notices      about these texts
     """
 
     signature: Line
@@ -39,7 +39,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bins: dict[int, int]
     sums: list[float]
     counts: dict[Line, int]
-    odd: list[KeptOdd]
+    notices: list[Notice]
 
     def fits(self, rows: int, width: int | None) -> bool:
         """Whether this can belong to so many rows, with `width` statistics each (None if the width is unknown)."""
@@ -50,7 +50,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and all(count > 0 for count in self.bins.values())
             and sum(self.bins.values()) == self.scored
             and (width is None or not self.sums or len(self.sums) == width)
-            and all(line.fits(rows) for line in self.odd)
+            and all(notice_fits(each, rows) for each in self.notices)
         )
 
 
@@ -67,7 +67,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
         dict(zip(bins.tolist(), numbers.tolist(), strict=True)),
         list(scored.sums),
         scored.counts,
-        [KeptOdd.of(line) for line in scored.odd],
+        scored.notices,
     )
 
 
@@ -79,13 +79,9 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
     """
     bins: Counter[int] = Counter()
     counts: Counter[str] = Counter()
-    odd: dict[tuple[str, str], Odd] = {}
-    for each, before in zip(blocks, befores, strict=False):
+    for each in blocks:
         bins.update(each.bins)
         counts.update(each.counts)
-        for words, number, first, where in each.odd:
-            line = Odd(words, number, [position + before for position in first], _rows(where))
-            odd[words, where] = odd[words, where].with_more(line) if (words, where) in odd else line
     scored = sum(each.scored for each in blocks)
     least, most = (
         choose((value for each in blocks if (value := getattr(each, name)) is not None), default=None)
@@ -103,7 +99,9 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
         "quantiles": quantiles,
         "histogram": [[number * BIN, (number + 1) * BIN, bins[number]] for number in sorted(bins)],
         "counts": {kind: count for kind, count in counts.items() if count},
-        "notices": [str(line) for line in odd.values()],
+        "notices": [
+            str(each.of_rows()) for each in merged(zip(befores, (own.notices for own in blocks), strict=False))
+        ],
     }
 
 
@@ -113,10 +111,6 @@ def dropped(blocks: Sequence[Mapping[str, int]]) -> dict[str, int]:
     for own in blocks:
         counts.update(own)
     return dict(counts)
-
-
-def _rows(where: str) -> str:
-    return where.replace("segment", "row")
 
 
 def quantile(bins: Mapping[int, int], share: float) -> float:

@@ -6,12 +6,12 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 
 from ..errors import as_line
-from ..notices import OncePerRun, logger, quiet_libraries
+from ..notices import begin_run, end_run, logger, quiet_libraries
 from ..run.spelling import SuggestingParser, closest
 from ..settings import CommandLine
 from ..standard_streams import open_closed, utf8_output
@@ -32,20 +32,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     open_closed()
-    with _notices_on_stderr(), by_flags():
+    begin_run(_say)
+    if logger.level == logging.DEBUG:
+        logging.basicConfig(format="ctx-metrics: %(message)s")
+    with by_flags():
         quiet_libraries()
         try:
             with utf8_output():
                 return _run(argv)
         except KeyboardInterrupt as stopped:
-            sys.stderr.write(f"ctx-metrics: stopped{f'; {stopped}' if str(stopped) else ''}\n")
+            _say(f"stopped{f'; {stopped}' if str(stopped) else ''}")
             return 130
         except Exception as error:
             line = as_line(error)
             if line is None:
                 raise
-            sys.stderr.write(f"ctx-metrics: error: {line}\n")
+            _say(f"error: {line}")
             return 1
+        finally:
+            end_run()
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # as where stderr is a file on a full disk
+        sys.stderr.write(f"ctx-metrics: {line}\n")
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -87,17 +97,3 @@ def command_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("-V", "--version", action="version", version=f"ctx-metrics {version('ctx-metrics')}")
     add_commands(parser, argv)
     return parser
-
-
-@contextmanager
-def _notices_on_stderr() -> Iterator[None]:
-    """Context that prints each notice once, as a line `ctx-metrics: ...` on stderr."""
-    handler, once = logging.StreamHandler(), OncePerRun()
-    handler.setFormatter(logging.Formatter("ctx-metrics: %(message)s"))
-    logger.addHandler(handler)
-    logger.addFilter(once)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.removeFilter(once)

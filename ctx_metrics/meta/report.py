@@ -48,6 +48,9 @@ class Agreement:
     baseline: str = ""
     details: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
+    def seen_somewhere(self, metric: str) -> bool:
+        return any((metric, name) in self.seen for name in self.sets)
+
 
 @dataclass
 class Report:

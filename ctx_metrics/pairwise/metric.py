@@ -10,10 +10,11 @@ import numpy as np
 from ..corpus import Corpus, digest
 from ..errors import InputError, ModelError
 from ..language import guard_english
-from ..notices import counted, told
+from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
 from ..scoring.constructor import streams
+from ..scoring.results import without_reference
 from ..settings import setting
 from ..wording import name_the_language, worded
 from .features import FeatureSettings, feature_scores, feature_settings
@@ -67,7 +68,7 @@ class Pairwise(ContextMetric):
     NAME = "Pairwise"
     Settings = PairwiseSettings
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "target_lang", "engine"}),
+        reads=frozenset({"sources", "target_lang", "engine"}),
         compares_systems=True,
         whole_corpus="its opponents are the other systems",
         line_files=("against",),
@@ -75,30 +76,28 @@ class Pairwise(ContextMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PairwiseKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PairwiseKeywords]): ...
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
         from .model import PairwiseModel
 
         engine = self._context.engine
-        against = self.options.against
+        against = self.settings.against
         self._against: list[Sequence[str]] = [*(() if against is None else streams("pairwise: against", against))]
-        self.model = PairwiseModel(self.options.model, engine)
+        self.model = PairwiseModel(self.settings.model, engine)
         guarded = self.model.english_only and self._context.target_lang
         if guarded and not self.asked:
             self._guard(())
         self.features = self._known_features()
         settings = self._checked_settings()
         if not any(each.reads_source for each in settings):
-            self.capabilities = replace(self.capabilities, reads=self.capabilities.reads - {"sources"})
+            self.can = replace(self.can, reads=self.can.reads - {"sources"})
         if guarded and self.asked:  # after the checks that can fail, since this only prints a notice
             self._guard(())
-        self.settings = {
+        self.signature = {
             **self.model.signature(),
-            "against": "file" if self._against else "baseline" if self.options.baseline else "others",
+            "against": "file" if self._against else "baseline" if self.settings.baseline else "others",
             "pool": "",
             "dtype": number_format(engine.dtype, engine.device),
         }
@@ -108,7 +107,7 @@ class Pairwise(ContextMetric):
         """Set the systems to compare; each is an opponent of the others."""
         super().announce(systems)
         self._pool: list[Sequence[str]] = [list(system) for system in systems]
-        self.settings["pool"] = self._pool_digest()
+        self.signature["pool"] = self._pool_digest()
 
     def win_probabilities(self) -> np.ndarray:
         """Return P(system i's output is better than system j's) for each segment: fp64 [systems, systems, segments].
@@ -165,7 +164,7 @@ class Pairwise(ContextMetric):
 
     def _pool_digest(self) -> str:
         """Return 8 hex digits that identify the opponents' texts, in any order."""
-        pool = self._against or (self._pool[:1] if self.options.baseline else self._pool)
+        pool = self._against or (self._pool[:1] if self.settings.baseline else self._pool)
         return hashlib.sha256(" ".join(sorted(map(digest, pool))).encode()).hexdigest()[:8]
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
@@ -194,7 +193,7 @@ class Pairwise(ContextMetric):
         """
         if self._against:
             opponents = self._against
-        elif self.options.baseline:
+        elif self.settings.baseline:
             opponents = [] if alone else self._pool[:1]
         else:
             opponents = list(self._pool)
@@ -274,33 +273,40 @@ class _Judge:
             self._found[i, j] = np.where(self.unscored, np.nan, chances)
         return self._found[i, j]
 
-    def told(self, system: int) -> tuple[dict[str, int], list[str]]:
-        """Return counts of a system's unusual segments for the score, and the same counts in words."""
+    def told(self, system: int) -> tuple[dict[str, int], list[Notice]]:
+        """Return counts of a system's unusual segments for the score, and the notices about them."""
         empty = [i for i, text in enumerate(self._corpora[system].hypotheses) if not text.strip()]
         unscored = self.unscored & ~self._unreferenced
-        kinds = {
-            "empty": (empty, "[segment has an empty hypothesis|segments have empty hypotheses], compared as any other"),
-            "blank": (
-                np.flatnonzero(self._blank).tolist(),
-                "[segment has an empty reference|segments have empty references]",
-            ),
-            "unreferenced": (
-                np.flatnonzero(self._unreferenced).tolist(),
-                "[segment has|segments have] no reference and [is|are] left out",
-            ),
-            "unscored": (
-                np.flatnonzero(unscored).tolist(),
-                "[segment got|segments got] no score of a feature and [is|are] left out",
-            ),
-        }
-        counts, lines = told(kinds)
+        counts, notices = tallied(
+            [
+                Notice.at(
+                    empty,
+                    "segment has an empty hypothesis, compared as any other",
+                    "segments have empty hypotheses, compared as any other",
+                    kind="empty",
+                ),
+                Notice.at(
+                    np.flatnonzero(self._blank).tolist(),
+                    "segment has an empty reference",
+                    "segments have empty references",
+                    kind="blank",
+                ),
+                without_reference(np.flatnonzero(self._unreferenced).tolist()),
+                Notice.at(
+                    np.flatnonzero(unscored).tolist(),
+                    "segment got no score of a feature and is left out",
+                    "segments got no score of a feature and are left out",
+                    kind="unscored",
+                ),
+            ]
+        )
         del counts["blank"]
         if "truncated" in self._odd:
             counts["truncated"] = self._odd["truncated"]
+        everywhere = "of all systems and references"
         if cut := self._odd.get("truncated", 0):
-            lines.append(
-                f"{counted(cut, 'text was cut', 'texts were cut')} to what the encoder reads, of all systems and references"
-            )
+            texts = counted(cut, "text was cut", "texts were cut")
+            notices.append(Notice(f"{texts} to what the encoder reads, {everywhere}"))
         if unknown := self._odd.get("unknown_words", 0):
-            lines.append(f"{unknown:,} of {self._odd['words']:,} words have no vector, of all systems and references")
-        return counts, lines
+            notices.append(Notice(f"{unknown:,} of {self._odd['words']:,} words have no vector, {everywhere}"))
+        return counts, notices

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from sacrebleu import metrics
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import document_ranges, read_lines
+from ..corpus import document_ranges
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language import language_pair
-from ..notices import OncePerRun, counted, logger, notice
+from ..notices import begin_run, counted, notice
+from ..reading import read_lines
 from ..run.context import Context, build_all, capabilities
 from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import MetricTable
@@ -83,7 +84,6 @@ class Run:
         self.columns = 1  # number of columns on the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
         self._unused: dict[str, str] = {}
-        self.notices = OncePerRun()
 
     def begin(self, args: CommandLine, own: dict[str, list[str]], broken: dict[str, CtxMetricsError]) -> None:
         """Start a run.
@@ -114,10 +114,7 @@ class Run:
                 "no reference: name its file first, before -i, or a test set with -t; for a model that reads no reference, "
                 "give the source there too"
             )
-        for old in [f for f in logger.filters if isinstance(f, OncePerRun)]:
-            logger.removeFilter(old)
-        self.notices = OncePerRun()
-        logger.addFilter(self.notices)
+        begin_run()
 
     def _language_pair(self) -> tuple[str, str] | tuple[None, None]:
         """Return the source and target language of -l; None for both if it is not given."""

@@ -9,7 +9,7 @@ from ..engine.memory import LoadedModels
 from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english
-from ..notices import counted, place
+from ..notices import Notice, counted
 from .inputs import PseudoFilter
 
 Stream = Sequence[str | None]
@@ -23,7 +23,7 @@ class Selection:
     streams    their lines, None where rejected
     scores     the filter's score of each line, None where the line was not scored
     kept, dropped    numbers of lines; their sum is the number of segments
-    notices    notices for the user, one sentence each
+    notices    about pseudo-references that are not kept
     """
 
     names: list[str]
@@ -31,7 +31,7 @@ class Selection:
     scores: list[list[float | None]]
     kept: list[int]
     dropped: list[int]
-    notices: list[str]
+    notices: list[Notice]
 
 
 def select(
@@ -54,7 +54,7 @@ def select(
     >>> select([["gold", "two"]], [["other", " "]], PseudoFilter("none")).streams
     [['other', None]]
     """
-    names = [getattr(stream, "name", "") or f"pseudo-reference {k}" for k, stream in enumerate(pseudo, 1)]
+    names = names_of(pseudo)
     _check_lengths(golds, pseudo, names)
     of_line = [[gold for gold in line if _has_text(gold)] for line in zip(*golds, strict=True)]
     asked = shared_filter(options, engine, target_lang)
@@ -86,6 +86,11 @@ def select(
     return Selection(names, streams, scores, kept, dropped, _notices(names, pseudo, of_line, kept, threshold))
 
 
+def names_of(pseudo: Sequence[Stream]) -> list[str]:
+    """Return the names of pseudo-reference systems in messages and signatures."""
+    return [getattr(stream, "name", "") or f"pseudo-reference {k}" for k, stream in enumerate(pseudo, 1)]
+
+
 def _has_text(text: str | None) -> TypeGuard[str]:
     return text is not None and bool(text.strip())
 
@@ -102,19 +107,18 @@ def _check_lengths(golds: Sequence[Stream], pseudo: Sequence[Stream], names: lis
 
 def _notices(
     names: list[str], pseudo: Sequence[Stream], of_line: list[list[str]], kept: list[int], threshold: float | None
-) -> list[str]:
+) -> list[Notice]:
     notices = []
     for name, stream, number in zip(names, pseudo, kept, strict=True):
-        if empty := [i for i, text in enumerate(stream) if not _has_text(text)]:
-            are = counted(len(empty), "pseudo-reference is", "pseudo-references are")
-            notices.append(f"{name}: {are} empty and left out (segment {place(empty)})")
+        empty = [i for i, text in enumerate(stream) if not _has_text(text)]
+        one, many = "pseudo-reference is empty and left out", "pseudo-references are empty and left out"
+        notices.append(Notice.at(empty, one, many, about=name))
         if stream and not number:
-            notices.append(f"{name}: none of its {len(stream)} pseudo-references is kept")
-    bare = [i for i, line in enumerate(of_line) if not line]
-    if bare and threshold is not None:
-        have = counted(len(bare), "segment has", "segments have")
-        notices.append(f"{have} no reference to filter by, so no pseudo-reference (segment {place(bare)})")
-    return notices
+            notices.append(Notice(f"none of its {len(stream)} pseudo-references is kept", about=name))
+    why = "no reference to filter by, so no pseudo-reference"
+    bare = [i for i, line in enumerate(of_line) if threshold is not None and not line]
+    notices.append(Notice.at(bare, f"segment has {why}", f"segments have {why}"))
+    return [each for each in notices if each.number != 0]
 
 
 class ReferenceFilter:
@@ -162,7 +166,6 @@ class ReferenceFilter:
         self._known = {}
 
     def signature(self) -> dict[str, Any]:
-        """Return the filter's part of the signature: filter, threshold, guard, and the model or vectors."""
         if self.options.kind == "bert":
             of_model = {f"f{key}": value for key, value in self._model.signature().items()}
         else:

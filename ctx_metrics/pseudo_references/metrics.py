@@ -1,7 +1,4 @@
-"""The pseudo-reference metrics (Yoshimura et al. 2019).
-
-They use outputs of other systems as additional references if a filter accepts them.
-"""
+"""The pseudo-reference metrics (Yoshimura et al. 2019): outputs that a filter accepts are additional references."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,13 +9,13 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
-from ..notices import counted, notice
+from ..notices import Notice, counted, notice
 from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
 from ..wording import worded
-from .filter import Selection, select, shared_filter
+from .filter import Selection, names_of, select, shared_filter
 from .guard import near_equal
 from .inputs import PSEUDO_REFERENCES, PseudoFilter
 
@@ -33,10 +30,9 @@ class PseudoReferenceMetric(DerivedMetric):
     """An inner metric that pools references, with the gold ones and the pseudo-references that the filter keeps.
 
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
-    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
+    capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -50,26 +46,23 @@ class PseudoReferenceMetric(DerivedMetric):
         ]
         self.filter = pseudo_filter
         self._selected: tuple[Sequence[Stream], Selection] | None = None
-        self.names = [
-            getattr(stream, "name", "") or f"pseudo-reference {number}"
-            for number, stream in enumerate(pseudo_references or [], 1)
-        ]
+        self.names = names_of(pseudo_references or [])
         if twice := [name for name in self.names if self.names.count(name) > 1]:
             name = self.NAME.lower()
             raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
         if not self.pseudo:
-            notice(
-                f"{self.NAME.lower()}: no pseudo-references are given "
+            self._say(
+                "no pseudo-references are given "
                 f"({worded('--pseudo-refs FILE ...', 'pseudo_references')}), so only the gold references are used"
             )
-            self.settings["pseudo"] = 0
+            self.signature["pseudo"] = 0
             return
         if pseudo_filter.guard is not None:
             guard = pseudo_filter.named("guard")
             why = f"its guard leaves a pseudo-reference system out by the share of all lines ({guard})"
-            self.capabilities = replace(self.capabilities, whole_corpus=why)
+            self.can = replace(self.can, whole_corpus=why)
         of_filter = shared_filter(pseudo_filter, engine, target_lang).signature()
-        self.settings = {**self.settings, "pseudo": len(self.pseudo), **of_filter}
+        self.signature = {**self.signature, "pseudo": len(self.pseudo), **of_filter}
 
     def __getstate__(self) -> dict:
         return {**super().__getstate__(), "_selected": None}
@@ -84,8 +77,10 @@ class PseudoReferenceMetric(DerivedMetric):
             if self.filter.guard is not None and share > self.filter.guard:
                 counts[f"left_out[{name}]"] = len(corpus)
                 notices.append(
-                    f"pseudo-references of {name} are left out: {share:.0%} of them are (nearly) the system's own lines; "
-                    "a system with fewer references scores lower"
+                    Notice(
+                        f"pseudo-references of {name} are left out: {share:.0%} of them are (nearly) the system's own "
+                        "lines; a system with fewer references scores lower"
+                    )
                 )
                 continue
             taken.append(number)
@@ -118,13 +113,11 @@ class PRBLEU(PseudoReferenceMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]): ...
 
     def _make_inner(self) -> Metric:
-        tokenize = tokenizer_for(self.options.tokenize, self._context.target_lang)
-        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
+        tokenize = tokenizer_for(self.settings.tokenize, self._context.target_lang)
+        return self._INNER(lowercase=self.settings.lowercase, tokenize=tokenize)
 
 
 class PRSentBLEU(PRBLEU):
@@ -142,13 +135,11 @@ class PRChrF(PseudoReferenceMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]): ...
 
     def _make_inner(self) -> Metric:
-        return CHRF(**vars(self.options))
+        return CHRF(**vars(self.settings))
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings["beta"] = self.options.beta
+        self.signature["beta"] = self.settings.beta

@@ -22,11 +22,11 @@ MATCHED = 1_200_000  # tokens whose matches are shown, about 3 bytes each
 
 @dataclass(frozen=True)
 class Content:
-    """All the content of a report.
+    """What a report shows.
 
-    names          of the systems, in the order of context.systems
-    design         how the systems are tested
-    notices        issued while the run scored
+    names      of the systems, in the order of context.systems
+    design     how the systems are tested
+    notices    issued while the run scored
     """
 
     names: Sequence[str]
@@ -43,7 +43,6 @@ class Content:
 
 
 def check_size(systems: Sequence[Sequence[str]]) -> None:
-    """Raise InputError if there are more outputs than a page can hold."""
     outputs = len(systems) * len(systems[0])
     if outputs > LARGEST:
         raise InputError(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..notices import shown_notices
 from ..plugin.outputs import RunOutput
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ def check(run: "Run") -> None:
 
 
 def text(run: "Run") -> str:
-    """The page for a run that has its scores."""
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from .content import Content
@@ -34,12 +34,11 @@ def text(run: "Run") -> str:
     columns = [
         Column.of(*each, of_systems, design) for each, of_systems in zip(run.metrics.items(), of_metrics, strict=True)
     ]
-    content = Content(run.names(), context, design, columns, [*run.notices.said])
+    content = Content(run.names(), context, design, columns, [str(each) for each in shown_notices()])
     return page(content, title_of(content))
 
 
 def _design(run: "Run") -> "Design":
-    """How the systems on the page are tested."""
     from ..scoring.testing import SystemTests
 
     return SystemTests(resample=run.args.ctx_resample).design(run.systems, run.document_ids(), "--ctx-resample")

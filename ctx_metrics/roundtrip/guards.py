@@ -7,7 +7,7 @@ from functools import cache
 from statistics import median_high
 
 from ..corpus import is_blank
-from ..notices import told
+from ..notices import Notice, tallied
 
 NEAR_COPY = 95.0  # sentence chrF of an output against the source
 MIN_WORDS = 4  # minimum length of both texts for a near copy
@@ -30,8 +30,8 @@ _COMMON = re.compile(
 
 def guards(
     sources: Sequence[str], outputs: Sequence[str], roundtrips: Sequence[str]
-) -> tuple[dict[str, int], list[str]]:
-    """Count segments whose round trip says little about their translation; also return a line for each kind to report.
+) -> tuple[dict[str, int], list[Notice]]:
+    """Count segments whose round trip says little about their translation; also return the notices about them.
 
     source_copies       outputs (nearly) equal to the source: nothing was translated, and the round trip tends to be perfect
     empty_outputs       outputs without text, which have no round trip
@@ -48,28 +48,40 @@ def guards(
     rows = list(zip(sources, outputs, roundtrips, strict=True))
     copied = [i for i, (source, output, _) in enumerate(rows) if copies(source, output)]
     others = [(i, *rows[i]) for i in sorted(set(range(len(rows))) - set(copied))]
-    kinds = {
-        "source_copies": (copied, "[output copies|outputs copy] the source, which a round trip cannot show"),
-        "empty_outputs": (
+    kinds = [
+        Notice.at(
+            copied,
+            "output copies the source, which a round trip cannot show",
+            "outputs copy the source, which a round trip cannot show",
+            kind="source_copies",
+        ),
+        Notice.at(
             [i for i, (_, output, _) in enumerate(rows) if is_blank(output)],
-            "[output is|outputs are] empty, and so is the round trip",
+            "output is empty, and so is the round trip",
+            "outputs are empty, and so are the round trips",
+            kind="empty_outputs",
         ),
-        "empty_roundtrips": (
+        Notice.at(
             [i for i, (_, output, trip) in enumerate(rows) if not is_blank(output) and is_blank(trip)],
-            "[round trip is|round trips are] empty, but their outputs are not",
+            "round trip is empty, but its output is not",
+            "round trips are empty, but their outputs are not",
+            kind="empty_roundtrips",
         ),
-        "untranslated": (
+        Notice.at(
             [i for i, _, output, trip in others if _equal(output, trip)],
-            "[round trip equals its output|round trips equal their outputs], so nothing was translated back, or the outputs "
-            "were given for round trips",
+            "round trip equals its output, so nothing was translated back, or the output was given for it",
+            "round trips equal their outputs, so nothing was translated back, or the outputs were given for round trips",
+            kind="untranslated",
         ),
-        "equal_to_source": (
+        Notice.at(
             [i for i, source, _, trip in others if _equal(source, trip)],
-            "[round trip equals|round trips equal] the source, so perhaps the source was given for the round trip",
+            "round trip equals the source, so perhaps the source was given for the round trip",
+            "round trips equal the source, so perhaps the source was given for the round trip",
+            kind="equal_to_source",
         ),
-    }
+    ]
     most = sum(not is_blank(output) for output in outputs) / 2
-    return told(kinds, least=dict.fromkeys(ON_MOST_LINES, most))
+    return tallied(kinds, least=dict.fromkeys(ON_MOST_LINES, most))
 
 
 def other_languages(
@@ -167,7 +179,6 @@ def _words(name: str) -> list[str]:
 
 
 def _profile(text: Sequence[str]) -> "Counter[str]":
-    """Count the words in the first lines of a text."""
     return Counter(word for line in text[:FIRST_LINES] for word in _LANGUAGE_UNIT.findall(line.casefold()))
 
 

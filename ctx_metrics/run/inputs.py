@@ -163,9 +163,8 @@ class StreamsOfSystems:
                     f"{where} has {lines}, but {whose} has {len(system)}; there must be {words} for each of its lines"
                 )
             if list(self._by_system.setdefault(digest(system), stream)) != list(stream):
-                notice(
-                    f"{metric}: {whose} equals an earlier system, but has other {words}; those of the earlier one are used"
-                )
+                equals = f"{whose} equals an earlier system, but has other {words}; those of the earlier one are used"
+                notice(equals, metric=metric)
 
     def of(self, hypotheses: Sequence[str]) -> Sequence[str | None]:
         """Return the stream of a system; raises InputError if there is none or its length differs."""

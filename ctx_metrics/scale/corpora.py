@@ -9,13 +9,13 @@ import msgspec
 
 from ..corpus import Corpus
 from ..models.estimator import Estimate
-from ..notices import Odd
+from ..notices import Notice
 from ..run.context import Stream
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..windows import Window
 from .blocks import HERE, Block, BlockRun, Part, Place
-from .kept import KeptOdd, Line, ResultCache, key_of
+from .kept import Line, ResultCache, key_of, notice_fits
 
 SEGMENTS = 512  # most segments of a block, for any number of systems: adding one leaves the others' blocks as they are
 
@@ -35,30 +35,25 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     rows: list[list[float]]
     counts: dict[Line, int | float | Line]
-    notices: list[Line | KeptOdd]
-    of_texts: list[Line | KeptOdd]
+    notices: list[Notice]
+    of_texts: list[Notice]
     windows: list[KeptWindow]
-    said: list[Line]
+    said: list[Notice]
 
     @classmethod
-    def of(cls, result: SystemResult, said: Sequence[str]) -> "KeptSystem | None":
+    def of(cls, result: SystemResult, said: list[Notice]) -> "KeptSystem | None":
         """The form of a result; None for one with the matches of all tokens."""
         if result.matches:
             return None
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
-        notices, of_texts = ([_kept_line(line) for line in lines] for lines in (result.notices, result.of_texts))
-        return cls(result.rows, result.counts, notices, of_texts, windows, list(said))
+        return cls(result.rows, result.counts, result.notices, result.of_texts, windows, said)
 
     def result(self) -> SystemResult:
         """The result that this was made from."""
         windows = [
             ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
         ]
-        notices, of_texts = (
-            [line.line() if isinstance(line, KeptOdd) else line for line in lines]
-            for lines in (self.notices, self.of_texts)
-        )
-        return SystemResult(self.rows, self.counts, notices, windows, of_texts)
+        return SystemResult(self.rows, self.counts, self.notices, windows, self.of_texts)
 
     def fits(self, segments: int, width: int | None) -> bool:
         """Whether this can be the result of `segments` segments, with `width` numbers per row (None: any, but all equal)."""
@@ -67,21 +62,9 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             len(self.rows) == segments
             and (widths == {width} if width else len(widths) == 1 and min(widths) > 0)
             and all(0 <= each.start < each.end <= segments for each in self.windows)
-            and all(line.fits(segments) for line in (*self.notices, *self.of_texts) if isinstance(line, KeptOdd))
+            and all(notice_fits(each, segments) for each in (*self.notices, *self.of_texts))
+            and all(map(notice_fits, self.said))
         )
-
-
-def _kept_line(line: str) -> str | KeptOdd:
-    return KeptOdd.of(line) if isinstance(line, Odd) else line
-
-
-class Segments(NamedTuple):
-    """Some segments of some systems, with the class and arguments of the metric that scores them."""
-
-    cls: type[ContextMetric]
-    given: dict[str, Any]
-    systems: list[Sequence[str]]
-    references: list[Stream]
 
 
 @dataclass
@@ -97,7 +80,7 @@ class InBlocks:
 
     def can(self, metric: ContextMetric) -> bool:
         """Whether a metric's rows of blocks equal those of the corpus; any other metric scores it whole, in this process."""
-        can = metric.capabilities
+        can = metric.can
         return not (can.whole_corpus or can.compares_systems or can.streams)  # blocks have no streams
 
     def __call__(self, metric: ContextMetric, corpora: Sequence[Corpus]) -> list[SystemResult]:
@@ -105,7 +88,7 @@ class InBlocks:
 
         Raises what the metric raises.
         """
-        ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.capabilities.reads)
+        ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.can.reads)
         found: list[dict[int, SystemResult]] = [{} for _ in corpora]  # of each system, by the block's first segment
         blocks = (_block(metric, corpora, found, *each) for each in ranges)
         engine, segments = metric.given.get("engine"), len(corpora) * len(corpora[0])
@@ -125,8 +108,8 @@ def _block(
     references: list[Stream] = [list(stream[start:end]) for stream in shared.references]
     systems = [list(corpus.hypotheses[start:end]) for corpus in corpora]
 
-    def task(numbers: Sequence[int]) -> Segments:
-        return Segments(type(metric), metric.given | beside, [systems[number] for number in numbers], references)
+    def task(numbers: Sequence[int]) -> tuple:
+        return type(metric), metric.given | beside, [systems[number] for number in numbers], references
 
     is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
     fits = partial(KeptSystem.fits, segments=end - start, width=2 if is_mean else None)
@@ -139,7 +122,7 @@ def _block(
         )
         for of_system, own in zip(found, systems, strict=True)
     ]
-    return Block(parts, task, f"lines from {start + 1:,} on")
+    return Block(parts, task, f"lines from {start + 1:,} on", start)
 
 
 def key_of_part(
@@ -153,9 +136,10 @@ def key_of_part(
     return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
 
 
-def score_segments(task: Segments) -> list[SystemResult]:
-    metric = task.cls(references=task.references, systems=task.systems, **task.given)
-    return metric.part_results(guard=False)
+def score_segments(
+    cls: type[ContextMetric], given: dict[str, Any], systems: list[Sequence[str]], references: list[Stream]
+) -> list[SystemResult]:
+    return cls(references=references, systems=systems, **given).part_results(guard=False)
 
 
 def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple[int, int]]:

@@ -3,18 +3,20 @@ all that they depend on."""
 
 import hashlib
 import json
+import math
 import os
+import re
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from ..engine.options import EngineOptions
-from ..notices import Odd, notice
+from ..notices import Notice, notice
 from .folders import LocalFolder, RemoteFolder, Unusable
 
 LIMIT = 2**30  # most bytes of a cache
@@ -23,27 +25,19 @@ ENDING = ".json.z"
 _HEAD = "ctx-metrics kept 1 "  # comes before the checksum; the number changes with the layout
 
 # a line for a terminal: without control characters, so that nobody can make it do anything but print
-Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
+_LINE = r"\A[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
+Line = Annotated[str, msgspec.Meta(pattern=_LINE)]
 T = TypeVar("T")
 
 
-class KeptOdd(NamedTuple):
-    words: Line
-    number: int
-    first: list[int]
-    where: Line
-
-    @classmethod
-    def of(cls, line: Odd) -> "KeptOdd":
-        return cls(line.words, line.number, list(line.first), line.where)
-
-    def line(self) -> Odd:
-        """The line that this was made from."""
-        return Odd(self.words, self.number, self.first, self.where)
-
-    def fits(self, segments: int) -> bool:
-        """Whether this can be a line about a corpus of so many segments."""
-        return 0 < self.number <= segments and all(0 <= position < segments for position in self.first)
+def notice_fits(kept: Notice, segments: int | None = None) -> bool:
+    """Whether a notice can be about a corpus of so many segments, or of any number, and is a line for a terminal."""
+    number = 1 if kept.number is None else kept.number
+    return (
+        re.match(_LINE, "".join((kept.what, kept.many, kept.unit, kept.metric, kept.about, kept.kind))) is not None
+        and (segments is None or 0 < number <= segments)
+        and all(0 <= position < (segments or math.inf) for position in kept.first)
+    )
 
 
 class KeptResults:

@@ -9,12 +9,11 @@ import numpy as np
 from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Estimate, Estimator, Example, Penalty
-from ..notices import counted, told
+from ..notices import Notice, counted, tallied
 from ..run.context import Stream
 from ..windows import Window, credit
 from ..wording import setting_named, worded
-from .base import best_reference
-from .results import ScoredWindow, SystemResult
+from .results import ScoredWindow, SystemResult, best_reference
 
 TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
 READ_TOGETHER = 4096  # with more windows that share no texts, systems are read one after another
@@ -64,7 +63,6 @@ def estimate_windows(
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
 
     def examples(systems: Sequence[int]) -> Iterator[tuple[int, int, list[Example]]]:
-        """Yield (system, window number, examples), window by window, so that texts shared by systems are adjacent."""
         for k in range(max(map(len, windows))):
             for system in systems:
                 if k < len(windows[system]):
@@ -190,23 +188,27 @@ def system_result(
         credited = (-penalty.penalties(np.array(credited))).tolist()
     rows = credit([window for window, _ in rated], credited, length)
     unit = unit_of([windows])
-    scored = "[is scored as it is|are scored as they are]"
-    if estimator.empty_value is not None:
-        scored = f"[scores|score] {100 * estimator.empty_value:.4g}"
+    scores, score = "is scored as it is", "are scored as they are"
+    if (value := estimator.empty_value) is not None:
+        scores, score = f"scores {100 * value:.4g}", f"score {100 * value:.4g}"
     starts = [window.start for window in windows]
     cut = [any(each.cut for each in estimates) for estimates in estimates_of]
     empty = [bool(estimates) and all(each.empty for each in estimates) for estimates in estimates_of]
     bare = [not estimates for estimates in estimates_of]
     texts = read_texts(estimator.inputs)
-    kinds = {
-        "truncated": (list(compress(starts, cut)), f"[{unit} was|{unit}s were] cut to {estimator.limit}"),
-        "empty": (list(compress(starts, empty)), f"[{unit} has|{unit}s have] an empty {texts} and {scored}"),
-        "unreferenced": (
-            list(compress(starts, bare)),
-            f"[{unit} has|{unit}s have] no whole reference and [is|are] left out",
-        ),
-    }
-    counts, notices = told(kinds, "segment" if unit == "segment" else "from segment")
+
+    def about(which: Sequence[bool], one: str, many: str, kind: str) -> Notice:
+        places = "segment" if unit == "segment" else "from segment"
+        return Notice.at(list(compress(starts, which)), f"{unit} {one}", f"{unit}s {many}", places, kind=kind)
+
+    without = "no whole reference and"
+    counts, notices = tallied(
+        [
+            about(cut, f"was cut to {estimator.limit}", f"were cut to {estimator.limit}", "truncated"),
+            about(empty, f"has an empty {texts} and {scores}", f"have an empty {texts} and {score}", "empty"),
+            about(bare, f"has {without} is left out", f"have {without} are left out", "unreferenced"),
+        ]
+    )
     best = [max(estimates, key=lambda e: e.value, default=None) for estimates in estimates_of]
     seen = [ScoredWindow(*each) for each in zip(windows, values, best, strict=True)]
     return SystemResult(rows, counts, notices, seen)

@@ -1,8 +1,9 @@
-"""The output folder of a training: it holds the state, in one file that is written atomically, then the model."""
+"""The state of a training, from which a stopped one resumes: a file in the model's folder, written atomically."""
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,8 @@ from ..models.folder import read_config, write_model
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import notice
 from ..writing import checksum, make_folder, remove_leftovers, write_tensors
+from .folder import STATE
 
-# Name of the state file in the model's folder.
-STATE = "training-state.safetensors"
 PARTS = ("network", "best", "optimizer")
 CPU = torch.device("cpu")
 
@@ -98,6 +98,16 @@ def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = C
     return TrainingState(**parts, progress=progress)
 
 
+def digest(texts: Iterable[str | None], before: bytes = b"", after: bytes = b"") -> str:
+    """Return 64 hex digits that are equal only for equal texts, `before` and `after`; None is a missing text."""
+    sha256 = hashlib.sha256(before)
+    for text in texts:
+        data = b"" if text is None else text.encode("utf-8", "surrogatepass")
+        sha256.update((-1 if text is None else len(data)).to_bytes(8, "little", signed=True) + data)
+    sha256.update(after)
+    return sha256.hexdigest()
+
+
 def moments(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """Return an optimizer's state tensors by the parameter's number and the kind: {"0.exp_avg": tensor, ...}."""
     of_parameters = optimizer.state_dict()["state"]
@@ -105,7 +115,6 @@ def moments(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    """Load the result of `moments` into an optimizer for the same parameters."""
     whole = optimizer.state_dict()
     for name, tensor in tensors.items():
         number, _, kind = name.partition(".")
@@ -114,7 +123,6 @@ def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tens
 
 
 def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
-    """Return the checksum of everything in a state."""
     parts = [
         tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data for name in sorted(tensors)
     ]

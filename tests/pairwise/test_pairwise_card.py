@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.pairwise.training.learn import Architecture, Trained
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
+from ctx_metrics.pairwise.training.report import card, curve, uses
 from ctx_metrics.pairwise.training.task import Check
 from ctx_metrics.plots import save
-from ctx_metrics.training.card import Source, pairwise_card, use
-from ctx_metrics.training.curve import pairwise_curve
+from ctx_metrics.training.card import command
+from ctx_metrics.training.data import Source
 
 CHECKS = [
     Check("logistic", 1, 0.7, 0.1),
@@ -43,9 +43,7 @@ def made(checks=CHECKS, architecture=ARCHITECTURE, development=DEVELOPMENT, draw
     trained = Trained({**CONFIG, **changes}, list(checks), best, TAUS)
     recipe = PairwiseRecipe(patience=None, seed=4)
     sources = {"train": TRAINING, "development": development}
-    return pairwise_card(
-        "my-model", architecture, recipe=recipe, trained=trained, sources=sources, drawn=drawn, argv=argv
-    )
+    return card("my-model", architecture, recipe, trained, sources, drawn, command(argv))
 
 
 def test_what_the_card_says():
@@ -91,21 +89,13 @@ def test_what_differs():
     assert "| sentence vectors | none |" in made(architecture=Architecture(("bleu",), ()))
 
 
-def test_of_many_checks_the_best_is_among_those_shown():
-    checks = [Check("logistic", k, 1.0, 0.9 if k == 60 else 0.1) for k in range(1, 101)]
-    text = made(checks=checks)
-    shown = text.split("| cost of |")[1].split("\n\n")[0].split("\n")[2:]
-    assert len(shown) == 35 and "| logistic | 60 | 1.0000 | **0.9000** |" in shown  # every third of 100, and the best
-    assert "35 of 100 epochs; checks.jsonl has all." in text
-
-
 def test_use_quotes_the_folder():
-    assert [shlex.split(line)[-1] for line in use("pairwise", "it's mine")] == ["it's mine"] * 2
+    assert [shlex.split(line)[-1] for line in uses("it's mine")] == ["it's mine"] * 2
 
 
 def test_the_curve(tmp_path):
     pytest.importorskip("matplotlib")
-    figure = pairwise_curve(CHECKS, 2, "my$model")
+    figure = curve(CHECKS, 2, "my$model")
     above, below = figure.axes
     assert [line.get_xydata().tolist() for line in above.lines[:2]] == [[[1, 0.7], [2, 0.6]], [[3, 0.9], [4, 0.8]]]
     assert [line.get_ydata().tolist() for line in below.lines[:2]] == [[0.1, 0.3], [0.3, 0.2]]
@@ -120,13 +110,7 @@ def test_the_curve(tmp_path):
 
 def test_a_curve_of_many_epochs_and_of_one_cost():
     pytest.importorskip("matplotlib")
-    figure = pairwise_curve([Check("kendall", k, 1 / k, 0.1) for k in range(1, 102)], 100, "long")
+    figure = curve([Check("kendall", k, 1 / k, 0.1) for k in range(1, 102)], 100, "long")
     assert figure.axes[0].lines[0].get_marker() == "None" and not figure.axes[0].texts
     assert len(figure.axes[0].lines[0].get_xdata()) == 101
-    pairwise_curve(CHECKS[:1], 0, "one epoch")
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(CtxMetricsError, match="figures need matplotlib"):
-        pairwise_curve(CHECKS, 1, "m")
+    curve(CHECKS[:1], 0, "one epoch")

@@ -21,7 +21,7 @@ from ctx_metrics.pairwise.model import PairwiseModel
 from ctx_metrics.pairwise.network import Shape
 from ctx_metrics.pairwise.sentence_vectors import SentenceVectors, parse_source
 from ctx_metrics.pairwise.training import learn as pairwise
-from ctx_metrics.pairwise.training.comparisons import strict_tau
+from ctx_metrics.pairwise.training import reader as reading
 from ctx_metrics.pairwise.training.learn import (
     STATE,
     Architecture,
@@ -35,8 +35,8 @@ from ctx_metrics.pairwise.training.learn import (
     one_thread,
     prepared,
 )
-from ctx_metrics.pairwise.training.recipe import MODERN, PairwiseRecipe
-from ctx_metrics.pairwise.training.task import PairwiseTask
+from ctx_metrics.pairwise.training.recipe import MODERN
+from ctx_metrics.pairwise.training.task import PairwiseTask, strict_tau
 
 NAN = float("nan")
 RECIPE = replace(MODERN, epochs=4, batch=8, learning_rate=0.05)
@@ -100,7 +100,7 @@ def words(tmp_path):
 @pytest.fixture
 def computed(monkeypatch):
     """Calls through to what computes; returns the list of what was computed: names of features, and "vectors"."""
-    calls, scores, vectors = [], pairwise.feature_scores, SentenceVectors.__call__
+    calls, scores, vectors = [], reading.feature_scores, SentenceVectors.__call__
 
     def scored(features, *texts):
         calls.extend(feature.spec for feature in features)
@@ -110,7 +110,7 @@ def computed(monkeypatch):
         calls.append("vectors")
         return vectors(self, *given)
 
-    monkeypatch.setattr(pairwise, "feature_scores", scored)
+    monkeypatch.setattr(reading, "feature_scores", scored)
     monkeypatch.setattr(SentenceVectors, "__call__", read)
     return calls
 
@@ -173,7 +173,7 @@ def test_features_are_of_the_sets_language():
 
 def test_sources_reach_features_that_read_them(computed, monkeypatch):
     seen = []
-    monkeypatch.setattr(pairwise, "feature_scores", lambda features, *texts: seen.append(texts) or np.zeros((3, 12, 1)))
+    monkeypatch.setattr(reading, "feature_scores", lambda features, *texts: seen.append(texts) or np.zeros((3, 12, 1)))
     sources = [f"s{k}" for k in range(12)]
     engine = EngineOptions(batch_tokens=7)
     Reader(parse_features(["chrf"]), [], engine=engine).read([judged(sources=sources)])
@@ -218,9 +218,9 @@ def test_the_cache_keeps_what_was_read(computed, tmp_path, words, monkeypatch):
         np.testing.assert_array_equal(kept, new)
     assert read(str(words), "encoder@1", batch_tokens=99)[1] == []
     assert read(str(words), "encoder@1", dtype="bf16")[1] == ["chrf", "vectors"]
-    for name in pairwise.VERSIONS:
+    for name in reading.VERSIONS:
         with monkeypatch.context() as patched:
-            patched.setitem(pairwise.VERSIONS, name, "0.0")
+            patched.setitem(reading.VERSIONS, name, "0.0")
             assert read(str(words), "encoder@1")[1] == ["chrf", "vectors"], name
     assert read("encoder@1")[1] == ["vectors"]  # without the file, whose hash is in the key
     words.write_text(words.read_text().replace("the ", "The ", 1))
@@ -237,7 +237,7 @@ def test_pairs_without_a_feature_are_left_out(monkeypatch, caplog):
     def scores(features, hypotheses, *rest):
         return values if len(hypotheses[0]) == 12 else np.full((3, 6, 1), 7.0)
 
-    monkeypatch.setattr(pairwise, "feature_scores", scores)
+    monkeypatch.setattr(reading, "feature_scores", scores)
     reader = Reader(parse_features(["chrf"]), [parse_source("encoder")])
     read = reader.read([other, judged()])
     assert caplog.messages == ["toy: left out 3 pairs with an output that a feature did not score"]
@@ -558,8 +558,3 @@ def test_torch_has_its_threads_back(monkeypatch):
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-
-
-def test_the_defaults_are_the_papers():
-    assert Architecture() == Architecture(("4metrics",), ("encoder@3:25", "encoder@0:50"), "embedded", 4, False, False)
-    assert PairwiseRecipe().optimiser == "adagrad"

@@ -61,21 +61,22 @@ def test_empty_lines_and_missing_golds_are_rejected(known):
     found = select([["G", "G", "G", None, "", "G"]], [pseudo])
     assert found.streams == [[None, None, None, None, None, "e"]]
     assert found.scores == [[None] * 5 + [0.9]] and (found.kept, found.dropped) == ([1], [5])
-    assert found.notices == [
-        "x.txt: 3 pseudo-references are empty and left out (segment 1, 2, 3)",
-        "2 segments have no reference to filter by, so no pseudo-reference (segment 4, 5)",
+    assert [(each.about, each.number, each.first) for each in found.notices] == [
+        ("x.txt", 3, (0, 1, 2)),
+        ("", 2, (3, 4)),
     ]
 
 
 def test_nothing_kept_is_said(known):
     known({("a", "G"): 0.2})
-    assert select([["G"]], [named("x.txt", ["a"])]).notices == ["x.txt: none of its 1 pseudo-references is kept"]
+    [said] = select([["G"]], [named("x.txt", ["a"])]).notices
+    assert str(said).startswith("x.txt: none of its")
 
 
 def test_without_a_filter_all_but_empty_lines_are_kept():
     found = select([["G", None, "G"]], [named("x.txt", ["a", "b", ""])], PseudoFilter("none"), target_lang="de")
     assert found.streams == [["a", "b", None]] and found.scores == [[None, None, None]]
-    assert found.notices == ["x.txt: 1 pseudo-reference is empty and left out (segment 3)"]
+    assert [(each.about, each.number, each.first) for each in found.notices] == [("x.txt", 1, (2,))]
 
 
 def test_the_text_is_kept_as_it_stands():

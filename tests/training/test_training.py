@@ -11,7 +11,7 @@ from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, score_set
-from ctx_metrics.training.quality.data import judgements
+from ctx_metrics.training.quality.judgements import judgements
 
 
 def test_judgements_and_windows():

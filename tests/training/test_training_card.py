@@ -5,9 +5,10 @@ import pytest
 
 from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.plots import save
-from ctx_metrics.training.card import Source, card, command, table, use
-from ctx_metrics.training.curve import learning_curve
+from ctx_metrics.training.card import command, table
+from ctx_metrics.training.data import Source
 from ctx_metrics.training.quality.learn import Trained
+from ctx_metrics.training.quality.report import card, curve, uses
 from ctx_metrics.training.quality.task import Check
 
 CHECKS = [Check(10 * k, k, 300 * k, 1 / k, [0.1, 0.4, 0.35][k - 1], 0.5 ** (k // 3)) for k in (1, 2, 3)]
@@ -32,9 +33,12 @@ TRAINING = [
 DEVELOPMENT = [Source("dev.tsv", "ef" * 32, None, {"rows": 5, "kept": 5})]
 
 
+def trained(checks=CHECKS, **changes) -> Trained:
+    return Trained({**CONFIG, **changes}, list(checks), max(range(len(checks)), key=lambda k: checks[k].score))
+
+
 def made(kind="esim", checks=CHECKS, **changes) -> str:
-    trained = Trained({**CONFIG, **changes}, list(checks), max(range(len(checks)), key=lambda k: checks[k].score))
-    return card("my-model", kind, trained, {"train": TRAINING, "development": DEVELOPMENT})
+    return card("my-model", kind, trained(checks, **changes), {"train": TRAINING, "development": DEVELOPMENT})
 
 
 def test_what_the_card_says():
@@ -95,12 +99,12 @@ def test_of_many_checks_the_best_is_among_those_shown():
     assert "35 of 100 checks; checks.jsonl has all." in text
 
 
-def test_use():
-    assert use("comet", "m") == [
+def test_uses():
+    assert uses("comet", "m") == [
         "sacrebleu REF -i HYP -m comet --comet-model m",
         "sacrebleu REF -i HYP -m slide --slide-model m",
     ]
-    assert use("bilstm", "m", "mt+src") == ["ctx-metrics score -s SOURCE -t HYP -m bilstm --bilstm-model m"]
+    assert uses("bilstm", "m", "mt+src") == ["ctx-metrics score -s SOURCE -t HYP -m bilstm --bilstm-model m"]
 
 
 def test_table():
@@ -121,7 +125,7 @@ def test_source_as_json():
 
 def test_the_curve(tmp_path):
     pytest.importorskip("matplotlib")
-    figure = learning_curve(CHECKS, 1, "darr", "my$model")
+    figure = curve(trained(development={**CONFIG["development"], "metric": "darr"}), "my$model")
     above, below = figure.axes
     assert above.lines[0].get_xydata().tolist() == [[300, 1], [600, 0.5], [900, pytest.approx(1 / 3)]]
     assert below.lines[0].get_ydata().tolist() == [0.1, 0.4, 0.35] and "DARR" in below.get_ylabel()
@@ -130,13 +134,13 @@ def test_the_curve(tmp_path):
     assert [text.get_text() for text in below.texts] == ["0.400"] and "my\\$model" in above.get_title()
     save(figure, str(tmp_path / "curve.png"))
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
-    learning_curve(CHECKS[:1], 0, "pearson", "one check")
+    curve(trained(CHECKS[:1]), "one check")
 
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(CtxMetricsError, match="figures need matplotlib"):
-        learning_curve(CHECKS, 1, "pearson", "m")
+        curve(trained(), "m")
 
 
 def test_no_path_of_this_machine_in_a_card():

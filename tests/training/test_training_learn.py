@@ -15,16 +15,15 @@ from ctx_metrics.learned.estimator import LearnedEstimator
 from ctx_metrics.learned.regressor import AlignmentRegressor
 from ctx_metrics.meta.scoring import MetricSettings
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.training.cli.quality import some_rows
-from ctx_metrics.training.kept.token_states import EmbeddingCache
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import learn as learn_module
 from ctx_metrics.training.quality.development import read_development
-from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality.examples import read_training_set, some_rows
 from ctx_metrics.training.quality.learn import STATE, Architecture, digest_of, learn
 from ctx_metrics.training.quality.recipe import COMET, Recipe
 from ctx_metrics.training.quality.task import QualityTask
 from ctx_metrics.training.quality.teacher import taught
+from ctx_metrics.training.token_states import EmbeddingCache
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 RECIPE = Recipe(learning_rate=5e-3, epochs=2, batch=8, patience=None)
@@ -314,10 +313,3 @@ def test_targets_that_teach_nothing_are_refused(tmp_path):
     with pytest.raises(InputError, match="every target is 0, .* --normalise file"):
         read_training_set([str(path)])
     assert read_training_set([str(path)], normalise="file").targets.tolist() == [-1, 1]
-
-
-def test_development_data_of_one_output_is_refused(tmp_path):
-    path = tmp_path / "one.tsv"
-    path.write_text("mt\tref\tscore\tseg\na\tb\t1\t1\na\tb\t2\t2\n")
-    with pytest.raises(InputError, match="fewer than two usable outputs"):
-        read_development([str(path)])

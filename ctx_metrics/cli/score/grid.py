@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from sacrebleu.metrics.base import Metric
 
 from ...metrics.slide import SLIDE
-from ...notices import notice
 from ...separated import SEPARATED
 from ..common.inputs import Inputs
 from ..common.output import as_json, cells, decimals_of, number, signatures, table
@@ -24,7 +23,7 @@ def render_grid(metric: Metric, inputs: Inputs, asked: "Scoring") -> tuple[str, 
 
     assert isinstance(metric, SLIDE) and asked.slide_grid
     if inputs.context.doc_ids is None:
-        notice("slide: no document ids (--docids FILE), so all segments are taken as one document")
+        metric.say_one_document()
     grid = slide_grid(metric, inputs.context.systems, inputs.context.references or [], asked.slide_grid)
     scores = {
         (name, window, stride): float(values[k]) * asked.scale / 100
@@ -61,5 +60,5 @@ def _tables(names: list[str], scores: dict[tuple[str, int, int], float], asked: 
 
 
 def _signature(metric: SLIDE, scale: int, window: object, stride: object) -> str:
-    metric.settings.update(window=window, stride=stride)
+    metric.signature.update(window=window, stride=stride)
     return printed_signature(metric, scale)

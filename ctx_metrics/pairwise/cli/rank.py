@@ -4,10 +4,11 @@ clusters of systems that do not differ significantly, and the probability that e
 
 import math
 import textwrap
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...cli.common import flags, output
 from ...cli.common.inputs import Streams, context_of, read_files
@@ -22,8 +23,11 @@ from ...writing import check_writable
 
 if TYPE_CHECKING:
     from ...meta.measures.bradley_terry import Ranking
+    from ...plots.figure import Figure
 
 SUMMARY = "rank systems by pairwise comparison"
+
+NARROWEST = 10  # the colours span at least 50 +- this many points, so that similar systems look similar
 
 EPILOG = """\
 examples:
@@ -37,8 +41,6 @@ examples:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Flags for the systems to compare, the ranking, and the output."""
-
     references: Files = setting("References, one segment per line.", flag="REF", group="inputs")
     translations: Files = setting(
         "The systems' outputs, one file per system, at least two.", flag="-i --input -t --translations", required=True
@@ -72,79 +74,78 @@ class Comparison:
 FLAGS = [Comparison, ("engine", EngineOptions), flags.quiet("No progress bars, and no signature on stderr beside TSV.")]
 
 
-def _check(args: Namespace) -> None:
-    """Fill in the format; exit with status 2, as argparse does, if flags contradict each other."""
-    error = args.parser.error
-    if "-" in (*args.translations, *args.references, args.source, args.docids):
-        error("-: the standard input is not read here; name a file")
-    if len(args.translations) < 2:
-        error("-i names only one system; a ranking needs at least two")
-    if args.names and (fault := names_fault(args.names, len(args.translations))):
-        error(fault)
-    args.format = flags.format_of(args.format, args.output)
+def _check(line: CommandLine, given: Comparison) -> None:
+    if "-" in (*given.translations, *given.references, given.source, given.docids):
+        line.error("-: the standard input is not read here; name a file")
+    if len(given.translations) < 2:
+        line.error("-i names only one system; a ranking needs at least two")
+    if given.names and (fault := names_fault(given.names, len(given.translations))):
+        line.error(fault)
 
 
-def run(args: CommandLine) -> int:
+def run(line: CommandLine) -> int:
     from ...meta.measures.bradley_terry import rank
-    from ...meta.output.serialize import one_line
+    from ...meta.output import one_line
     from ...scoring.resample import say_few_documents
     from ..metric import Pairwise
 
-    _check(args)
-    check_writable(args.output)
-    if args.plot:
+    given = line[Comparison]
+    _check(line, given)
+    form = flags.format_of(given.format, given.output)
+    check_writable(given.output)
+    if given.plot:
         from ...plots import check_figure
 
-        check_figure(args.plot)
+        check_figure(given.plot)
     streams: Streams = {}
-    names = args.names or system_names(args.translations)
-    paths = {"src": args.source and [args.source], "ref": args.references, "doc": args.docids and [args.docids]}
-    read_files(streams, args.encoding, paths | {"mt": args.translations})
+    names = given.names or system_names(given.translations)
+    paths = {"src": given.source and [given.source], "ref": given.references, "doc": given.docids and [given.docids]}
+    read_files(streams, given.encoding, paths | {"mt": given.translations})
     check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
-    context = context_of(streams, names, args.language_pair, args[EngineOptions], not args.no_text_checks)
-    metric = build(Pairwise, context, {"model": args.model})
+    engine = line[EngineOptions]
+    context = context_of(streams, names, given.language_pair, engine, not given.no_text_checks)
+    metric = build(Pairwise, context, {"model": given.model})
     assert isinstance(metric, Pairwise)
     if context.sources is not None and "sources" not in capabilities(metric).reads:
         notice("the source is given, but the model does not read it")
     names = [one_line(name) for name in names]
-    ranking = rank(metric.win_probabilities(), context.doc_ids, args.resamples, args.confidence, args.seed)
+    ranking = rank(metric.win_probabilities(), context.doc_ids, given.resamples, given.confidence, given.seed)
     if ranking.units == 1:
         unit = ranking.unit.removesuffix("s")
         notice(f"there is only one {unit}, so there are no intervals and no significant differences")
     elif ranking.unit == "documents":
         say_few_documents(ranking.units)
     signature = str(metric.get_signature().format())
-    output.write(_render(names, ranking, signature, args), args.output)
-    if args.format in SEPARATED and not args.quiet:  # the other formats include it
+    output.write(_render(names, ranking, signature, form, given), given.output)
+    if form in SEPARATED and not engine.quiet:  # the other formats include it
         notice(f"Pairwise|{signature}")
-    if args.plot:
+    if given.plot:
         from ...plots import save
-        from ..win_matrix import win_matrix
 
-        save(win_matrix(names, ranking), args.plot)
+        save(win_matrix(names, ranking), given.plot)
     return 0
 
 
-def _render(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
-    if args.format == "table":
-        return _tables(names, ranking, signature, args)
-    if args.format not in SEPARATED:
-        return output.as_json(_objects(names, ranking, signature, args), args.format, None)
-    decimals = output.decimals_of(args.format, args.width)
+def _render(names: Sequence[str], ranking: "Ranking", signature: str, form: str, given: Comparison) -> str:
+    if form == "table":
+        return _tables(names, ranking, signature, given)
+    if form not in SEPARATED:
+        return output.as_json(_objects(names, ranking, signature, given), form, None)
+    decimals = output.decimals_of(form, given.width)
     columns = ["rank", "system", "win", "strength", "low", "high", *(f"against {names[j]}" for j in ranking.order)]
     rows = []
     for i in ranking.order:
         strengths = [output.number(value, decimals + 2) for value in (ranking.strengths[i], *ranking.intervals[i])]
         against = 100 * ranking.win_matrix[i, ranking.order]
         rows.append([ranking.ranks[i], names[i], 100 * ranking.win_shares[i], *strengths, *against])
-    return output.cells(args.format, columns, rows, decimals)
+    return output.cells(form, columns, rows, decimals)
 
 
-def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> list[dict[str, Any]]:
+def _objects(names: Sequence[str], ranking: "Ranking", signature: str, given: Comparison) -> list[dict[str, Any]]:
     """Return one object per system, strongest first; -w rounds only percentages and strengths."""
 
     def rounded(value: float, more: int = 0) -> float:
-        return float(value) if args.width is None else round(float(value), args.width + more) + 0.0
+        return float(value) if given.width is None else round(float(value), given.width + more) + 0.0
 
     settings = {
         "segments": ranking.segments,
@@ -152,7 +153,7 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
         "units": ranking.units,
         "resamples": ranking.resamples,
         "confidence": ranking.confidence,
-        "seed": args.seed,
+        "seed": given.seed,
     }
     return [
         {
@@ -173,11 +174,10 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, args: Nam
     ]
 
 
-def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Namespace) -> str:
-    """Return the ranking, the matrix, their explanation, and the signature as text."""
+def _tables(names: Sequence[str], ranking: "Ranking", signature: str, given: Comparison) -> str:
     from ...meta.measures.bradley_terry import PRIOR
 
-    decimals = output.decimals_of("table", args.width)
+    decimals = output.decimals_of("table", given.width)
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"
 
     def strength(value: float) -> str:
@@ -200,7 +200,7 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
     if ranking.units > 1:
         notes += [
             f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed "
-            f"{args.seed}. They show how the result varies with other {ranking.unit} and the same model; they do "
+            f"{given.seed}. They show how the result varies with other {ranking.unit} and the same model; they do "
             "not include errors of the model.",
             "Systems of one rank are in one significance cluster.",
             f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
@@ -216,3 +216,21 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, args: Name
         output.matrix("Row beats column, %", names, order, cell),
     ]
     return "\n\n".join([*tables, below, output.signatures([("Pairwise", signature)])]) + "\n"
+
+
+def win_matrix(names: Sequence[str], ranking: "Ranking") -> "Figure":
+    """Draw the win matrix, strongest system first, with each row's Bradley-Terry strength and its interval.
+
+    A cell shows the mean probability, in %, that the row's system beats the column's: blue above 50, white at 50,
+    vermilion below. It is bold if one of the two systems is significantly stronger than the other.
+
+    names    names of the systems, in the order of the ranking's strengths
+    """
+    from ...plots.pairs import Matrix, pair_matrix
+
+    places = range(len(names))
+    sure = np.array([[ranking.better(i, j) or ranking.better(j, i) for j in places] for i in places])
+    own = ranking.strengths, ranking.intervals, ranking.ranks
+    labels = "row beats column (%)", f"strength, {100 * ranking.confidence:g} % interval"
+    drawn = Matrix(100 * ranking.win_matrix, sure, *own, 50, NARROWEST, False, *labels)
+    return pair_matrix(names, drawn, ranking.order)

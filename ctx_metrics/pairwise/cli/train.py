@@ -5,18 +5,27 @@ with people on other pairs, and writes a folder that `sacrebleu -m pairwise --pa
 `ctx-metrics pairwise rank --model FOLDER` load.
 """
 
-from argparse import Namespace
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from ...cli.common import flags
 from ...engine.options import EngineOptions
+from ...errors import CtxMetricsError
 from ...flag_types import AtLeast0, File, Files, Folder, Name, file_or_share
 from ...meta.judgements.options import DataOptions
-from ...settings import from_flags, setting
-from ...training.cli.trainings import Running, cache, check_pairs, run_resumable
+from ...notices import counted
+from ...settings import CommandLine, from_flags, setting
+from ...training.folder import EMBEDDINGS, TrainingFolder, cache, can_plot, name_of
 from ..training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
+
+if TYPE_CHECKING:
+    from ...meta.judgements.judged import JudgedSet
+    from ...training.data import Source
 
 USAGE = "%(prog)s pairwise --train PATH [...] --dev PATH [...] | SHARE --out FOLDER [flags]"
 EPILOG = """\
@@ -58,9 +67,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Data(DataOptions):
-    """Flags for the judgements to read, including rankings, and for the outputs to pair."""
-
+class Judgements(DataOptions):
     reference: Name | None = setting(
         "Reference to use. In a tree: its name, such as refA. In MQM annotations: the human translation. With "
         "rankings: the reference file."
@@ -74,9 +81,7 @@ class Data(DataOptions):
 
 
 @dataclass(frozen=True)
-class Way:
-    """The flag for the recipe that the other flags modify."""
-
+class NamedRecipe:
     recipe: Literal["paper", "modern"] = setting(
         "paper: Adagrad and a fixed number of epochs, as in Guzman et al. (2015); modern: AdamW with larger steps "
         "and early stopping.",
@@ -86,62 +91,190 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Cached(Running):
-    """Flags for the cache and the plot."""
-
+class Output(TrainingFolder):
     cache: File | None = cache("features and sentence vectors", "on the same texts")
     no_plot: bool = setting("Draw no learning curve.", False)
 
 
 FLAGS = [
     Pairs,
-    Data,
+    Judgements,
     (Architecture, {"": Architecture()}),
-    Way,
+    NamedRecipe,
     (PairwiseRecipe, {"": PAPER, "modern": MODERN}),
-    Cached,
+    Output,
     flags.quiet(),
     ("engine of the encoder", EngineOptions),
 ]
 
 
-def run(args: Namespace) -> int:
-    check(args)
-    return run_resumable(args, f"{__package__}.pairs")
+class Data(NamedTuple):
+    """Training and development sets and the files they come from.
+
+    `drawn` says how the development pairs were drawn from the training data; "" if they were not.
+    """
+
+    training: "list[JudgedSet]"
+    development: "list[JudgedSet]"
+    sources: "dict[str, list[Source]]"
+    drawn: str
 
 
-def check(args: Namespace) -> None:
-    """Exit with status 2, as argparse does, if flags contradict each other."""
-    error, network = args.parser.error, architecture_of(args)
-    if len(args.dev) > 1 and any(isinstance(each, float) for each in args.dev):
+def run(line: CommandLine) -> int:
+    pairs, judgements, output, architecture = line[Pairs], line[Judgements], line[Output], line[Architecture]
+    # "none" by itself means no features, or no vectors
+    features, vectors = (
+        () if [*each] == ["none"] else tuple(each) for each in (architecture.features, architecture.vectors)
+    )
+    architecture = replace(architecture, features=features, vectors=vectors)
+    recipe = from_flags(PairwiseRecipe, line, usual=RECIPES[line[NamedRecipe].recipe])
+    _check(line, pairs, judgements, architecture, recipe)
+    options = replace(line[DataOptions], text_checks=not judgements.no_text_checks)
+
+    def train() -> None:
+        # here, so that a Ctrl-C while torch is imported is caught too
+        from ...training.card import command
+
+        asked, words = "encoder" in line, command(line.argv)
+        _train(pairs, judgements, options, architecture, recipe, output, line[EngineOptions], asked, words)
+
+    return output.run(train)
+
+
+def _check(
+    line: CommandLine, pairs: Pairs, judgements: Judgements, architecture: Architecture, recipe: PairwiseRecipe
+) -> None:
+    from ...training.data import check_pairs
+
+    error = line.error
+    if len(pairs.dev) > 1 and any(isinstance(each, float) for each in pairs.dev):
         error("--dev takes files and folders, or one share of --train, not both")
-    check_pairs(args)
+    check_pairs(line, judgements.pairs)
     for name in ("features", "vectors"):
-        if "none" in getattr(network, name):
+        if "none" in getattr(architecture, name):
             error(f"--{name} none cannot be combined with other values; leave the others out")
-    if not network.features and not network.vectors:
+    if not architecture.features and not architecture.vectors:
         error("--features none and --vectors none leave nothing to read; give one of them")
-    if "encoder" in args and not reads_encoder(network):
+    if "encoder" in line and not architecture.reads_encoder:
         error("--encoder works only with --vectors encoder")
-    if network.tied and not (network.hidden and network.vectors):
+    if architecture.tied and not (architecture.hidden and architecture.vectors):
         error("--tied needs a hidden layer over sentence vectors (--hidden, --vectors)")
     for name in ("beta", "gamma"):
-        if name in args and "kendall" not in recipe_of(args).cost:
+        if name in line and "kendall" not in recipe.cost:
             error(f"--{name} works only with --cost kendall and logistic+kendall")
 
 
-def architecture_of(args: Namespace) -> Architecture:
-    """Return the architecture that the command line asks for; "none" by itself means no features, or no vectors."""
-    network = from_flags(Architecture, args)
-    features, vectors = (() if [*each] == ["none"] else tuple(each) for each in (network.features, network.vectors))
-    return replace(network, features=features, vectors=vectors)
+def _train(
+    pairs: Pairs,
+    judgements: Judgements,
+    options: DataOptions,
+    architecture: Architecture,
+    recipe: PairwiseRecipe,
+    output: Output,
+    engine: EngineOptions,
+    asked: bool,
+    command: str,
+) -> None:
+    """Train a model, write its folder, and print how well it performs.
+
+    asked    whether the command line names the encoder;  command    that command line
+    """
+    from ...cli.common.output import number, table
+    from ...training.data import as_json, data_sha256
+    from ..training import report
+    from ..training.data import count_pairs
+    from ..training.learn import learn
+
+    with_curve = not output.no_plot and can_plot()
+    data = _read(pairs, options, judgements.threshold, recipe.seed)
+    languages = _languages(architecture, asked, data)
+    notes: dict[str, Any] = as_json(data.sources)
+    if judgements.outputs:  # read for rankings, which contain no texts
+        paths = {"outputs": judgements.outputs, "reference": judgements.reference}
+        texts = {name: path for name, path in paths.items() if path and os.path.exists(path)}
+        notes |= {n: {"name": name_of(p), "sha256": data_sha256(p)} for n, p in texts.items()}
+    features, sides = output.path / EMBEDDINGS, (data.training, data.development)
+    output.begin()
+    with _taken_back([features, output.path, *output.path.parents]):
+        trained = learn(
+            architecture,
+            recipe,
+            *sides,
+            out=output.path,
+            cache=Path(output.cache or features),
+            languages=languages,
+            engine=engine,
+            notes={"data": notes},
+        )
+    best = trained.checks[trained.best]
+    taus = {"pairwise": best.tau, **trained.feature_taus}
+    learned, chosen = (
+        f"{counted(pairs, 'pair', 'pairs')} of {counted(segments, 'segment', 'segments')}"
+        for pairs, segments in map(count_pairs, sides)
+    )
+    output.finish(
+        trained.checks,
+        card=report.card(output.name, architecture, recipe, trained, data.sources, data.drawn, command),
+        curve=report.curve(trained.checks, trained.best, output.name) if with_curve else None,
+        lines=[
+            table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),
+            "Tau counts a pair as wrong if the model gives both outputs the same chance.",
+            f"Learned from {learned}; chosen on {chosen}",
+            f"Best epoch: {trained.best + 1} of {len(trained.checks)} (epoch {best.epoch} of the {best.phase} cost)",
+        ],
+        uses=report.uses(output.out),
+    )
+    report.say_poor(best.tau, trained.feature_taus)
+    report.say_unfinished(trained.checks, recipe.epochs)
 
 
-def reads_encoder(network: Architecture) -> bool:
-    """Whether any source of sentence vectors is the encoder, as is the default of --vectors."""
-    return any(each.startswith("encoder") for each in network.vectors)
+@contextmanager
+def _taken_back(folders: Sequence[Path]) -> Iterator[None]:
+    """Remove these folders, innermost first, if a CtxMetricsError is raised inside the block.
+
+    Folders that existed before or that hold the state of a training are kept.
+    """
+    made = [folder for folder in folders if not folder.exists()]
+    try:
+        yield
+    except CtxMetricsError:
+        if made[:1] == folders[:1]:
+            shutil.rmtree(made[0], ignore_errors=True)
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
-def recipe_of(args: Namespace) -> PairwiseRecipe:
-    """Return the recipe that --recipe names, changed by the other flags."""
-    return from_flags(PairwiseRecipe, args, usual=RECIPES[args.recipe])
+def _read(pairs: Pairs, options: DataOptions, threshold: float | None, seed: int) -> Data:
+    from ...training.data import Source
+    from ..training.data import count_pairs, read_pair_sets, say_shared, split_by_segment
+
+    training = read_pair_sets(pairs.train, options, threshold)
+    sources = [Source.of(path, count) for path, count in training.counts.items()]
+    if isinstance(share := pairs.dev[0], float):
+        left, held = split_by_segment(training.sets, share, seed)
+        (drawn, _), (whole, _) = count_pairs(held), count_pairs(training.sets)
+        how = (
+            f"{drawn:,} of the {whole:,} pairs are used only for development: a share of {share:g} of the source "
+            "sentences, drawn by the seed. No source sentence and no reference is on both sides."
+        )
+        return Data(left, held, {"train": sources, "development": []}, how)
+    development = read_pair_sets([str(path) for path in pairs.dev], options, threshold)
+    say_shared(training.sets, development.sets)
+    chosen_on = [Source.of(path, count) for path, count in development.counts.items()]
+    return Data(training.sets, development.sets, {"train": sources, "development": chosen_on}, "")
+
+
+def _languages(architecture: Architecture, asked: bool, data: Data) -> list[str] | None:
+    """Return the model's languages; stop or warn if the embedded encoder would read a language other than English."""
+    from ...training.data import guard, target_languages
+
+    sets = [*data.training, *data.development]
+    known = {judged.name: (judged.source_lang, judged.target_lang) for judged in sets}
+    if not architecture.reads_encoder:
+        return target_languages("none", known)
+    if architecture.encoder == "embedded":
+        unknown = [judged.references[0] for judged in sets if judged.target_lang is None]
+        guard("train pairwise", asked, (target for _, target in known.values()), unknown)
+    return target_languages(architecture.encoder, known)

@@ -1,6 +1,5 @@
 """Other metrics' scores of single outputs, as features of a pairwise metric (Guzman et al. 2015, section 3)."""
 
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from sacrebleu.metrics.base import Metric, Signature
 
 from ...engine.options import EngineOptions
 from ...errors import CtxMetricsError, InputError
-from ...notices import logger, notice
+from ...notices import Notice, collected, notice
 from ...run.context import Context, build, capabilities
 from ...run.streams import Segments
 from ...scoring.scores import of_parts, scores
@@ -180,41 +179,20 @@ def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
         ) from error
 
 
-class _OfFeatures(logging.Filter):
-    """Holds back metrics' notices and collects the metrics that print the same one.
-
-    Positions are removed from the notices, since they refer to the distinct outputs and would mislead. Notices about empty
-    texts are dropped.
-    """
-
-    def __init__(self):
-        super().__init__()
-        self._said: dict[str, list[str]] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING:
-            return True
-        message = re.sub(r" \(segment [\d, .]+\)", "", record.getMessage())
-        if not re.search(r"\bempty (hypothes|reference)", message):
-            name, colon, text = message.partition(": ")
-            names = self._said.setdefault(text if colon else name, [])
-            names += [name] * (bool(colon) and name not in names)
-        return False
-
-    def lines(self) -> list[str]:
-        return [
-            ": ".join(["features", *([", ".join(names)] if names else []), text]) for text, names in self._said.items()
-        ]
-
-
 @contextmanager
 def _as_features() -> Iterator[None]:
-    """Hold back notices inside the block, and print them at its end as notices about features."""
-    own = _OfFeatures()
-    logger.filters.insert(0, own)  # before the filter that passes each distinct message once
+    """Give the notices of the block at its end, as notices about features; one that several metrics give becomes one.
+
+    Positions are left out, since they count the distinct outputs and would mislead, and so are notices about empty texts.
+    """
+    metrics: dict[Notice, list[str]] = {}
     try:
-        yield
+        with collected() as notices:
+            yield
     finally:
-        logger.removeFilter(own)
-        for line in own.lines():
-            notice(line)
+        for each in notices:
+            if each.kind not in ("empty", "blank"):
+                same = replace(each, metric="", first=())
+                metrics.setdefault(same, []).extend([each.metric] if each.metric else [])
+        for each, names in metrics.items():
+            notice(replace(each.of(", ".join(dict.fromkeys(names))), metric="features"))

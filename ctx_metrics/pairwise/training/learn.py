@@ -1,40 +1,33 @@
 """Trains a pairwise model on preferences and writes its folder, for `ctx-metrics train pairwise`."""
 
-import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from ...engine.device import number_format
 from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...models import hub
-from ...notices import counted, notice
-from ...training.kept.columns import FeatureCache, texts_key
+from ...notices import counted
+from ...training.folder import STATE
 from ...training.loop import Loop
-from ...training.state import STATE, claim, encoder_name, finish
-from ..features import feature_scores, feature_settings
-from ..features.specs import Feature, parse_features
+from ...training.state import claim, encoder_name, finish
+from ..features import feature_settings
+from ..features.specs import parse_features
 from ..model import MODEL_TYPE, PairwiseNumbers
 from ..network import Shape
 from ..scaling import fit_min_max, fit_pca
-from ..sentence_vectors import SentenceVectors, VectorSource, parse_source
-from .comparisons import Comparisons, strict_tau
-from .data import preferences_of
+from ..sentence_vectors import parse_source
+from .reader import Reader, Readings
 from .recipe import Architecture, PairwiseRecipe
-from .task import Check, PairwiseTask
-
-# Versions that cached numbers may depend on besides the settings.
-VERSIONS = {name: version(name) for name in ("ctx-metrics", "sacrebleu", "nltk", "torch", "tokenizers")}
+from .task import Check, Comparisons, PairwiseTask, strict_tau
 
 
 class Trained(NamedTuple):
@@ -51,18 +44,6 @@ class Trained(NamedTuple):
     checks: list[Check]
     best: int
     feature_taus: dict[str, float]
-
-
-class Readings(NamedTuple):
-    """The unscaled network inputs of some judged sets.
-
-    vectors    fp32 [texts, width] for each source; features    fp64 [outputs, features]
-    pairs      int64 [pairs, 5]: rows of better text, worse text, reference text, better output, worse output
-    """
-
-    vectors: list[np.ndarray]
-    features: np.ndarray
-    pairs: np.ndarray
 
 
 def learn(
@@ -153,87 +134,6 @@ def learn(
     return Trained(finish(out, config, numbers.state_dict()), checks, loop.progress.best, taus)
 
 
-class Reader:
-    """Computes the features and sentence vectors of judged sets.
-
-    features, sources, encoder    the features, the sources of sentence vectors, and their encoder
-    cache                         folder that keeps the results, or None
-    """
-
-    def __init__(
-        self,
-        features: Sequence[Feature],
-        sources: Sequence[VectorSource],
-        encoder: str = hub.EMBEDDED,
-        engine: EngineOptions = EngineOptions(),
-        cache: Path | None = None,
-    ):
-        self.features, self._engine = list(features), engine
-        self._dtype = number_format(engine.dtype, engine.device)
-        self._vectors = SentenceVectors(list(sources), encoder, engine) if sources else None
-        self._cache = FeatureCache(cache)
-        self._known: dict[tuple[str, str], np.ndarray] = {}
-
-    def read(self, sets: Sequence[JudgedSet]) -> Readings:
-        """Return the features and vectors of the outputs and references in the sets' preferences.
-
-        Pairs are left out, with a notice, if a feature has no score for one of their outputs. Raises InputError if no pair
-        is left.
-        """
-        texts: dict[str, int] = {}
-        pairs, columns, outputs = [], [], 0
-        for judged in sets:
-            scored = self._of_set(judged)
-            complete = ~np.isnan(scored).any(axis=2)
-            preferences = preferences_of(judged)
-            segment, better, worse = preferences.T
-            kept = preferences[complete[better, segment] & complete[worse, segment]]
-            if left := len(preferences) - len(kept):
-                notice(
-                    f"{judged.name}: left out {counted(left, 'pair', 'pairs')} with an output that a feature did not score"
-                )
-            number = outputs + np.arange(scored.shape[0] * scored.shape[1]).reshape(scored.shape[:2])
-            for segment, better, worse in kept.tolist():
-                reference = next(stream[segment] for stream in judged.references if stream[segment] is not None)
-                row = [judged.texts[better][segment] or "", judged.texts[worse][segment] or "", reference]
-                rows = [texts.setdefault(text, len(texts)) for text in row]
-                pairs.append([*rows, number[better, segment], number[worse, segment]])
-            columns.append(scored.reshape(number.size, scored.shape[2]))
-            outputs += scored.shape[0] * scored.shape[1]
-        if not pairs:
-            raise InputError(f"{', '.join(judged.name for judged in sets)}: no pair is left that all features score")
-        return Readings(self._of_texts(list(texts)), np.concatenate(columns), np.array(pairs, dtype=np.int64))
-
-    def _of_set(self, judged: JudgedSet) -> np.ndarray:
-        """Return all features of a set's outputs: fp64 [systems, segments, features], NaN where missing."""
-        columns = [self._column(judged, feature) for feature in self.features]
-        return np.concatenate(columns, axis=2) if columns else np.zeros((len(judged.systems), judged.segments, 0))
-
-    def _column(self, judged: JudgedSet, feature: Feature) -> np.ndarray:
-        """Return the columns of one feature; for a set that was split in two they are computed only once."""
-        languages = judged.source_lang, judged.target_lang
-        [settings] = feature_settings([feature], *languages, self._engine)
-        streams = [*judged.texts, None, *judged.references, None, judged.sources]
-        key = f"{settings.signature} {self._dtype} {VERSIONS}", texts_key(streams)
-        texts = judged.texts, judged.references, judged.sources
-        if key not in self._known:
-            compute = functools.partial(feature_scores, [feature], *texts, *languages, self._engine)
-            self._known[key] = self._cache.columns(*key, compute)
-        return self._known[key]
-
-    def _of_texts(self, texts: list[str]) -> list[np.ndarray]:
-        """Return the texts' sentence vectors from each source: fp32 [texts, width]."""
-        if (vectors := self._vectors) is None:
-            return []
-        computed = functools.cache(lambda: vectors(texts, "sentence vectors"))  # for all sources, if one is not cached
-        key, settings = texts_key([texts]), {**vectors.signature(), "dtype": self._dtype, **VERSIONS}
-        signatures = [f"{source._replace(dimensions=None).spec} {settings}" for source in vectors.sources]
-        return [
-            self._cache.columns(signature, key, lambda number=number: computed()[number])  # type: ignore[misc]
-            for number, signature in enumerate(signatures)
-        ]
-
-
 def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Readings, seed: int) -> PairwiseNumbers:
     """Return a model with random weights, its PCA and scaling fitted on the training data."""
     numbers = PairwiseNumbers(shape, widths, seed)
@@ -289,7 +189,6 @@ def one_language(sets: Sequence[JudgedSet]) -> str | None:
 
 
 def digest(comparisons: Comparisons) -> str:
-    """Return the sha256 of all arrays of the comparisons."""
     sha256 = hashlib.sha256()
     for array in (comparisons.texts, comparisons.outputs, comparisons.pairs):
         sha256.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())

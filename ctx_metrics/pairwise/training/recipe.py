@@ -66,6 +66,11 @@ class Architecture:
         action=BooleanOptionalAction,
     )
 
+    @property
+    def reads_encoder(self) -> bool:
+        """Whether any source of sentence vectors is the encoder, as is the default of --vectors."""
+        return any(each.startswith("encoder") for each in self.vectors)
+
 
 @dataclass(frozen=True)
 class PairwiseRecipe:

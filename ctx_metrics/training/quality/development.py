@@ -13,7 +13,8 @@ from ...meta.judgements.options import ALL, DataOptions
 from ...meta.measures.correlation import pearson
 from ...meta.measures.taus import preferences_from_scores, tau
 from ...notices import notice
-from .data import (
+from ..data import left_out
+from .judgements import (
     PARTNERS,
     Judgement,
     JudgementSet,
@@ -23,7 +24,6 @@ from .data import (
     read_judgements,
     read_of,
     rows_by,
-    say_left_out,
     usable,
 )
 
@@ -63,7 +63,6 @@ class DevelopmentSet:
 
     @property
     def partners(self) -> list[str]:
-        """The reference of each output, or its source if it has none."""
         return partners_of(self.references, self.sources)
 
     def scores(self, values: np.ndarray) -> dict[str, float]:
@@ -131,7 +130,7 @@ def read_development(
 
     An output's judgements are averaged. Human systems, and rows without a score, output or partner, are left out.
 
-    Raises InputError as data.read_judgements does, for sets whose scores are all equal or that contain no pairs, and for
+    Raises InputError as read_judgements does, for sets whose scores are all equal or that contain no pairs, and for
     preferences if metric is pearson.
     """
     if metric not in METRICS:
@@ -164,7 +163,7 @@ def read_development(
     if not parts:
         raise InputError("no development files")
     for path, count in counts.items():
-        if said := say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept")})):
+        if said := left_out(count, "row", "rows"):
             notice(f"{path}: {count['kept']} rows for development; {said}")
     hypotheses, references, sources = map(list, zip(*distinct, strict=True))
     return DevelopmentSet(

@@ -1,16 +1,18 @@
-"""Training sets: pairs of texts with standardised human scores."""
+"""Training sets: pairs of texts with standardised human scores, and with windows of consecutive sentences."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
 from ...meta.judgements.options import ALL, DataOptions
 from ...notices import counted, notice
-from .data import (
+from ..data import left_out
+from .judgements import (
     PARTNERS,
     averaged,
     check_inputs,
@@ -18,7 +20,6 @@ from .data import (
     read_judgements,
     read_of,
     rows_by,
-    say_left_out,
     share,
     usable,
     whole_parts,
@@ -69,7 +70,6 @@ class TrainingSet:
 
     @property
     def datasets(self) -> list[str]:
-        """The data set of each row."""
         return [place.dataset for place in self.places]
 
     @property
@@ -91,7 +91,7 @@ def read_training_set(
 ) -> TrainingSet:
     """Read the training rows of files and folders; a notice for each path says what was left out.
 
-    paths        in the syntax of data.share
+    paths        in the syntax of judgements.share
     inputs       mt+ref, mt+src or mt+src+ref
     normalise    annotator: z-scores of each rater's judgements in a data set, or of the whole set if no raters are named;
                  file: z-scores of each data set; none: unchanged scores. See `standardised`
@@ -99,7 +99,7 @@ def read_training_set(
                  judgements teach more than a few averaged ones (Mathur et al. 2019)
     mqm_root     whether penalties such as MQM's (sets whose scores are all 0 or less) are replaced by minus the square root
                  of the penalty, since they are skewed
-    options      as in data.read_judgements
+    options      as in judgements.read_judgements
     scored       whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
     seed         seed for drawing rows, if a path limits their number
     humans       whether rows of human systems are included, except those equal to the reference
@@ -192,7 +192,7 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
 def _say(path: str, count: Counter) -> None:
     """Print a notice of what was left out of a path, if anything; raises InputError if nothing is left."""
     flat = count[FLAT]
-    left = say_left_out(Counter({why: n for why, n in count.items() if why not in ("rows", "kept", FLAT)}))
+    left = left_out({why: n for why, n in count.items() if why != FLAT}, "row", "rows")
     if not count["kept"]:
         raise InputError(f"{path}: no row is left to learn from; {left}")
     messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
@@ -202,3 +202,100 @@ def _say(path: str, count: Counter) -> None:
         messages.append(f"{counted(flat, 'score', 'scores')} without any spread within rater or data set count as 0")
     if len(messages) > 1:
         notice(f"{path}: {'; '.join(messages)}")
+
+
+def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
+    """Return a random sample of the rows; a larger one with the same seed contains it.
+
+    If the rows are too few, return all of them, with a notice.
+    """
+    if rows >= len(training):
+        notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are used")
+        return training
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
+    names = ("hypotheses", "references", "sources", "groups", "places")
+    lists: dict[str, Any] = {name: [getattr(training, name)[row] for row in chosen] for name in names}
+    return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **lists)
+
+
+def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
+    """Return the training set with rows for windows of 2 to `longest` sentences appended.
+
+    Each document is split once into consecutive windows of random lengths, the same for all systems, so that outputs of a
+    window can be compared. A window has the joined texts, the mean target and the mean weight of its rows. It is left out
+    for a system that lacks one of its sentences, or one of their references (or sources). Rows without a document are not
+    used.
+    """
+    segments: dict[tuple[str, str], set[int]] = {}
+    rows: dict[Place, list[int]] = {}
+    for row, place in enumerate(training.places):
+        if place.document is not None:
+            segments.setdefault((place.dataset, place.document), set()).add(place.segment)
+            rows.setdefault(place, []).append(row)
+    systems = {(place.dataset, place.document): dict[str, None]() for place in rows}
+    for place in rows:
+        systems[place.dataset, place.document][place.system] = None
+    columns: list[tuple] = []
+    for number, ((dataset, document), numbers) in enumerate(segments.items()):
+        draw = np.random.default_rng([seed, number])
+        for run in runs(sorted(numbers)):
+            for begin, end in drawn(len(run), longest, draw):
+                for system in systems[dataset, document]:
+                    places = [Place(dataset, system, document, segment) for segment in run[begin:end]]
+                    if all(place in rows for place in places):
+                        of_window = [rows[place] for place in places]
+                        columns += _window(training, of_window, f"{dataset}:{run[begin]}-{run[end - 1]}", places[0])
+    if not columns:
+        raise InputError("--window: no document has two outputs of one system in a row; leave it out")
+    hypotheses, references, sources, targets, weights, groups, starts = map(list, zip(*columns, strict=True))
+    return replace(
+        training,
+        hypotheses=[*training.hypotheses, *hypotheses],
+        references=[*training.references, *references],
+        sources=[*training.sources, *sources],
+        targets=np.concatenate([training.targets, targets]),
+        weights=np.concatenate([training.weights, weights]),
+        groups=[*training.groups, *groups],
+        places=[*training.places, *starts],
+    )
+
+
+def _window(training: TrainingSet, rows: Sequence[Sequence[int]], group: str, start: Place) -> list[tuple]:
+    """Return the row of a window, given the rows of each sentence, or an empty list if a text is missing."""
+    firsts = [of_sentence[0] for of_sentence in rows]
+    columns = training.hypotheses, training.references, training.sources
+    hypothesis, reference, source = (_joined(column, firsts) for column in columns)
+    if reference is None and source is None:
+        return []
+    target, weight = (np.mean([column[own].mean() for own in rows]) for column in (training.targets, training.weights))
+    return [(hypothesis, reference, source, target, weight, group, start)]
+
+
+def runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Split ascending numbers into runs without gaps.
+
+    >>> runs([3, 4, 7])
+    [[3, 4], [7]]
+    """
+    pairs = enumerate(numbers)
+    return [[number for _, number in group] for _, group in groupby(pairs, key=lambda pair: pair[1] - pair[0])]
+
+
+def drawn(length: int, longest: int, draw: np.random.Generator) -> list[tuple[int, int]]:
+    """Draw consecutive windows (start, end) of 2 to `longest` sentences from a run; a last single sentence is left out.
+
+    >>> drawn(7, 2, np.random.default_rng(1))
+    [(0, 2), (2, 4), (4, 6)]
+    """
+    windows, begin = [], 0
+    while length - begin >= 2:
+        end = min(length, begin + int(draw.integers(2, longest + 1)))
+        windows.append((begin, end))
+        begin = end
+    return windows
+
+
+def _joined(texts: Sequence[str | None], rows: Sequence[int]) -> str | None:
+    """Join the texts of some rows by spaces; None if one is missing."""
+    own = [texts[row] for row in rows]
+    return None if None in own else " ".join(text for text in own if text is not None)

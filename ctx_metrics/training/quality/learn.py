@@ -13,21 +13,21 @@ from torch import nn
 from ...engine.encoder import TextEncoder
 from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
+from ...engine.pairs import map_pairs, one_by_one
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError
 from ...learned.estimator import PREFIX
 from ...learned.networks import NETWORKS, LearnedNetwork, Shape
-from ...learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names
+from ...learned.regressor import CONFIG_KIND, PairFeatures, RegressorNetwork, feature_names, network_inputs
 from ...models import hub
 from ...models.folder import FIELDS, check_fields, checked_weights, load_weights, read_config
 from ...notices import counted, notice
-from ..digest import digest
-from ..kept.token_states import EmbeddingCache
+from ..folder import STATE
 from ..loop import SMALLER, Loop
-from ..state import STATE, claim, encoder_name, finish
+from ..state import claim, digest, encoder_name, finish
+from ..token_states import EmbeddingCache
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .inputs import FeatureInputs, PairInputs, TokenInputs
 from .recipe import Architecture, Recipe
 from .task import Check, QualityTask
 
@@ -111,7 +111,7 @@ def learn(
             ]
             if init is None and isinstance(network, RegressorNetwork):
                 network.standardise(features[0].features())
-            sets: Sequence[PairInputs] = features
+            sets: Sequence[TokenInputs | FeatureInputs] = features
             cut = sum(each.cut for each in features)
         else:
             embeddings = EmbeddingCache(
@@ -160,7 +160,6 @@ def default_layers(kind: str, depth: int) -> list[int]:
 
 
 def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]:
-    """Return the entry `network` of config.json."""
     if architecture.kind == "comet":
         return {
             "features": len(feature_names(range(layers))),
@@ -169,13 +168,12 @@ def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]
             "alignment_hidden": architecture.hidden or 32,
             "pooled_hidden": architecture.feedforward or 64,
         }
-    given = {name: getattr(architecture, name) for name in ("hidden", "projection", "feedforward", "dropout")}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return asdict(Shape(layers, width, pooling=architecture.pooling, **chosen))
+    names = ("hidden", "projection", "feedforward", "pooling", "dropout")
+    chosen = {name: value for name in names if (value := getattr(architecture, name)) is not None}
+    return asdict(Shape(layers, width, **chosen))
 
 
 def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> LearnedNetwork | RegressorNetwork:
-    """Return a network of these sizes with random weights."""
     if kind == "comet":
         rate = 0.1 if dropout is None else dropout
         return RegressorNetwork(**network, alignment_dropout=rate, pooled_dropout=rate)
@@ -188,7 +186,6 @@ def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
 
 
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
-    """Initialise the network with the weights of a model of the same sizes and with the same encoder."""
     given = read_config(init)
     check_fields(init, given, FIELDS)
     wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
@@ -204,3 +201,54 @@ def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
         raise InputError(f"{init} has {', '.join(differing)}; start from a model of these sizes, or give them as flags")
     checked_weights(init, given)
     load_weights(init, network)
+
+
+class TokenInputs:
+    """Inputs of the networks in learned.networks for n rows of hypothesis and partner: all tokens' hidden layers.
+
+    They come from the embedding cache.
+
+    lengths    number of tokens of each row's partner and hypothesis, by which rows are batched
+    """
+
+    def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
+        self.cache, self.hypotheses, self.partners = cache, hypotheses, partners
+        self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses), strict=True))
+
+    def batch(self, rows: Sequence[int]) -> tuple:
+        sides = []
+        for texts in (self.hypotheses, self.partners):
+            states = self.cache.states([texts[row] for row in rows])
+            sides += [torch.cat(states).float(), [len(each) for each in states]]
+        return tuple(sides)
+
+
+class FeatureInputs:
+    """Inputs of learned.regressor, computed once: alignment features and pooled vectors of whole pairs."""
+
+    def __init__(
+        self,
+        encoder: TextEncoder,
+        hypotheses: Sequence[str],
+        *,
+        partners: Sequence[str],
+        layers: Sequence[int],
+        max_content: int,
+        label: str,
+    ):
+        mixes, features = [(layer,) for layer in layers], one_by_one(PairFeatures(layers))
+        pairs = list(zip(hypotheses, partners, strict=True))
+        results = map_pairs(encoder, pairs, mixes, features, max_content=max_content, label=label)
+        # no text is without tokens
+        self.inputs = [result.value for result in results if isinstance(result.value, tuple)]
+        sides = [
+            side for pair, of_pair in zip(pairs, results, strict=True) for side in zip(pair, of_pair.cut, strict=True)
+        ]
+        self.cut = len({text for text, cut in sides if cut})
+        self.lengths = [(0, 0)] * len(pairs)
+
+    def features(self) -> torch.Tensor:
+        return torch.tensor([each[0] for each in self.inputs])
+
+    def batch(self, rows: Sequence[int]) -> tuple:
+        return network_inputs([self.inputs[row] for row in rows])

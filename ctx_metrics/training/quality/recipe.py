@@ -43,8 +43,8 @@ class Architecture:
     feedforward: Positive | None = setting(
         "Width of the last hidden layer, or of comet's pooled branch. (Default: 300; comet: 64, with --inputs 256)"
     )
-    pooling: Literal["both", "avg", "max"] = setting(
-        "Pooling of token states: their average, maximum, or both.", "both"
+    pooling: Literal["both", "avg", "max"] | None = setting(
+        "Pooling of token states: their average, maximum, or both. (Default: both)"
     )
     dropout: Share | None = setting("Dropout rate. (Default: the paper's 0.5; comet: 0.1)")
 
@@ -55,7 +55,6 @@ class Architecture:
 
     @property
     def reads(self) -> str:
-        """The inputs, or the default."""
         return self.inputs or "mt+ref"
 
 

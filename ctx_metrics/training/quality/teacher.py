@@ -15,7 +15,7 @@ from ...meta.judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
 from ...notices import counted, notice
 from ...writing import write_bytes
-from ..digest import digest
+from ..state import digest
 from .examples import TrainingSet, standardised
 
 DECIMALS = 4  # on a scale of 0-100; further ones may depend on a GPU's order of summation

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ....corpus import document_ranges, read_lines
+from ....corpus import document_ranges
 from ....errors import InputError
 from ....notices import counted, notice
+from ....reading import read_lines
 from ..judged import JudgedSet, row_means
 from .rows import SEGMENTS, SYSTEMS, find, read_aligned, read_score_lines, unpacked
 
@@ -123,7 +124,6 @@ def _text_file(folder: str, name: str) -> str:
 
 
 def _references(base: str, pair: str, name: str, reference: str | None) -> list[str]:
-    """The names of the references to read: those requested, or the default."""
     folder = os.path.join(base, "references")
     known = [text.removeprefix(f"{pair}.") for text in _texts(folder) if text.startswith(f"{pair}.")]
     if reference is None:

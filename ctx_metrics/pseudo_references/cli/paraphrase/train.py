@@ -1,7 +1,6 @@
 """Train a classifier on labelled pairs."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ....cli.common import flags
 from ....engine.options import EngineOptions
@@ -9,7 +8,7 @@ from ....errors import InputError
 from ....flag_types import Files, Model, file_or_share
 from ....notices import notice
 from ....settings import CommandLine, from_flags, setting
-from ....training.cli import trainings
+from ....training.folder import CARD, STATE, TrainingFolder
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
 from ...paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe
 from . import OTHER
@@ -19,8 +18,6 @@ SUMMARY = "train a classifier on labelled pairs"
 
 @dataclass(frozen=True)
 class Data:
-    """Flags for the data and the encoder."""
-
     train: Files = setting(
         "Labelled pairs to learn from: a TSV with a header that names sentence1, sentence2 and label (1 for a paraphrase, 0 "
         "for none), such as PAWS, or MRPC's own file; also .gz and .xz.",
@@ -36,79 +33,77 @@ class Data:
     encoder: Model = setting("(Default: embedded, English only)", "embedded", group="training")
 
 
-FLAGS = [
-    Data,
-    (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}),
-    trainings.Running,
-    ("engine", EngineOptions),
-    flags.quiet(),
-]
+class Output(TrainingFolder):
+    """The output folder, which may hold other files beside a stopped training or a model that is replaced."""
+
+    def check(self) -> None:
+        check_writable(self.out, folder=True)
+        names = (
+            {path.name for path in {*self.path.iterdir()} - {*leftovers(self.path)}} if self.path.is_dir() else set()
+        )
+        if names and not names & {STATE, "config.json"}:
+            raise InputError(f"{self.out} holds other files; name a new or empty folder with --out")
+        if "config.json" in names and not self.overwrite:
+            raise InputError(
+                f"{self.out} holds a model already; name another folder with --out, or replace it with --overwrite"
+            )
 
 
-def recipe_of(args: CommandLine) -> ParaphraseRecipe:
-    """Return the default recipe for the rank, changed by the other flags."""
-    recipe = from_flags(ParaphraseRecipe, args, usual=WHOLE if getattr(args, "rank", None) == 0 else ADAPTED)
-    return replace(recipe, swap=recipe.swap in (True, "yes"))
+FLAGS = [Data, (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}), Output, ("engine", EngineOptions), flags.quiet()]
 
 
-def run(args: CommandLine) -> int:
-    return trainings.run_resumable(args, __name__, check_out)
+def run(line: CommandLine) -> int:
+    return line[Output].run(lambda: train(line))
 
 
-def train(args: CommandLine) -> None:
-    """Train a classifier as the command line asks, write its folder, and print how well it performs."""
-    from ....cli.common import output
+def train(line: CommandLine) -> None:
+    from ....cli.common.output import table
     from ....language import guard_english
-    from ....training.card import paraphrase_card
-    from ....training.state import STATE
+    from ....training.card import command
+    from ....training.data import Source, as_json
     from ...paraphrase.data import joined, read_labelled, split
-    from ...paraphrase.learn import learn, write_model
+    from ...paraphrase.learn import card, learn, write_model
 
-    out, recipe = Path(args.out), recipe_of(args)
-    read = {path: read_labelled(path) for path in args.train}
+    data, output, recipe = line[Data], line[Output], recipe_of(line)
+    out = output.path
+    read = {path: read_labelled(path) for path in data.train}
     training = joined(list(read.values()))
     drawn = ""
-    if isinstance(args.dev, float):
+    if isinstance(data.dev, float):
         whole = training
-        training, development = split(whole, args.dev, recipe.seed)
+        training, development = split(whole, data.dev, recipe.seed)
         drawn = f"{len(development):,} of the {len(whole):,} pairs, drawn by the seed, are used only for development."
     else:
-        development = read_labelled(args.dev)
+        development = read_labelled(data.dev)
     if shared := len(set(training.pairs) & set(development.pairs)):
         notice(f"{shared} of the development pairs are in the training data too, so their figures are too optimistic")
-    if args.encoder == "embedded":
+    if data.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
         guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
     remove_leftovers(out)
-    trainings.begin(out, args.restart)
-    trained = learn(args.encoder, recipe, training, development, engine=args[EngineOptions], state=out / STATE)
-    counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
-    sources = {"train": [trainings.source(path, count) for path, count in counts.items()], "development": []}
-    if not drawn:
-        number = len(development)
-        sources["development"] = [trainings.source(args.dev, {"rows": number, "kept": number})]
+    output.begin()
+    trained = learn(data.encoder, recipe, training, development, engine=line[EngineOptions], state=out / STATE)
+    sides = {"train": read, "development": {} if isinstance(data.dev, float) else {data.dev: development}}
+    sources = {
+        side: [Source.of(path, {"rows": len(pairs), "kept": len(pairs)}) for path, pairs in of_side.items()]
+        for side, of_side in sides.items()
+    }
     notes = {
-        "languages": ["en"] if args.encoder == "embedded" else None,
-        "data": trainings.as_json(sources),
+        "languages": ["en"] if data.encoder == "embedded" else None,
+        "data": as_json(sources),
         "pairs": {"train": len(training), "development": len(development)},
     }
-    write_model(trained, recipe, out, args.encoder, notes)
+    write_model(trained, recipe, out, data.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = paraphrase_card(trainings.name_of(args.out), trained, recipe, sources, drawn, args.argv)
-    write_whole(str(out / trainings.CARD), text)
+    text = card(output.name, trained, recipe, sources, drawn, command(line.argv, "paraphrase"))
+    write_whole(str(out / CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
-    print(output.table([f"Development pairs ({len(development):,})", ""], rows))
+    print(table([f"Development pairs ({len(development):,})", ""], rows))
     print(f"Best epoch: {trained.checks[trained.best].epoch} of {len(trained.checks)}, {len(training):,} pairs each")
-    print(f"Use: ctx-metrics paraphrase score PAIRS --model {args.out}")
+    print(f"Use: ctx-metrics paraphrase score PAIRS --model {output.out}")
 
 
-def check_out(out: Path, overwrite: bool) -> None:
-    """Raise InputError, before reading anything, if --out holds anything but a stopped training; creates nothing."""
-    from ....training.state import STATE
-
-    check_writable(str(out), folder=True)
-    names = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.is_dir() else set()
-    if names and not names & {STATE, "config.json"}:
-        raise InputError(f"{out} holds other files; name a new or empty folder with --out")
-    if "config.json" in names and not overwrite:
-        raise InputError(f"{out} holds a model already; name another folder with --out, or replace it with --overwrite")
+def recipe_of(line: CommandLine) -> ParaphraseRecipe:
+    """Return the default recipe for the rank, changed by the other flags."""
+    recipe = from_flags(ParaphraseRecipe, line, usual=WHOLE if line[ParaphraseRecipe].rank == 0 else ADAPTED)
+    return replace(recipe, swap=recipe.swap in (True, "yes"))

@@ -20,14 +20,13 @@ import numpy as np
 import torch
 from filelock import FileLock, Timeout
 
-from ...engine.device import computes_in_tf32
-from ...engine.encoder import TextEncoder
-from ...engine.store import EmbeddingStore
-from ...engine.tokenizer import TokenIds
-from ...errors import InputError, ModelError
-from ...notices import counted, notice
-from ...writing import leftovers, os_errors, remove_leftovers, write_bytes
-from .files import MEND, SUM_BYTES, read_kept, write_kept
+from ..engine.device import computes_in_tf32
+from ..engine.encoder import TextEncoder
+from ..engine.store import EmbeddingStore
+from ..engine.tokenizer import TokenIds
+from ..errors import InputError, ModelError
+from ..notices import counted, notice
+from ..writing import checksum, leftovers, os_errors, remove_leftovers, write_bytes
 
 FORMAT = 3  # version of the files, and of the rule that splits plans into chunks
 CHUNK_TOKENS = 512  # enough for a CPU's full speed; more would make texts beyond the size limit more expensive
@@ -35,6 +34,8 @@ ID_BYTES = 4  # texts are stored as token ids, including special ones: int32, as
 RECENT_BYTES = 2**28  # memory for recent chunks beyond the size limit
 TOKENIZED_AT_ONCE = 10_000  # the tokenizer's own results take much more memory than the ids
 IDENTITY, LOCK = "cache.json", "lock"
+SUM_BYTES = 4
+MEND = "; name another --cache folder"
 
 
 class Chunk(NamedTuple):
@@ -50,7 +51,6 @@ class Chunk(NamedTuple):
 
     @property
     def identity(self) -> bytes:
-        """Bytes that identify the chunk."""
         return b"".join(self.texts)
 
 
@@ -154,12 +154,10 @@ class EmbeddingCache:
         return of_texts
 
     def _part(self, number: int, row: int) -> tuple[int, int]:
-        """Return where a text starts among its chunk's content tokens, and how many it has."""
         start, end = self._chunks[number].ends[row : row + 2]
         return start, end - start
 
     def close(self) -> None:
-        """Release the folder for other processes; the cache cannot be used afterwards."""
         self._kept.clear()
         if self._lock is not None:
             self._lock.release()
@@ -192,7 +190,6 @@ class EmbeddingCache:
         self._know(texts, self._next if has_room else None)
 
     def _know(self, texts: list[bytes], plan: int | None) -> None:
-        """Register the chunks of a plan, given its texts and its number (None if it is not on disk)."""
         for number, chunk in enumerate(chunked(texts)):
             file = None if plan is None else self.folder / f"chunk-{plan:0>4}-{number:0>6}.f16"
             self._planned.update({text: (len(self._chunks), row) for row, text in enumerate(chunk)})
@@ -200,7 +197,6 @@ class EmbeddingCache:
         self._next = self._next if plan is None else plan + 1
 
     def _check(self, chunks: set[int]) -> None:
-        """Drop chunks that are damaged on disk, with a notice of how many."""
         with self._os_errors():
             unchecked = [(number, self._chunks[number]) for number in (chunks & self._kept) - self._sound]
             damaged = {
@@ -237,7 +233,6 @@ class EmbeddingCache:
         return states.numpy()
 
     def _open(self, ckpt: str) -> None:
-        """Lock the folder, check its settings, and register its contents."""
         self.folder.mkdir(parents=True, exist_ok=True)
         identity = self.folder / IDENTITY
         others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
@@ -272,7 +267,6 @@ class EmbeddingCache:
         self._kept = {number for number, chunk in enumerate(self._chunks) if chunk.file and chunk.file.exists()}
 
     def _used(self) -> int:
-        """Return the number of bytes in use."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
     def _os_errors(self) -> AbstractContextManager[None]:
@@ -280,7 +274,6 @@ class EmbeddingCache:
 
 
 def check_identity(path: Path, made_with: dict) -> None:
-    """Raise InputError if the folder was made with other settings."""
     try:
         written = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
@@ -295,7 +288,6 @@ def check_identity(path: Path, made_with: dict) -> None:
 
 
 def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """Split texts into chunks, in their order."""
     starts = groups([len(text) // ID_BYTES for text in texts], CHUNK_TOKENS)
     return (list(texts[start:end]) for start, end in pairwise(starts))
 
@@ -306,7 +298,6 @@ def as_bytes(texts: Sequence[bytes]) -> bytes:
 
 
 def from_bytes(content: bytes) -> list[bytes]:
-    """Return the texts that `as_bytes` serialised."""
     number, *lengths = np.frombuffer(content, np.int32, 1 + int.from_bytes(content[:ID_BYTES], "little")).tolist()
     return [content[start:end] for start, end in pairwise(accumulate(lengths, initial=ID_BYTES * (1 + number)))]
 
@@ -327,3 +318,18 @@ def groups(sizes: Sequence[int], limit: int) -> list[int]:
             used = 0
         used += size
     return [*starts, len(sizes)]
+
+
+def write_kept(path: Path, content: bytes, of: bytes = b"") -> None:
+    """Write a file; raises InputError on failure.
+
+    of    identity of the content; with a different one, `read_kept` treats the file as damaged
+    """
+    write_bytes(str(path), content + checksum(of, content).to_bytes(SUM_BYTES, "little"), MEND)
+
+
+def read_kept(path: Path, of: bytes = b"") -> bytes | None:
+    """Return the content of a file, or None if it is damaged; raises OSError if it cannot be read."""
+    content = path.read_bytes()
+    is_sound = checksum(of, content[:-SUM_BYTES]) == int.from_bytes(content[-SUM_BYTES:], "little")
+    return content[:-SUM_BYTES] if is_sound else None

@@ -17,9 +17,9 @@ from ...meta.judgements.options import ALL, DataOptions
 from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.rows import language_pair, stem
 from ...meta.judgements.readers.table import read_judged_rows
-from ...notices import counted
 from ...run.streams import named
 from ...run.text_checks import check_texts
+from ..data import check_given_once
 
 K = TypeVar("K", bound=Hashable)
 # what a model reads besides the output: whichever of these a row has
@@ -97,10 +97,9 @@ def read_judgements(
     Raises InputError as the readers do, for a path that is given twice, for sets without required scores, and for sets
     with several references.
     """
+    check_given_once(paths)
     sets: list[JudgementSet] = []
     for path in paths:
-        if any(os.path.realpath(path) == os.path.realpath(each.path) for each in sets):
-            raise InputError(f"{path} is given twice; give it once")
         for each in _read(path, options, scored, by_system):
             taken = any(each.name == other.name for other in sets)
             sets.append(each._replace(name=f"{each.name} ({path})") if taken else each)
@@ -149,7 +148,6 @@ def partners_of(references: Sequence[str | None], sources: Sequence[str | None])
 
 
 def check_inputs(of_set: JudgementSet, inputs: str) -> None:
-    """Raise InputError if no row of a set has a partner that the inputs require."""
     partners = PARTNERS[inputs]
     if not any(getattr(row, partner) for row in of_set.rows for partner in partners):
         if len(partners) > 1:
@@ -182,17 +180,6 @@ def rows_by(keys: Iterable[K]) -> dict[K, list[int]]:
     for row, key in enumerate(keys):
         rows.setdefault(key, []).append(row)
     return rows
-
-
-def say_left_out(left: Counter) -> str:
-    """Return the counts of `usable` in words: "left out 3 rows of human systems, 5 without a score"; "" if there are none.
-
-    >>> say_left_out(Counter({"without a score": 1}))
-    'left out 1 row without a score'
-    """
-    parts = [(number, why) for why, number in left.items() if number]
-    reasons = [f"{counted(n, 'row', 'rows') if not k else f'{n:,}'} {why}" for k, (n, why) in enumerate(parts)]
-    return f"left out {', '.join(reasons)}" if reasons else ""
 
 
 class Share(NamedTuple):
@@ -246,7 +233,6 @@ def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
 
 
 def _positive(text: str) -> float | None:
-    """Parse a positive number; None for anything else."""
     try:
         number = float(text)
     except ValueError:

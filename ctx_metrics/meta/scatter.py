@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from ...notices import counted
-from ...plots.figure import (
+from ..notices import counted
+from ..plots.figure import (
     BLUE,
     COLUMN,
     GREY,
@@ -20,8 +20,8 @@ from ...plots.figure import (
     new_figure,
     style,
 )
-from ..measures.correlation import pearson
-from ..output.serialize import fixed
+from .measures.correlation import pearson
+from .output import fixed
 
 SYSTEM, OUTLIER = "o", "D"  # markers
 # for the labels beside points
@@ -92,7 +92,6 @@ def system_scatter(
 
 
 def _draw_panel(panel: Axes, human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray) -> None:
-    """Draw the points of one metric; all arrays are (S,)."""
     for group, marker, colour, name in (
         (~is_outlier, SYSTEM, BLUE, "systems"),
         (is_outlier, OUTLIER, VERMILION, "outliers"),

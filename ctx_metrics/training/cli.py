@@ -1,0 +1,370 @@
+"""Train a metric on human judgements of your own, or on WMT's.
+
+Learns from judged outputs with their references or sources, keeps the weights that agree best with people on development
+data, and writes a folder that `sacrebleu -m NETWORK --NETWORK-model FOLDER` loads.
+"""
+
+import os
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from ..cli.common import flags
+from ..cli.common.metrics import SACREBLEU, add_sacrebleu_arguments, chosen_metrics, metric_names
+from ..engine.options import EngineOptions
+from ..flag_types import AtLeast0, File, Files, Folder, Languages, Positive, Share
+from ..meta.judgements.options import DataOptions
+from ..notices import counted, notice
+from ..run.flags import add_metric_arguments
+from ..run.registry import metric_table
+from ..settings import CommandLine, Part, add_all, from_flags, setting
+from .folder import EMBEDDINGS, TrainingFolder, cache, can_plot
+from .quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
+
+if TYPE_CHECKING:
+    from ..meta.scoring import MetricSettings
+    from .quality.development import DevelopmentSet
+    from .quality.examples import TrainingSet
+
+SUMMARY = "train a metric on human judgements"
+
+CACHE_MB = 8192
+USAGE = "%(prog)s NETWORK --train PATH[:WEIGHT[:ROWS]] [...] --dev PATH [...] --out FOLDER [flags]"
+EPILOG = """\
+NETWORK:
+  bilstm, bilstmatt, esim   the networks of Mathur, Baldwin and Cohn (2019) over frozen embeddings
+  comet                     the small regressor that comet and slide use by default; it trains in a minute
+  pairwise                  which of two outputs is the better one, by Guzman et al. (2015); it has flags of its own, which
+                            `ctx-metrics train pairwise --help` shows
+
+--train and --dev take data of `ctx-metrics meta` with scores of segments, or with better and worse outputs: DAseg folders,
+mt-metrics-eval trees, MQM annotations, MLQE-PE, and any TSV or .jsonl with mt, score, and ref or src.
+
+After Ctrl-C, a crash or a power cut, run the same command again: it continues where it stopped.
+
+examples:
+  # on judgements of your own, one per line with mt, ref, score and rater
+  ctx-metrics train esim --train judged.tsv --dev held-out.tsv --out my-esim
+
+  # WMT16 at full weight, MQM at a tenth; a loss that also ranks outputs; tau over preferences chooses the weights
+  ctx-metrics train bilstm --train DAseg-wmt-newstest2016:1 mqm.zh-en.tsv:0.1 -l cs-en de-en zh-en \\
+      --loss mse+hinge --dev preferences.tsv --dev-metric darr --out my-bilstm
+
+  # without references, on a multilingual encoder
+  ctx-metrics train esim --inputs mt+src --encoder xlm-roberta-base --train mlqe.tsv --dev mlqe-dev.tsv --out my-qe
+
+  # a small network that imitates a big one
+  ctx-metrics train esim --teacher comet --comet-model Unbabel/wmt22-unite-da --comet-inputs mt+ref --train texts.tsv \\
+      --dev dev.tsv --out small
+"""
+# flags that do not apply to `comet`, and why
+NOT_OF_COMET = {
+    "projection": "which has no projection",
+    "pooling": "which has its own pooling",
+    "max_length": "which reads as many tokens as its encoder",
+    "cache": "which does not keep states of tokens",
+    "rank": "which changes its encoder only with --inputs",
+    "init_share": "which writes the learned weights; with --inputs it can keep a share of the first weights",
+}
+NOT_OF_NETWORKS = {"rank": "which does not change its encoder", "init_share": "which writes the learned weights"}
+NOT_OF_UNIFIED = {
+    **{name: why for name, why in NOT_OF_COMET.items() if name in ("projection", "pooling", "cache")},
+    "layers": "which mixes all of them with --inputs",
+    "hidden": "which has no BiLSTM",
+    "dropout": "whose rate is fixed with --inputs",
+    "teacher": "which learns from people with --inputs",
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """Flags for the network, the training data, and the development data."""
+
+    kind: str = setting(f"One of {', '.join(KINDS)}; or pairwise, before all flags.", flag="NETWORK", choices=KINDS)
+    train: Files = setting(
+        "Training data. Each row of a path counts WEIGHT times in the loss (default: 1); at most ROWS rows of each "
+        "of its data sets are used, in whole documents or segments.",
+        group="data",
+        required=True,
+        metavar="PATH[:WEIGHT[:ROWS]]",
+    )
+    dev: Files = setting(
+        "Development data: the weights that agree best with people here are kept. Do not train or test on it.",
+        required=True,
+        metavar="PATH",
+    )
+    dev_metric: Literal["pearson", "darr"] = setting(
+        "Measure of agreement, averaged over the data sets of --dev: Pearson's r, or WMT's tau over pairs of a "
+        "better and a worse output of a segment.",
+        "pearson",
+    )
+    dev_threshold: AtLeast0 | None = setting(
+        "Least difference of two human scores that makes a pair for darr; WMT uses 25 points of 100. (Default: any)"
+    )
+    normalise: Literal["annotator", "file", "none"] = setting(
+        "Turn human scores into z-scores: for each annotator within a data set, if annotators are named; for each "
+        "data set; or not at all.",
+        "annotator",
+    )
+    average: bool = setting(
+        "Average the judgements of an output to one row. By default each judgement is a row, because many noisy "
+        "rows teach more than few clean ones.",
+        False,
+    )
+    keep_humans: bool = setting(
+        "Learn also from human translations among the systems, except the reference. (Default: they are left out)",
+        False,
+    )
+    no_mqm_root: bool = setting("Learn penalties such as MQM's unchanged. (Default: as minus their square root)", False)
+    window: Positive | None = setting(
+        "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
+    )
+    rows: Positive | None = setting("Learn only from N rows, drawn by --seed. (Default: all)")
+    no_text_checks: bool = flags.text_checks()
+    teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
+        "Learn this metric's scores of the training texts, as z-scores, instead of human scores; the score column "
+        "may then be empty. With mt+src the teacher reads only sources. `--teacher METRIC --help` shows its own flags.",
+        choices=metric_names,
+    )
+    teacher_scores: Annotated[str, "FILE"] | None = setting(
+        "Keep the teacher's scores here, or read them from here if the file is there, for several networks that learn from "
+        "the same texts."
+    )
+
+
+@dataclass(frozen=True)
+class Model:
+    init: Folder | None = setting("Start from a trained model of the same network and sizes: a folder, or embedded.")
+    init_share: Share | None = setting(
+        "Share of the weights of --init in the written weights, from 0 to 1: .5 writes the mean of the first and "
+        "the learned weights, which is often better than both. (Default: none)"
+    )
+    languages: Languages | None = setting(
+        "Languages of the model, written to its card and config.json. (Default: the target languages in the names "
+        "of the data; en with the embedded encoder)"
+    )
+
+
+@dataclass(frozen=True)
+class Output(TrainingFolder):
+    cache: File | None = cache("the encoder's states of all texts", "on the same encoder and layers")
+    cache_mb: Positive = setting(
+        "Maximum disk space for --cache, in MiB; texts beyond it are encoded again in each epoch.", CACHE_MB
+    )
+    no_plot: bool = setting("Draw no learning curve.", False)
+
+
+def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
+    table = metric_table()
+    parts: Sequence[Part] = [
+        Data,
+        DataOptions,
+        (Architecture, {"": Architecture("")}),
+        Model,
+        (Recipe, {"": PAPER, "comet": COMET, "comet --inputs": UNIFIED}),
+        Output,
+        flags.quiet(),
+        ("engine of the encoder", EngineOptions),
+    ]
+    add_all(parser, parts)
+    teacher, own = teacher_of(argv), []
+    if teacher in table.plugins:
+        own = add_metric_arguments(parser, teacher, table)
+    elif teacher in SACREBLEU:
+        own = add_sacrebleu_arguments(parser, [teacher])[teacher]
+    parser.set_defaults(own={teacher: own})
+
+
+def teacher_of(argv: Sequence[str]) -> str | None:
+    """Return the metric that --teacher names, before the command line is parsed.
+
+    >>> teacher_of(["esim", "--teacher", "COMET"]), teacher_of(["--teacher=bleu"]), teacher_of(["comet"])
+    ('comet', 'bleu', None)
+    """
+    parser = ArgumentParser(add_help=False)
+    parser.add_argument("--teacher", nargs="?", type=str.lower)
+    return parser.parse_known_args(argv)[0].teacher
+
+
+def run(line: CommandLine) -> int:
+    data, options, model, output = line[Data], line[DataOptions], line[Model], line[Output]
+    architecture = line[Architecture]
+    usual = PAPER if data.kind != "comet" else UNIFIED if architecture.unified else COMET
+    recipe = from_flags(Recipe, line, usual=usual)
+    _check(line, data, options, model, output, architecture, recipe)
+    options = replace(options, text_checks=not data.no_text_checks)
+    [teacher] = [None] if data.teacher is None else chosen_metrics(line, [data.teacher])
+
+    def train() -> None:
+        # here, so that a Ctrl-C while torch is imported is caught too
+        from .card import command
+
+        asked, words = "encoder" in line, command(line.argv)
+        _train(data, options, architecture, model, recipe, output, line[EngineOptions], teacher, asked, words)
+
+    return output.run(train)
+
+
+def _check(
+    line: CommandLine,
+    data: Data,
+    options: DataOptions,
+    model: Model,
+    output: Output,
+    architecture: Architecture,
+    recipe: Recipe,
+) -> None:
+    from .data import check_pairs
+
+    error, kind = line.error, data.kind
+    refused = NOT_OF_UNIFIED if architecture.unified else NOT_OF_COMET if kind == "comet" else NOT_OF_NETWORKS
+    given = {**vars(data), **vars(model), **vars(output), **vars(architecture)}
+    for name, why in refused.items():
+        if given[name] is not None:
+            error(f"--{name.replace('_', '-')} is not for {kind}, {why}")
+    if architecture.inputs == "mt+src+ref" and kind != "comet":
+        error(f"{kind} reads mt+ref or mt+src; for mt+src+ref train comet")
+    if data.window == 1:
+        error("--window 1: a window has at least 2 sentences")
+    if data.dev_threshold is not None and data.dev_metric != "darr":
+        error("--dev-threshold works only with --dev-metric darr")
+    if model.init_share is not None and not model.init:
+        error("--init-share keeps a share of the weights of --init; give --init too")
+    if data.teacher_scores and not data.teacher:
+        error("--teacher-scores works only with --teacher METRIC")
+    check_pairs(line, options.pairs)
+    for path in data.dev:
+        name, _, _weight = path.rpartition(":")
+        if os.path.exists(name) and not os.path.exists(path):
+            error(f"--dev {path}: only --train takes weights; name {name}")
+    if "margin" in line and "hinge" not in recipe.loss:
+        error("--margin works only with --loss hinge and mse+hinge")
+
+
+def _train(
+    data: Data,
+    options: DataOptions,
+    architecture: Architecture,
+    model: Model,
+    recipe: Recipe,
+    output: Output,
+    engine: EngineOptions,
+    teacher: "MetricSettings | None",
+    asked: bool,
+    command: str,
+) -> None:
+    """Train a model, write its folder, and print how well it performs.
+
+    asked    whether the command line names the encoder;  command    that command line
+    """
+    from ..cli.common.output import table
+    from ..models.folder import read_config
+    from ..writing import check_writable
+    from .data import Source, as_json, guard, known_languages, target_languages
+    from .quality import report
+    from .quality.development import read_development
+    from .quality.examples import read_training_set, some_rows, with_windows
+    from .quality.judgements import share
+    from .quality.learn import learn
+    from .quality.teacher import taught
+    from .quality.unified import learn_unified
+
+    if data.teacher_scores and not os.path.exists(data.teacher_scores):
+        check_writable(data.teacher_scores)
+    with_curve = not output.no_plot and can_plot()
+    inputs, rooted = architecture.reads, not data.no_mqm_root
+    training = read_training_set(
+        data.train, inputs, data.normalise, data.average, rooted, options, not teacher, recipe.seed, data.keep_humans
+    )
+    development = read_development(data.dev, data.dev_metric, inputs, data.dev_threshold or 0.0, options)
+    _say_shared(training, development)
+    known = known_languages([*training.datasets, *(part.name for part in development.parts)], options.pairs)
+    if architecture.encoder == "embedded":
+        sides = [0, 1] if "src" in inputs else [1]
+        unknown = [
+            [text for text, dataset in zip(texts, training.datasets, strict=True) if dataset == name]
+            for name, pair in known.items()
+            for texts in (training.partners, training.hypotheses)
+            if None in pair
+        ]
+        guard(f"train {data.kind}", asked, [pair[side] for pair in known.values() for side in sides], unknown)
+    if data.window is not None:
+        training = with_windows(training, data.window, recipe.seed)
+    if data.rows is not None:
+        training = some_rows(training, data.rows, recipe.seed)
+    targets: dict[str, Any] = {
+        "normalise": data.normalise,
+        "average": data.average,
+        "penalties_rooted": training.rooted,
+    }
+    if training.by_system:
+        targets["of_systems"] = training.by_system
+    if teacher:
+        kept = Path(data.teacher_scores) if data.teacher_scores else None
+        training, signature = taught(training, teacher, languages=known, inputs=inputs, engine=engine, kept=kept)
+        targets = {"teacher": signature}
+    sources = {
+        "train": [Source.of(path, training.counts[path], weight) for path, weight, _ in map(share, data.train)],
+        "development": [Source.of(path, development.counts[path]) for path in data.dev],
+    }
+    init = _first_weights(model.init, architecture)
+    first = {} if init is None else read_config(init)
+    commands = [*first.get("commands", []), command]  # the whole history of the model
+    output.begin()
+    languages = model.languages or target_languages(architecture.encoder, known)
+    if languages and first.get("languages") and not model.languages:
+        languages = sorted({*first["languages"], *languages})
+    common: dict[str, Any] = {
+        "out": output.path,
+        "engine": engine,
+        "languages": languages,
+        "notes": {"data": as_json(sources), "targets": targets, "commands": commands},
+        "init": init,
+    }
+    if architecture.unified:
+        more: dict[str, Any] = {"window": data.window, "init_share": model.init_share or 0.0}
+        trained = learn_unified(architecture, recipe, training, development, **more, **common)
+    else:
+        caching: dict[str, Any] = {"cache": Path(output.cache or output.path / EMBEDDINGS), "cache_mb": output.cache_mb}
+        trained = learn(architecture, recipe, training, development, **caching, **common)
+    best, found = trained.checks[trained.best], trained.config["development"]
+    rows = [[name, f"{score:.4f}"] for name, score in found["sets"].items()]
+    mean = [["mean", f"{found['score']:.4f}"]] * (len(rows) > 1)
+    segments, outputs, sets = len(set(training.groups)), len(development.hypotheses), len(development.parts)
+    output.finish(
+        trained.checks,
+        card=report.card(output.name, data.kind, trained, sources),
+        curve=report.curve(trained, output.name) if with_curve else None,
+        lines=[
+            table(["Development set", report.METRICS[found["metric"]]], [*rows, *mean]),
+            f"Learned from {counted(len(training), 'row', 'rows')} of {counted(segments, 'segment', 'segments')}; "
+            f"chosen on {counted(outputs, 'output', 'outputs')} of {counted(sets, 'data set', 'data sets')}",
+            f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
+        ],
+        uses=report.uses(data.kind, output.out, inputs),
+    )
+    if best.score <= 0:
+        notice("the best check agrees with people no better than chance: do not use this model")
+
+
+def _say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
+    """Print a notice if both sets share pairs of texts: the development score then measures memorisation."""
+    trained = set(zip(training.hypotheses, training.partners, strict=True))
+    pairs = list(zip(development.hypotheses, development.partners, strict=True))
+    if shared := sum(pair in trained for pair in pairs):
+        notice(
+            f"{shared} of {len(pairs)} development outputs are in the training data too, so their score is too optimistic"
+        )
+
+
+def _first_weights(init: str | None, architecture: Architecture) -> Path | None:
+    """Return the folder that --init names; for "embedded", that of the network's embedded model."""
+    from ..models.estimator import EMBEDDED_FOLDER, EMBEDDED_UNIFIED
+
+    if init == "embedded":
+        if architecture.unified:
+            return EMBEDDED_UNIFIED
+        return EMBEDDED_FOLDER if architecture.kind == "comet" else EMBEDDED_FOLDER.parent / architecture.kind
+    return Path(init) if init else None

@@ -1,1 +1,0 @@
-"""Caches of trainings: data computed from texts, on disk."""
