@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..metrics.keywords import References, Systems
-    from .keywords import RTTBERTScoreKeywords, RTTBLEUKeywords, RTTChrFKeywords, RTTSBERTKeywords
+    from .keywords import RoundTripKeywords
 
 
 class RoundTripMetric(DerivedMetric):
@@ -41,6 +41,12 @@ class RoundTripMetric(DerivedMetric):
         required=frozenset({"sources"}),
         references=False,
     )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[RoundTripKeywords]
+        ) -> None: ...
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -85,12 +91,6 @@ class RTTBLEU(RoundTripMetric):
     NAME = "RTTBLEU"
     Settings = SourceWordSettings
     _INNER: type[BLEU | SentenceBLEU] = BLEU
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTBLEUKeywords]
-        ) -> None: ...
 
     def _make_inner(self) -> Metric:
         tokenize = tokenizer_for(self.options.tokenize, self._context.source_lang)
@@ -163,12 +163,6 @@ class RTTChrF(RoundTripMetric):
     NAME = "RTTChrF"
     Settings = RTTChrFSettings
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTChrFKeywords]
-        ) -> None: ...
-
     def _make_inner(self) -> Metric:
         own = asdict(self.options)
         return SegmentMean(CHRF(**own)) if own.pop("average") else CHRF(**own)
@@ -205,12 +199,6 @@ class RTTSBERT(EmbeddedRoundTripMetric):
     capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-sbert-",))
     _INNER = _Cosine
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTSBERTKeywords]
-        ) -> None: ...
-
 
 @dataclass(frozen=True)
 class RTTBERTScoreSettings(WeightSettings):
@@ -230,9 +218,3 @@ class RTTBERTScore(EmbeddedRoundTripMetric):
     Settings = RTTBERTScoreSettings
     capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-bertscore-",))
     _INNER = _OfTokens
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTBERTScoreKeywords]
-        ) -> None: ...
