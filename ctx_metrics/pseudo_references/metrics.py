@@ -32,13 +32,13 @@ class PseudoReferenceMetric(DerivedMetric):
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
+    capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
 
     if TYPE_CHECKING:
 
         def __init__(
             self, references: References = None, systems: Systems = (), **given: Unpack[PseudoReferenceKeywords]
-        ) -> None: ...
+        ): ...
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -61,14 +61,14 @@ class PseudoReferenceMetric(DerivedMetric):
                 "no pseudo-references are given "
                 f"({worded('--pseudo-refs FILE ...', 'pseudo_references')}), so only the gold references are used"
             )
-            self.settings["pseudo"] = 0
+            self.signature["pseudo"] = 0
             return
         if pseudo_filter.guard is not None:
             guard = pseudo_filter.named("guard")
             why = f"its guard leaves a pseudo-reference system out by the share of all lines ({guard})"
-            self.capabilities = replace(self.capabilities, whole_corpus=why)
+            self.can = replace(self.can, whole_corpus=why)
         of_filter = shared_filter(pseudo_filter, engine, target_lang).signature()
-        self.settings = {**self.settings, "pseudo": len(self.pseudo), **of_filter}
+        self.signature = {**self.signature, "pseudo": len(self.pseudo), **of_filter}
 
     def __getstate__(self) -> dict:
         return {**super().__getstate__(), "_selected": None}
@@ -118,8 +118,8 @@ class PRBLEU(PseudoReferenceMetric):
     _INNER: type[BLEU | SentenceBLEU] = BLEU
 
     def _make_inner(self) -> Metric:
-        tokenize = tokenizer_for(self.options.tokenize, self._context.target_lang)
-        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
+        tokenize = tokenizer_for(self.settings.tokenize, self._context.target_lang)
+        return self._INNER(lowercase=self.settings.lowercase, tokenize=tokenize)
 
 
 class PRSentBLEU(PRBLEU):
@@ -136,8 +136,8 @@ class PRChrF(PseudoReferenceMetric):
     Settings = ChrFSettings
 
     def _make_inner(self) -> Metric:
-        return CHRF(**vars(self.options))
+        return CHRF(**vars(self.settings))
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings["beta"] = self.options.beta
+        self.signature["beta"] = self.settings.beta

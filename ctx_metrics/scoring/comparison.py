@@ -40,7 +40,6 @@ class Comparison(NamedTuple):
     alpha: float = ALPHA
 
     def differ(self, i: int, j: int) -> bool:
-        """Whether two systems differ significantly."""
         return bool(self.adjusted[i, j] < self.alpha)
 
 
@@ -118,9 +117,8 @@ def compare(
 
 def scorer(metric: Metric) -> Scorer:
     """Return a function from sums of a metric's rows to scores: float64 [n, statistics] to [n]."""
-    mean = ContextMetric._compute_score_from_stats
-    if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
-        return lambda rows: metric._of_mean(weighted_mean(rows))
+    if isinstance(metric, ContextMetric) and metric.is_mean:
+        return lambda rows: metric.of_mean(weighted_mean(rows))
     return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
 
 
@@ -247,7 +245,6 @@ class Column:
 
     @classmethod
     def of(cls, name: str, metric: Metric, scores: Sequence[Scores], design: Design) -> "Column":
-        """Return the column of a metric's scores, with the comparison that the design asks for."""
         sign = 1 if capabilities(metric).higher_is_better else -1
         rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
         comparison = compare(scorer(metric), rows, of_systems, design.ranges, sign=sign, testing=design.testing)
@@ -255,7 +252,6 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The name of the metric in tables."""
         return self.scores[0].title
 
     @property
