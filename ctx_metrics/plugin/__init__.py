@@ -1,7 +1,6 @@
 """All code that touches sacrebleu's internals. The start-up hook calls `extend` for the two modules that we extend."""
 
 from types import ModuleType
-from typing import Any
 
 
 def extend(module: ModuleType) -> None:
@@ -17,10 +16,3 @@ def extend(module: ModuleType) -> None:
         from . import on_demand
 
         on_demand.extend(module)
-
-
-def view(module: ModuleType, **names: Any) -> ModuleType:
-    """Return a copy of a module in which some names are replaced, so that only sacrebleu sees the change."""
-    seen = ModuleType(module.__name__)
-    vars(seen).update(vars(module), **names)
-    return seen

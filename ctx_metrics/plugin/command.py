@@ -20,9 +20,10 @@ from ..run.registry import MetricTable
 from ..run.streams import Segments
 from ..standard_streams import lost, printing
 from ..wording import by_flags
-from . import files, view
+from . import files
 from .arguments import parser_class
 from .capture import Command, Run
+from .view import view
 
 
 def extend(module: ModuleType) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from sacrebleu import metrics
 
 from ..run.registry import MetricTable
-from . import view
+from .view import view
 
 
 class NeedsUs(Exception):
