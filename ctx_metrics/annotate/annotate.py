@@ -118,9 +118,9 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     if run.top is not None:
         written, worst = _write_best(run, parts, ordered)
     sums = {name: [own for record in ordered if (own := record.metrics[name].sums)] for name in run.metrics}
-    signatures = {name: ordered[0].metrics[name].signature for name in run.metrics}
+    averages = {name: ordered[0].metrics[name].average for name in run.metrics}
     [wholes] = place.map(
-        partial(run.scorer.whole, signatures=signatures), [{name: own for name, own in sums.items() if own}]
+        partial(run.scorer.whole, averages=averages), [{name: own for name, own in sums.items() if own}]
     )
     befores = [0, *accumulate(record.rows for record in ordered)]
     found = {
@@ -207,7 +207,7 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
         texts = _texts(run, block)
         if not measured:
             with collected():  # the earlier run has printed these notices
-                _run(place, quiet=True).complete(OnePart(run.scorer), [_block(block, texts, measured.append)])
+                _run(place, quiet=True).complete(OnePart(run.scorer), [_block(run, block, texts, measured.append)])
         [scored] = measured
         fits = partial(
             _fits, key=_key(run, texts), rows=len(block.rows), metrics=scored.metrics, top=run.top is not None
@@ -227,10 +227,10 @@ def _run(place: Place, **more: Any) -> BlockRun:
     return BlockRun("annotate", "row", place=place, **more)
 
 
-def _block(block: Planned, texts: Texts, take: Callable[[Scored], object]) -> Block:
+def _block(run: Annotation, block: Planned, texts: Texts, take: Callable[[Scored], object]) -> Block:
     """A block of a run, which `take` gets scored."""
-    where = f"rows from {block.before + 1:,} on"
-    return Block([Part(len(block.rows), take)], lambda _: (texts, block.number == 0), where, block.before, rows=True)
+    parts, table = [Part(len(block.rows), take)], run.tables[block.table].path
+    return Block(parts, lambda _: (texts, block.number == 0), block.before, table, block.first)
 
 
 def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
@@ -253,7 +253,7 @@ def _unfinished(run: Annotation, parts: Parts, records: dict[int, Record]) -> It
     for block in planned(run):
         if block.number not in finished:
             texts = _texts(run, block)
-            yield _block(block, texts, partial(_write, run, parts, records, block, _key(run, texts)))
+            yield _block(run, block, texts, partial(_write, run, parts, records, block, _key(run, texts)))
 
 
 def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, key: str, scored: Scored) -> None:

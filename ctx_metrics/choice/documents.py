@@ -100,7 +100,7 @@ def best_paths(
     scores = [[np.nan] * len(item.candidates) for item in items]
     for (start, _), (choices, score) in zip(ranges, search(numbers, windows, values, beam), strict=True):
         for place, k in enumerate(choices, start):
-            scores[place][k] = float(metric._of_mean(100 * score))
+            scores[place][k] = float(metric.score_of_mean(100 * score))
     return OfDocuments(scores, {name: str(metric.get_signature().format())})
 
 

@@ -9,7 +9,8 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 
 from ..corpus import document_ranges
 from ..run.context import Context
-from ..scoring.comparison import Column, compare, weighted_mean
+from ..scoring.base import weighted_mean
+from ..scoring.comparison import Column, compare
 from ..scoring.scores import Scores
 from ..scoring.testing import Design
 

@@ -11,7 +11,6 @@ from ..errors import CtxMetricsError
 from ..notices import Notice, collected, counted, notice
 from ..progress import Progress
 from .kept import ResultCache
-from .scorer import located
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -84,16 +83,16 @@ class Block(NamedTuple):
     """Parts that are computed together.
 
     task     returns what the run's function needs to compute the parts with these numbers
-    where    the block's position, for errors about its segments, such as "rows from 41 on"
     before   number of segments before the block
-    rows     whether the segments are rows of tables
+    table    the file whose rows the segments are, or ""
+    first    0-based number of the block's first row in the table
     """
 
     parts: Sequence[Part]
     task: Callable[[Sequence[int]], Any]
-    where: str = ""
     before: int = 0
-    rows: bool = False
+    table: str = ""
+    first: int = 0
 
 
 @dataclass
@@ -132,7 +131,7 @@ class BlockRun:
                 for found in self.place.map(_Apart(function, self.label, self.device), self._tasks(blocks, bar)):
                     block, left = self._asked.popleft()
                     if isinstance(found, CtxMetricsError):
-                        raise type(found)(_located(str(found), block.where)) from found
+                        raise found.after(block.first if block.table else block.before, block.table) from found
                     results, said = found
                     self._say(said, block)
                     for part, result in zip(left, results, strict=True):
@@ -176,17 +175,13 @@ class BlockRun:
 
     def _say(self, notices: Iterable[Notice], block: Block) -> None:
         for each in notices:
-            notice((each.of_rows() if block.rows else each).after(block.before))
+            notice((each.of_rows() if block.table else each).after(block.before))
 
     def _of_all(self, number: int) -> str:
         many = f"{self.unit}s"
         if self.total is None:
             return f"{self.label}: {counted(number, self.unit, many)}"
         return f"{self.label}: {number:,} of {counted(self.total, self.unit, many)}"
-
-
-def _located(line: str, where: str) -> str:
-    return located(line, where) if where else line
 
 
 @dataclass(frozen=True)

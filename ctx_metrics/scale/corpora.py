@@ -120,8 +120,7 @@ def _block(
     def task(numbers: Sequence[int]) -> Segments:
         return Segments(type(metric), metric.given | beside, [systems[number] for number in numbers], references)
 
-    is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
-    fits = partial(KeptSystem.fits, segments=end - start, width=2 if is_mean else None)
+    fits = partial(KeptSystem.fits, segments=end - start, width=2 if metric.is_mean else None)
     parts = [
         Part(
             end - start,
@@ -131,7 +130,7 @@ def _block(
         )
         for of_system, own in zip(found, systems, strict=True)
     ]
-    return Block(parts, task, f"lines from {start + 1:,} on", start)
+    return Block(parts, task, start)
 
 
 def key_of_part(

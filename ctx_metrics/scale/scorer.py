@@ -1,10 +1,9 @@
 """Score one block with every metric, in any process."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -27,6 +26,7 @@ class OfMetric(NamedTuple):
     """One metric's results for a block.
 
     signature    the metric's signature
+    average      how it averages segments: "mean" or "penalty"
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
@@ -34,6 +34,7 @@ class OfMetric(NamedTuple):
     """
 
     signature: str
+    average: Literal["mean", "penalty"]
     scores: np.ndarray
     sums: Row
     counts: dict[str, int]
@@ -90,11 +91,11 @@ class Scorer:
         """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
-    def whole(self, sums: Mapping[str, Sequence[Row]], signatures: Mapping[str, str]) -> dict[str, float]:
+    def whole(self, sums: Mapping[str, Sequence[Row]], averages: Mapping[str, str]) -> dict[str, float]:
         """The scores of a whole corpus, from the sums of its parts' statistics.
 
-        A metric is left out if its statistics may not be sums, or if it averages differently than the parts' signatures say
-        (because the texts of all parts chose another model).
+        A metric is left out if its statistics may not be sums, or if its parts were averaged in another way (because their
+        texts chose another model).
         """
         with collected():
             made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
@@ -104,10 +105,7 @@ class Scorer:
             )
             for name, metric in made.items()
             if type(metric).__module__.startswith("sacrebleu.")
-            or (
-                isinstance(metric, ContextMetric)
-                and _of_penalties(metric.get_signature()) == _of_penalties(signatures[name])
-            )
+            or (isinstance(metric, ContextMetric) and metric.average == averages[name])
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
@@ -165,7 +163,8 @@ class Scorer:
                 counts, notices = tallied([without_reference(missing)])
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
-        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, notices)
+        average = metric.average if isinstance(metric, ContextMetric) else "mean"
+        return OfMetric(str(metric.get_signature()), average, _segments(metric, rows), sums, counts, notices)
 
 
 def roles() -> tuple[str, ...]:
@@ -189,11 +188,6 @@ def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
     }
 
 
-def _of_penalties(signature: Any) -> bool:
-    """Whether a signature says that penalties are averaged."""
-    return "average:penalty" in str(signature)
-
-
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:
     """The statistics of each segment from another package's metric; [] for segments without a reference."""
     left_out = set(missing)
@@ -211,18 +205,7 @@ def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequ
 
 def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
     """The score of each row, float64 [rows]; NaN if a row has no statistics or no weight."""
-    mean = ContextMetric._compute_score_from_stats  # 100 * sum / weight
-    if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
-        sums, weights = np.array(rows, np.float64).reshape(-1, 2).T
-        return metric._of_mean(np.divide(100 * sums, weights, out=np.full(len(rows), np.nan), where=weights > 0))
+    if isinstance(metric, ContextMetric) and metric.is_mean:
+        return metric.scores_of_sums(np.array(rows, np.float64).reshape(-1, 2))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
-
-
-def located(line: str, where: str) -> str:
-    """Put the block's location before a line about its segments; other lines stay as they are.
-
-    >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
-    ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
-    """
-    return f"{where}: {line}" if re.search(r"\b(segments?|lines?) \d", line) else line

@@ -10,8 +10,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, digest, list_of_strings
@@ -119,7 +120,7 @@ def multiref_setting() -> Any:
 
 class ContextMetric(Metric):
     """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments, or what
-    _of_mean makes of that.
+    score_of_mean makes of that.
 
     Subclasses set NAME and, if they have settings, Settings. They implement _prepare and _score. All systems of a run are
     scored in one pass, at the first request for a score. sacrebleu's statistics then work on the rows.
@@ -141,6 +142,7 @@ class ContextMetric(Metric):
     NAME: str
     Settings: type = NoSettings
     options: Any  # the settings, a value of Settings
+    average: Literal["mean", "penalty"] = "mean"  # how segments are averaged
     capabilities = Capabilities(reads=frozenset({"systems"}))
     english_only = False  # whether the metric's model, if any, reads only English
     takes_multilingual = False  # whether --...-model accepts the multilingual encoder
@@ -413,11 +415,22 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         total, weight = float(stats[0]), float(stats[1])
-        return ContextScore(self.title, float(self._of_mean(100 * total / weight)) if weight > 0 else math.nan)
+        return ContextScore(self.title, float(self.score_of_mean(100 * total / weight)) if weight > 0 else math.nan)
 
-    def _of_mean(self, mean: Any) -> Any:
+    def score_of_mean(self, mean: Any) -> Any:
         """Return the score for 100 times the mean of the rows' values; takes a number or an array."""
         return mean
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether a row is [weight * value, weight], and the score is what score_of_mean makes of the weighted mean."""
+        return type(self)._compute_score_from_stats is ContextMetric._compute_score_from_stats
+
+    def scores_of_sums(self, sums: np.ndarray) -> np.ndarray:
+        """Return the score of each sum of rows, float64 [n, statistics] to [n]; NaN if nothing was scored."""
+        if self.is_mean:
+            return self.score_of_mean(weighted_mean(sums))
+        return np.array([self._compute_score_from_stats(row).score for row in sums])
 
     # sacrebleu checks only the first segment, and raises TypeError; Corpus checks all of them and names the segment.
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:
@@ -449,3 +462,13 @@ def best_reference(values: Sequence[float | None], multiref: str) -> float | Non
     if not all(map(math.isfinite, given)):  # max() could drop a NaN, which check_finite must see
         return math.nan
     return max(given) if multiref == "max" else math.fsum(given) / len(given)
+
+
+def weighted_mean(rows: np.ndarray) -> np.ndarray:
+    """Return 100 * sum(weight * value) / sum(weight) for rows [n, 2] of these two sums; NaN where nothing was scored.
+
+    >>> weighted_mean(np.array([[1.0, 2.0], [0.0, 0.0]])).tolist()
+    [50.0, nan]
+    """
+    with np.errstate(invalid="ignore"):
+        return np.where(rows[:, 1] > 0, 100 * rows[:, 0] / np.where(rows[:, 1] > 0, rows[:, 1], 1), np.nan)

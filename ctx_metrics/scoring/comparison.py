@@ -118,20 +118,9 @@ def compare(
 
 def scorer(metric: Metric) -> Scorer:
     """Return a function from sums of a metric's rows to scores: float64 [n, statistics] to [n]."""
-    mean = ContextMetric._compute_score_from_stats
-    if isinstance(metric, ContextMetric) and type(metric)._compute_score_from_stats is mean:
-        return lambda rows: metric._of_mean(weighted_mean(rows))
+    if isinstance(metric, ContextMetric):
+        return metric.scores_of_sums
     return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
-
-
-def weighted_mean(rows: np.ndarray) -> np.ndarray:
-    """Return 100 * sum(weight * value) / sum(weight) for rows [n, 2] of these two sums; NaN where nothing was scored.
-
-    >>> weighted_mean(np.array([[1.0, 2.0], [0.0, 0.0]])).tolist()
-    [50.0, nan]
-    """
-    with np.errstate(invalid="ignore"):
-        return np.where(rows[:, 1] > 0, 100 * rows[:, 0] / np.where(rows[:, 1] > 0, rows[:, 1], 1), np.nan)
 
 
 def corrected_by_holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

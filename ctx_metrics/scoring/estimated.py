@@ -78,8 +78,9 @@ class EstimatorMetric(ContextMetric):
         if self.capabilities.references:
             self.settings["multiref"] = self.options.multiref
         self.penalty = self._average()
+        self.average = "mean"
         if self.penalty is not None:
-            self.settings["average"] = "penalty"
+            self.average = self.settings["average"] = "penalty"
 
     def _average(self) -> "Penalty | None":
         """Return the penalty by which values are averaged, or None for the plain mean.
@@ -95,7 +96,7 @@ class EstimatorMetric(ContextMetric):
             )
         return None if asked == "mean" else own
 
-    def _of_mean(self, mean: Any) -> Any:
+    def score_of_mean(self, mean: Any) -> Any:
         return mean if self.penalty is None else 100 * self.penalty.value(-mean / 100)
 
     def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:

@@ -418,10 +418,10 @@ def test_slide_without_a_source(runs):
 
 def test_texts_that_are_too_long_can_be_refused(runs, out):
     assert failure(runs["too long"]).startswith(
-        f"comet: 2 segments are longer than the model reads ({LONG}), first line 5"
+        f"comet, segment 5: longer than the model reads ({LONG}), as 1 other is;"
     )
     assert failure(runs["too long windows"]).startswith(
-        "slide: 1 window is longer than the model reads (508 tokens a text), first lines 1 to 6"
+        "slide, from segment 1: a window of 6 segments is longer than the model reads (508 tokens a text);"
     )
     assert not (out / "too-long").exists()
     assert strict(runs["none too long"].stdout)["long"] == "error"
