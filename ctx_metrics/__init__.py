@@ -10,7 +10,6 @@ import _ctx_metrics_startup
 
 if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the table
     from .corpus import Corpus as Corpus
-    from .corpus import read_lines as read_lines
     from .engine.memory import release as release
     from .engine.options import EngineOptions as EngineOptions
     from .errors import CtxMetricsError as CtxMetricsError
@@ -32,6 +31,7 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .pseudo_references.metrics import PRBLEU as PRBLEU
     from .pseudo_references.metrics import PRChrF as PRChrF
     from .pseudo_references.metrics import PRSentBLEU as PRSentBLEU
+    from .reading import read_lines as read_lines
     from .roundtrip.metrics import RTTBLEU as RTTBLEU
     from .roundtrip.metrics import RTTSBERT as RTTSBERT
     from .roundtrip.metrics import RTTBERTScore as RTTBERTScore
@@ -55,7 +55,8 @@ _NAMES = {
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
     "pseudo_references.inputs": "PseudoFilter",
-    "corpus": "Corpus read_lines",
+    "corpus": "Corpus",
+    "reading": "read_lines",
     "engine.memory": "release",
     "engine.options": "EngineOptions",
     "scoring.resample": "DocumentPairedTest resample_documents",

@@ -1,7 +1,6 @@
-"""The corpus (hypotheses, references, sources, document ids and languages) and the functions that read text files."""
+"""The corpus: hypotheses, references, sources, document ids and languages."""
 
 import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -10,94 +9,13 @@ from unicodedata import category
 
 from .errors import InputError
 from .notices import Notice, counted, notice
-from .unpacking import lines_of, unpacked
-from .wording import worded
+from .reading import BOM
 
-BOM = "\ufeff"
 # Invisible characters that are neither white space nor in the Unicode category Cf (format): Hangul fillers, inherent
 # vowels of Khmer, the combining grapheme joiner, the blank Braille pattern, variation selectors.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0") | {
     chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 }
-
-
-def read_lines(path: str, encoding: str | None = None) -> list[str]:
-    """Return the lines of a text file (plain, .gz or .xz), split as sacrebleu splits them.
-
-    Only "\\n" ends a line: a lone carriage return, U+2028, U+0085 and form feed stay inside their line.
-    Trailing white space is removed, as in sacrebleu. A byte-order mark at the start is removed, with a notice.
-
-    Raises InputError if the file cannot be read, or if the text is not in `encoding`; the message then names the file,
-    line and byte.
-    """
-    text = read_text(path, encoding)
-    if text.startswith(BOM):
-        text = text[1:]
-        notice(f"{path}: dropped the byte-order mark at its start")
-    return split_lines(text, path)
-
-
-def read_text(path: str, encoding: str | None = None) -> str:
-    """Return the unchanged text of a file (plain, .gz or .xz); raises InputError as read_lines does.
-
-    A compressed file can unpack to far more than its size, so its lines are limited to unpacking.LONGEST bytes.
-    """
-    kind = path[-2:] if path.endswith((".gz", ".xz")) else ""
-    try:
-        with open(path, "rb") as file:
-            content = b"".join(lines_of(unpacked(file, kind, path), path)) if kind else file.read()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    return decode(content, path, encoding)
-
-
-def decode(content: bytes, name: str, encoding: str | None = None) -> str:
-    """Decode bytes to text; raises InputError if they are not valid, naming `name` and the line and byte where it can.
-
-    encoding    None means UTF-8, for commands whose user cannot choose an encoding
-    """
-    name_it = worded("-e", "encoding")
-    mend = "save it as UTF-8" + (f" or name its encoding with {name_it}" if encoding else "")
-    encoding = encoding or "utf-8"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        column, byte = error.start - content.rfind(b"\n", 0, error.start), content[error.start]
-        raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}; {mend}") from error
-    except UnicodeError as error:  # encodings such as punycode do not say where
-        raise InputError(f"{name} is not {encoding}; {mend}") from error
-    except LookupError as error:
-        raise InputError(
-            f"cannot read {name}: unknown encoding {encoding!r}; {name_it} takes one such as utf-8"
-        ) from error
-
-
-def split_lines(text: str, name: str = "") -> list[str]:
-    """Return the lines of a text, without trailing white space; only "\\n" ends a line.
-
-    If `name` is given, such as a file's, and the text is a single line that contains carriage returns, a notice says so.
-
-    >>> split_lines("one \\ntwo\\r\\n")
-    ['one', 'two']
-    """
-    lines = [line.rstrip() for line in text.removesuffix("\n").split("\n")] if text else []
-    if name and len(lines) == 1 and (returns := lines[0].count("\r")):
-        inside = counted(returns, "carriage return", "carriage returns")
-        notice(f"{name}: one line with {inside} inside; only a line feed ends a line: save the file with line feeds")
-    return lines
-
-
-def json_of(line: str, where: str) -> Any:
-    """Return the value of one line of a JSON-lines file; raises InputError if it is not JSON.
-
-    where    the file and line, for the message
-    """
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise InputError(f"{where}: not JSON ({why}); write one object per line") from error
 
 
 def is_blank(text: str) -> bool:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_metrics.corpus import Corpus, read_lines
+from ctx_metrics.corpus import Corpus
 from ctx_metrics.errors import InputError
+from ctx_metrics.reading import read_lines
 
 
 @pytest.fixture

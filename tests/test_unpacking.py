@@ -13,10 +13,9 @@ import pytest
 
 from ctx_metrics.annotate.rows import reader_of
 from ctx_metrics.annotate.tables import find_tables
-from ctx_metrics.corpus import read_lines
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.word_vectors import read_vectors
-from ctx_metrics.unpacking import LONGEST, lines_of, unpacked
+from ctx_metrics.reading import LONGEST, lines_of, read_lines, unpacked
 
 zstandard = pytest.importorskip("zstandard")
 TEXT = "".join(f"{k}\t{k * 7919 % 1000}\n" for k in range(200)).encode()

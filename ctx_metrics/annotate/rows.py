@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from ..corpus import BOM, json_of
 from ..engine.opening import shown
 from ..errors import InputError
 from ..notices import counted, notice
+from ..reading import EXTRA, csv_records, decoded_lines, json_object, lines_of, tsv_records
 from ..scale.folders import readable
-from ..unpacking import EXTRA, LONGEST, lines_of
 from .tables import Table, opened, packed
 
 AT_ONCE = 4096  # rows read at a time
@@ -164,7 +163,7 @@ class TextReader:
             lines = self._lines(file)
             if self.table.form == "jsonl":
                 return next((list(found) for _, found in self._parsed(lines)), [])
-            return next(([cell.strip() for cell in cells] for _, cells in self._split(lines)), [])
+            return next(([cell.strip() for cell in cells] for _, _, cells in self._split(lines)), [])
 
     def header(self, added: Sequence[str]) -> list[str]:
         """The header line, if there is one, with further names appended."""
@@ -213,18 +212,7 @@ class TextReader:
         return max(0, rows - (self.table.form != "jsonl" and not self.numbered))
 
     def _lines(self, file: Any) -> Iterator[str]:
-        for number, bytes_ in enumerate(lines_of(file, self.table.path), 1):
-            try:
-                line = bytes_.decode()
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{self.table.path}, line {number}: byte {error.start + 1} (0x{bytes_[error.start]:02x}) is not utf-8; "
-                    "save it as UTF-8"
-                ) from error
-            if number == 1 and line.startswith(BOM):
-                line = line[1:]
-                notice(f"{self.table.path}: dropped the byte-order mark at its start")
-            yield line
+        return decoded_lines(lines_of(file, self.table.path), self.table.path)
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[str, tuple[Text, ...]]]:
         """Yield each row verbatim, with its texts in the wanted columns."""
@@ -233,7 +221,7 @@ class TextReader:
             return
         places: list[int] | None = None
         width = 0
-        for row, (line, cells) in enumerate(self._split(lines)):
+        for row, (_, line, cells) in enumerate(self._split(lines)):
             if places is None:
                 width = len(cells)
                 places = self._places(cells)
@@ -248,10 +236,10 @@ class TextReader:
                 raise InputError(
                     f"{self.table.path}, row {row + self.numbered}: {there}, but the first line has {width}"
                 )
-            yield line, tuple(cells[place].rstrip() for place in places)
+            yield line, tuple([cells[place].rstrip() for place in places])
 
-    def _split(self, lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
-        return _of_tsv(lines) if self.table.form == "tsv" else _of_csv(lines, self.table)
+    def _split(self, lines: Iterator[str]) -> Iterator[tuple[int, str, list[str]]]:
+        return tsv_records(lines) if self.table.form == "tsv" else csv_records(lines, self.table.path, strict=True)
 
     def _places(self, cells: list[str]) -> list[int]:
         """The positions of the wanted columns. Stores the header; raises InputError if a new column already exists."""
@@ -273,44 +261,10 @@ class TextReader:
             yield line, tuple(_text(found.get(name), self.table.path, row, name) for name in self.wanted)
 
     def _parsed(self, lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        for row, line in enumerate(lines):
-            line = line.rstrip("\r\n")
-            found = json_of(line, f"{self.table.path}, line {row + 1}")
-            if not isinstance(found, dict):
-                raise InputError(f"{self.table.path}, line {row + 1} is no JSON object with the columns as its keys")
-            yield line, found
-
-
-def _of_tsv(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
-    for line in lines:
-        line = line.removesuffix("\n").removesuffix("\r")
-        yield line, line.split("\t")
-
-
-def _of_csv(lines: Iterator[str], table: Table) -> Iterator[tuple[str, list[str]]]:
-    """Yield the text of each record, and its cells."""
-    taken: list[str] = []
-
-    def noted() -> Iterator[str]:
-        length = 0
         for number, line in enumerate(lines, 1):
-            length = length + len(line) if taken else len(line)
-            if length > LONGEST:
-                raise InputError(
-                    f"{table.path}, line {number}: its row is longer than {LONGEST // 2**20} MiB; close each quote, and end "
-                    "each row with a line feed"
-                )
-            taken.append(line)
-            yield line
-
-    reader = csv.reader(noted(), strict=True)
-    try:
-        for cells in reader:
-            line = "".join(taken).removesuffix("\n").removesuffix("\r")
-            taken.clear()
-            yield line, cells or [""]
-    except csv.Error as error:
-        raise InputError(f"{table.path}, line {reader.line_num}: {error}") from error
+            line = line.rstrip("\r\n")
+            where = f"{self.table.path}, line {number}"
+            yield line, json_object(line, where, "a JSON object with the columns as its keys")
 
 
 def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added: Sequence[str]) -> None:

@@ -11,8 +11,8 @@ from typing import IO, Any, NamedTuple
 import fsspec
 
 from ..errors import InputError
+from ..reading import unpacked, zstandard
 from ..scale.folders import readable
-from ..unpacking import unpacked, zstandard
 
 FORMS = ("tsv", "csv", "jsonl", "parquet")
 PACKED = ("gz", "xz", "zst")

@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..corpus import BOM, json_of, read_lines
 from ..errors import InputError
 from ..notices import counted, notice
+from ..reading import BOM, holds_surrogate, json_object, read_lines
 from .fairseq import is_fairseq, read_fairseq
 
 FORMS = ("lines", "nbest", "tsv", "jsonl", "fairseq")
+EXAMPLE = 'an object with candidates, such as {"src": "...", "candidates": ["...", "..."]}'
 _NBEST = re.compile(r"(\d+) *\|\|\| ?(.*)")
 _DIGITS = 18  # most digits of a source's number
 _LAST_NUMBER = re.compile(r"(-?(?:(?<!\d)\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)\s*$")
@@ -203,11 +204,9 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
     items = []
     for place, line in enumerate(lines, 1):
         where = f"{path}, line {place}"
-        given = json_of(line, where)
-        if not isinstance(given, dict) or "candidates" not in given:
-            raise InputError(
-                f'{where}: not an object with candidates, such as {{"src": "...", "candidates": ["...", "..."]}}'
-            )
+        given = json_object(line, where, EXAMPLE)
+        if "candidates" not in given:
+            raise InputError(f"{where}: not {EXAMPLE}")
         candidates = _texts(where, "candidates", given["candidates"])
         scores = given.get("scores")
         if scores is not None:
@@ -242,7 +241,7 @@ def _texts(where: str, name: str, given: Any) -> tuple[str, ...]:
     if not given:
         raise InputError(f"{where}: no {name}; every source needs one")
     for each in given:
-        if not each.isascii() and any("\ud800" <= letter <= "\udfff" for letter in each):
+        if holds_surrogate(each):
             raise InputError(f"{where}: {name} hold a lone surrogate, which is not text; write the file as UTF-8")
     return tuple(each.removeprefix(BOM) for each in given)
 

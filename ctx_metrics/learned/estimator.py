@@ -22,6 +22,7 @@ from ..models.folder import CONFIG, FIELDS, cannot_be, check_fields, check_layer
 from ..models.hub import LEARNED, ResolvedModel, hub_folder
 from ..wording import metric_with_model
 from .networks import NETWORKS, LearnedNetwork, Shape, Side, token_mask, token_slots
+from .regressor import CONFIG_KIND
 
 PREFIX = "ctx-"
 OWN_FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
@@ -121,7 +122,6 @@ class LearnedEstimator(Estimator):
         return 4  # two special tokens around each text
 
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
-        """Return the values of encoded pairs, computed in batches of similar length."""
         states = [tuple(text.states[self.readout] for text in pair) for pair in pairs]
         order = sorted(range(len(pairs)), key=lambda i: [len(side) for side in states[i]])
         values = [0.0] * len(pairs)
@@ -133,7 +133,6 @@ class LearnedEstimator(Estimator):
 
     @torch.inference_mode()
     def _compared(self, pairs: Sequence[tuple[torch.Tensor, ...]]) -> Fetched:
-        """Return the network's values for the states of some pairs."""
         device, sides = self.encoder.device, []
         for of_side in zip(*pairs, strict=True):
             lengths = [len(each) for each in of_side]
@@ -175,7 +174,7 @@ def load_learned(kind: str, name: str | None, options: EngineOptions) -> Learned
         repo, folder = hub_folder(name, LEARNED)
     own_kind = kind_of(read_config(folder))
     if own_kind != kind:
-        others = {"ctx-alignment-regressor": ("a regressor", "comet"), "ctx-pairwise": ("a pairwise model", "pairwise")}
+        others = {CONFIG_KIND: ("a regressor", "comet"), "ctx-pairwise": ("a pairwise model", "pairwise")}
         what, metric = others.get(str(read_config(folder).get("model_type")), (f"one of {own_kind}", own_kind or ""))
         mend = f"but {what}: use {metric_with_model(metric, name)}"
         if not metric:

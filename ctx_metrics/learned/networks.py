@@ -65,7 +65,6 @@ class ScalarMix(nn.Module):
         self.gamma = nn.Parameter(torch.ones(()))
 
     def coefficients(self) -> torch.Tensor:
-        """Return gamma * softmax(w): [layers]."""
         return self.gamma * self.weights.softmax(0)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:

@@ -55,7 +55,6 @@ class AlignmentBranch(nn.Module):
 
 
 def last_layer(hidden: int) -> nn.Linear:
-    """Return a branch's last layer, with small initial weights."""
     layer = nn.Linear(hidden, 1, bias=False)
     if not layer.weight.is_meta:  # a meta tensor has no values, and torch would import its compiler (1 s)
         nn.init.normal_(layer.weight, 0, 0.01)
@@ -118,7 +117,6 @@ class RegressorNetwork(nn.Module):
 
 
 def feature_names(layers: Sequence[int]) -> list[str]:
-    """Return the names of the alignment features, in order."""
     names = [f"{kind}{layer}" for layer in layers for kind in ("recall", "precision", "f")]
     return [*names, f"cosine{layers[-1]}", "unigram_recall", "unigram_precision", "bigram_recall", "bigram_precision"]
 

@@ -10,7 +10,8 @@ from tqdm import tqdm
 
 from ..engine.opening import file_sha256, same_hashes
 from ..errors import InputError
-from ..unpacking import lines_of, unpacked
+from ..reading import byte_lines
+from ..writing import os_errors
 
 PSEUDO_FLAG = "--pseudo-vectors"
 _BOM = b"\xef\xbb\xbf"
@@ -177,15 +178,11 @@ def _is_number(field: bytes) -> bool:
 
 def _lines(path: str, quiet: bool) -> Iterator[bytes]:
     """The lines of a file, decompressed if necessary, with a progress bar over its bytes."""
-    kind = path[-2:] if path.endswith((".gz", ".xz")) else ""
-    try:
-        with open(path, "rb") as raw:
-            size = os.fstat(raw.fileno()).st_size
-            look = {"desc": "word vectors", "unit": "B", "unit_scale": True, "leave": False}
-            with tqdm(total=size, disable=quiet or None, **look) as bar:
-                for number, line in enumerate(lines_of(unpacked(raw, kind, path), path)):
-                    yield line
-                    if number % _LINES_A_STEP == 0 and not bar.disable:
-                        bar.update(raw.tell() - bar.n)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    with os_errors(f"cannot read {path}"), open(path, "rb") as raw:
+        size = os.fstat(raw.fileno()).st_size
+        look = {"desc": "word vectors", "unit": "B", "unit_scale": True, "leave": False}
+        with tqdm(total=size, disable=quiet or None, **look) as bar:
+            for number, line in enumerate(byte_lines(raw, path)):
+                yield line
+                if number % _LINES_A_STEP == 0 and not bar.disable:
+                    bar.update(raw.tell() - bar.n)

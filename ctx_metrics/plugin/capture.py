@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from sacrebleu import metrics
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import document_ranges, read_lines
+from ..corpus import document_ranges
 from ..engine.options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language import language_pair
 from ..notices import begin_run, counted, notice
+from ..reading import read_lines
 from ..run.context import Context, build_all, capabilities
 from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import MetricTable

@@ -11,9 +11,9 @@ from types import ModuleType
 from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric, Score
 
-from ..corpus import decode, read_text, split_lines
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
+from ..reading import decode, read_text, split_lines
 from ..run.context import capabilities
 from ..run.flags import add_metric_arguments
 from ..run.registry import MetricTable

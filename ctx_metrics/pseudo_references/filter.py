@@ -54,7 +54,7 @@ def select(
     >>> select([["gold", "two"]], [["other", " "]], PseudoFilter("none")).streams
     [['other', None]]
     """
-    names = [getattr(stream, "name", "") or f"pseudo-reference {k}" for k, stream in enumerate(pseudo, 1)]
+    names = names_of(pseudo)
     _check_lengths(golds, pseudo, names)
     of_line = [[gold for gold in line if _has_text(gold)] for line in zip(*golds, strict=True)]
     asked = shared_filter(options, engine, target_lang)
@@ -84,6 +84,11 @@ def select(
     kept = [sum(text is not None for text in stream) for stream in streams]
     dropped = [len(stream) - number for stream, number in zip(streams, kept, strict=True)]
     return Selection(names, streams, scores, kept, dropped, _notices(names, pseudo, of_line, kept, threshold))
+
+
+def names_of(pseudo: Sequence[Stream]) -> list[str]:
+    """Return the names of pseudo-reference systems in messages and signatures."""
+    return [getattr(stream, "name", "") or f"pseudo-reference {k}" for k, stream in enumerate(pseudo, 1)]
 
 
 def _has_text(text: str | None) -> TypeGuard[str]:
@@ -161,7 +166,6 @@ class ReferenceFilter:
         self._known = {}
 
     def signature(self) -> dict[str, Any]:
-        """Return the filter's part of the signature: filter, threshold, guard, and the model or vectors."""
         if self.options.kind == "bert":
             of_model = {f"f{key}": value for key, value in self._model.signature().items()}
         else:

@@ -87,5 +87,4 @@ def _f_bound(lengths: tuple[int, int], matches: int) -> float:
 
 @lru_cache(maxsize=8192)  # one system's lines are compared with several streams
 def _ngrams(text: str) -> frozenset[str]:
-    """Return the distinct n-grams of order _BOUNDED_BY."""
     return frozenset(text[start : start + _BOUNDED_BY] for start in range(len(text) - _BOUNDED_BY + 1))

@@ -25,7 +25,6 @@ _LOWEST = {"bert": 0.0, "mas": -1.0}
 
 
 def share_or_off(text: str) -> float | None:
-    """Parse a number, or the word off as None, for argparse."""
     return None if text == "off" else float(text)
 
 
@@ -132,7 +131,6 @@ class PseudoReferences(FileInput):
     def values(
         self, streams: "Sequence[Segments] | None", settings: PseudoFilter, context: "Context | None"
     ) -> dict[str, Any]:
-        """Return the streams and the settings of the filter as constructor arguments."""
         return {"pseudo_references": streams, "pseudo_filter": settings}
 
 

@@ -18,7 +18,7 @@ from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for
 from ..wording import worded
-from .filter import Selection, select, shared_filter
+from .filter import Selection, names_of, select, shared_filter
 from .guard import near_equal
 from .inputs import PSEUDO_REFERENCES, PseudoFilter
 
@@ -50,10 +50,7 @@ class PseudoReferenceMetric(DerivedMetric):
         ]
         self.filter = pseudo_filter
         self._selected: tuple[Sequence[Stream], Selection] | None = None
-        self.names = [
-            getattr(stream, "name", "") or f"pseudo-reference {number}"
-            for number, stream in enumerate(pseudo_references or [], 1)
-        ]
+        self.names = names_of(pseudo_references or [])
         if twice := [name for name in self.names if self.names.count(name) > 1]:
             name = self.NAME.lower()
             raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import altair as alt
 import numpy as np
 
 from .content import Content
@@ -27,7 +28,6 @@ class Chart(NamedTuple):
 
 
 def charts(content: Content) -> list[Chart]:
-    """Return all charts for which the content has data."""
     drawn = [_distribution(content), _by_length(content)]
     if content.documents:
         drawn.append(_by_document(content))
@@ -47,23 +47,17 @@ def lengths(content: Content) -> np.ndarray:
 
 
 def _base(content: Content, *params: Any) -> Any:
-    import altair as alt
-
     return alt.Chart(alt.NamedData("segments")).add_params(*params, *_names(content)).properties(width=640, height=320)
 
 
 def _names(content: Content) -> list[Any]:
     """The Vega parameters `names`, of the systems, and `titles`, of the metrics, for the charts' expressions."""
-    import altair as alt
-
     titles = [each.title for each in content.columns]
     return [alt.param(name="names", value=[*content.names]), alt.param(name="titles", value=titles)]
 
 
 def _choice(name: str, labels: Sequence[str], value: int, words: str) -> Any:
     """A Vega parameter: the reader chooses one of the labels, and its value is the label's number."""
-    import altair as alt
-
     bind = alt.binding_select(options=[*range(len(labels))], labels=[*labels], name=f"{words} ")
     return alt.param(name=name, value=value, bind=bind)
 
@@ -73,8 +67,6 @@ def _metric(content: Content) -> Any:
 
 
 def _color(content: Content) -> Any:
-    import altair as alt
-
     scale = alt.Scale(scheme="tableau10" if len(content.names) <= 10 else "category20")
     return alt.Color("system:N", scale=scale, legend=alt.Legend(labelExpr="names[datum.value]"))
 
@@ -86,8 +78,6 @@ def _judged(content: Content) -> list[int]:
 
 
 def _distribution(content: Content) -> Chart:
-    import altair as alt
-
     chart = (
         _base(content, _metric(content))
         .transform_calculate(score="datum.scores[metric]")
@@ -118,8 +108,6 @@ def classes(content: Content) -> tuple[list[str], np.ndarray]:
 
 
 def _by_length(content: Content) -> Chart:
-    import altair as alt
-
     names, of_segments = classes(content)
     chart = (
         _base(content, _metric(content))
@@ -141,8 +129,6 @@ def _by_length(content: Content) -> Chart:
 
 
 def _by_document(content: Content) -> Chart:
-    import altair as alt
-
     order = [name for name, _, _ in content.documents]
     axis = alt.Axis(labelLimit=120, labelOverlap=True, labelExpr="documents[datum.value]")
     x = alt.X("document:O", title=None, axis=axis)
@@ -186,8 +172,6 @@ def _by_document(content: Content) -> Chart:
 
 
 def _scatter(content: Content, x: str, y: str, title: str, *params: Any) -> dict[str, Any]:
-    import altair as alt
-
     chart = (
         _base(content, *params)
         .transform_calculate(x=x, y=y)
@@ -239,8 +223,6 @@ def _systems(content: Content) -> Chart:
 
 
 def _wins(content: Content) -> Chart:
-    import altair as alt
-
     names, axis = [*content.names], alt.Axis(labelExpr="names[datum.value]")
     rows, cells = [], []
     for number, each in enumerate(content.columns):

@@ -24,7 +24,6 @@ SUMMARY = "write a page that shows what scores mean: systems, segments, document
 
 DEFAULT_METRICS = ("bleu", "chrf", "comet")
 TABLES = {".tex": "latex", ".md": "markdown"}
-EXPORTS = ("texts", "tables", "pearmut", "subset2evaluate")
 USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [-o report.html] [flags]"
 EPILOG = """\
 examples:
@@ -47,8 +46,6 @@ def table_file(text: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows, and where it is written."""
-
     metrics: Metrics | None = setting(
         f"One or more of %(choices)s. (Default: {' '.join(DEFAULT_METRICS)})",
         flag="-m --metrics",
@@ -80,15 +77,24 @@ class Page:
         "Also write items for subset2evaluate, which selects segments for human annotation."
     )
 
+    def paths(self) -> list[tuple[str, str | None]]:
+        """Return the files to write, each after its flag; None is the standard output."""
+        exports = [
+            ("--texts", self.texts),
+            *(("--tables", path) for path in self.tables or ()),
+            ("--pearmut", self.pearmut),
+            ("--subset2evaluate", self.subset2evaluate),
+        ]
+        return [("-o", self.output), *((flag, path) for flag, path in exports if path)]
+
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Texts, Page])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])
 
 
-def run(args: CommandLine) -> int:
+def run(line: CommandLine) -> int:
     from ..cli.common import output
     from ..cli.common.comparisons import Compared, pairs_tables
     from ..cli.score.scoring import build_metrics
@@ -99,30 +105,34 @@ def run(args: CommandLine) -> int:
     from .kept import read_columns
     from .page import check_installed, page, title_of
 
-    inputs, wanted = checked_texts(args), args.metrics or ()
-    if not wanted and not args.scores:
-        wanted = list(DEFAULT_METRICS) if args.references or args.dataset else ["comet"]
-    chosen = chosen_metrics(args, wanted, model=args.model)
-    check_resample(args.resample, inputs, args)
-    if args.scores and not (args.translations or args.columns):
-        args.parser.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
-    paths = _paths(args)
+    texts, wanted, engine = checked_texts(line), line[Page], line[EngineOptions]
+    names_of_metrics = wanted.metrics or ()
+    if not names_of_metrics and not wanted.scores:
+        names_of_metrics = DEFAULT_METRICS if texts.references or texts.dataset else ["comet"]
+    chosen = chosen_metrics(line, names_of_metrics, model=wanted.model)
+    check_resample(wanted.resample, texts, line)
+    if wanted.scores and not (texts.translations or texts.columns):
+        line.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
+    paths = wanted.paths()
+    for k, (flag, path) in enumerate(paths):
+        if before := [other for other, earlier in paths[:k] if earlier == path]:
+            line.error(f"{before[0]} and {flag} name one file, {path}")
     for _, path in paths:
         check_writable(path)
     check_installed()
-    before = len(shown_notices())
-    read = read_inputs(inputs, given_inputs(args), args[EngineOptions])
+    earlier_notices = len(shown_notices())
+    read = read_inputs(texts, given_inputs(line), engine)
     check_size(read.context.systems)
     read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
     names, context = read.names, read.context
-    design = SystemTests(resample=args.resample).design(context.systems, context.doc_ids)
-    columns = read_columns(args.scores or (), names, context, design)
-    metrics = build_metrics(read, chosen, inputs)
+    design = SystemTests(resample=wanted.resample).design(context.systems, context.doc_ids)
+    columns = read_columns(wanted.scores or (), names, context, design)
+    metrics = build_metrics(read, chosen, texts)
     design.say_what_is_rough(metrics)
     scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
-    content = Content(names, context, design, columns, [str(each) for each in shown_notices()[before:]])
-    title = args.title or title_of(content)
+    content = Content(names, context, design, columns, [str(each) for each in shown_notices()[earlier_notices:]])
+    title = wanted.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),
         "--texts": lambda path: exports.texts_table(content, "csv" if path.lower().endswith(".csv") else "tsv"),
@@ -130,21 +140,9 @@ def run(args: CommandLine) -> int:
         "--pearmut": lambda path: exports.pearmut(content, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(content),
     }
-    texts = [render[flag](path) for flag, path in paths]
-    for (_, path), text in zip(paths, texts, strict=True):
+    rendered = [(path, render[flag](path)) for flag, path in paths]
+    for path, text in rendered:
         output.write(text, path)
-    if not args.quiet and (written := [path for _, path in paths if path]):
+    if not engine.quiet and (written := [path for _, path in paths if path]):
         notice(f"written: {', '.join(written)}")
     return 0
-
-
-def _paths(args: CommandLine) -> list[tuple[str, str | None]]:
-    """The paths to write, each with its flag; exit with 2 if two of them name the same file."""
-    paths: list[tuple[str, str | None]] = [("-o", args.output)]
-    for name in EXPORTS:
-        value = getattr(args, name) or []
-        for path in [value] if isinstance(value, str) else value:
-            if before := [flag for flag, other in paths if other == path]:
-                args.parser.error(f"{before[0]} and --{name} name one file, {path}")
-            paths.append((f"--{name}", path))
-    return paths

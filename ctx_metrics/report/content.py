@@ -43,7 +43,6 @@ class Content:
 
 
 def check_size(systems: Sequence[Sequence[str]]) -> None:
-    """Raise InputError if there are more outputs than a page can hold."""
     outputs = len(systems) * len(systems[0])
     if outputs > LARGEST:
         raise InputError(

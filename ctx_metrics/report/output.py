@@ -22,7 +22,6 @@ def check(run: "Run") -> None:
 
 
 def text(run: "Run") -> str:
-    """The page for a run that has its scores."""
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from .content import Content
@@ -40,7 +39,6 @@ def text(run: "Run") -> str:
 
 
 def _design(run: "Run") -> "Design":
-    """How the systems on the page are tested."""
     from ..scoring.testing import SystemTests
 
     return SystemTests(resample=run.args.ctx_resample).design(run.systems, run.document_ids(), "--ctx-resample")

@@ -12,7 +12,6 @@ from typing import Any
 
 from ..errors import InputError
 from ..scoring.comparison import Column, Comparison
-from .charts import charts, classes
 from .content import Content, as_data
 from .missing import missing_words
 
@@ -46,6 +45,8 @@ def page(content: Content, title: str) -> str:
     from jinja2 import Environment, FileSystemLoader
     from markupsafe import Markup
 
+    from .charts import charts, classes  # needs altair
+
     missing = missing_words(content.context, content.design)
     if missing is not None:
         content = replace(content, columns=[*content.columns, missing])
@@ -73,7 +74,6 @@ def page(content: Content, title: str) -> str:
 
 
 def script() -> str:
-    """The page's script: all files in SCRIPTS, concatenated."""
     return "\n".join((FOLDER / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
 
 
@@ -112,5 +112,4 @@ def _difference(points: float, comparison: Comparison, i: int, j: int) -> str:
 
 
 def table(value: Any) -> str:
-    """A cell of a chart's table."""
     return cell(value) if isinstance(value, float) else str(value)

@@ -120,7 +120,6 @@ class BackTranslation:
 
     @property
     def is_command(self) -> bool:
-        """Whether the back-translator is a command, not a model."""
         return (self.spec or "").startswith("cmd:")
 
     @property
@@ -130,7 +129,6 @@ class BackTranslation:
 
     @property
     def cache_folder(self) -> Path | None:
-        """The folder of cached translations, or None without a cache."""
         if self.cache == NO_CACHE:
             return None
         return Path(self.cache).expanduser() if self.cache else user_cache() / "roundtrip"

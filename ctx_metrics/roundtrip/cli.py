@@ -14,7 +14,7 @@ from ..engine.options import EngineOptions
 from ..errors import InputError
 from ..flag_types import Directory, File, Files
 from ..notices import counted, notice
-from ..settings import CommandLine, add_flags, from_flags, setting
+from ..settings import CommandLine, add_flags, setting
 from ..writing import check_writable, write_whole
 from .back_translation import BackTranslation, checked_spec
 
@@ -53,8 +53,6 @@ class Texts:
 
 @dataclass(frozen=True)
 class Short:
-    """A short alias of --rtt-bt."""
-
     rtt_bt: str | None = setting(
         "The same as --rtt-bt.", flag="--bt", type=checked_spec, metavar="hf:MODEL|cmd:COMMAND"
     )
@@ -69,37 +67,37 @@ FLAGS = [
 ]
 
 
-def run(args: CommandLine) -> int:
+def run(line: CommandLine) -> int:
     from ..cli.common.output import table
-    from ..corpus import read_lines
+    from ..reading import read_lines
     from ..run.streams import system_names
     from .guards import guards, other_languages, same_engine
     from .round_trips import round_trips
 
-    if args.rtt_bt is None:
-        args.parser.error("the back-translator is missing: name it with --rtt-bt")
-    options, engine = from_flags(BackTranslation, args), args[EngineOptions]
-    targets = roundtrip_files(args.translations, args.folder)
-    check_writable(args.folder, folder=True)
+    if line[Short].rtt_bt is None:
+        line.error("the back-translator is missing: name it with --rtt-bt")
+    options, texts = line[BackTranslation], line[Texts]
+    targets = roundtrip_files(texts.translations, texts.folder)
+    check_writable(texts.folder, folder=True)
     for target in targets:
         check_writable(str(target))
-    names = system_names(args.translations)
-    systems = [read_lines(path, args.encoding) for path in args.translations]
-    sources = read_lines(args.source, args.encoding) if args.source else None
-    for path, system in zip(args.translations, systems, strict=True):
+    names = system_names(texts.translations)
+    systems = [read_lines(path, texts.encoding) for path in texts.translations]
+    sources = read_lines(texts.source, texts.encoding) if texts.source else None
+    for path, system in zip(texts.translations, systems, strict=True):
         if not system:
             raise InputError(f"{path} is empty")
         if sources is not None and len(system) != len(sources):
             lines = counted(len(system), "line", "lines")
-            raise InputError(f"{path} has {lines}, but the source {args.source} has {len(sources)}")
-    source_lang, target_lang = args.language_pair or (None, None)
-    streams, identity = round_trips(systems, source_lang, target_lang, options, engine)
+            raise InputError(f"{path} has {lines}, but the source {texts.source} has {len(sources)}")
+    source_lang, target_lang = texts.language_pair or (None, None)
+    streams, identity = round_trips(systems, source_lang, target_lang, options, line[EngineOptions])
     for target, stream in zip(targets, streams, strict=True):
-        write_whole(str(target), "".join(line + "\n" for line in stream), encoding=args.encoding)
+        write_whole(str(target), "".join(line + "\n" for line in stream), encoding=texts.encoding)
     for whose in same_engine(identity, names):
         notice(f"the back-translator {identity} seems to be the system {whose}: its round trips score too high")
-    for line in other_languages(names, sources, systems, streams):
-        notice(line)
+    for remark in other_languages(names, sources, systems, streams):
+        notice(remark)
     columns = {} if sources is None else {"source_copies": "Copies of the source"}
     columns |= {"empty_outputs": "Empty outputs", "empty_roundtrips": "Empty round trips"}
     rows = []

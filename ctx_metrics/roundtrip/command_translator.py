@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from ..corpus import split_lines
 from ..errors import InputError
 from ..notices import counted, notice
+from ..reading import split_lines
 from .back_translation import BATCH_LINES, LINE_SECONDS, START_SECONDS, BackTranslation, BackTranslator, Translation
 
 SHOWN = 60  # number of characters of a line shown in messages
@@ -114,7 +114,6 @@ class CommandTranslator(BackTranslator):
 
 
 def _kill(running: subprocess.Popen) -> None:
-    """Kill a command and all processes that it started."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError):
             os.killpg(running.pid, signal.SIGKILL)
@@ -191,7 +190,6 @@ def program(command: str) -> str:
 
 
 def _tokens(command: str) -> list[str]:
-    """Return the words and operators of a command."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars="".join(OPERATOR))
     lexer.whitespace_split, lexer.commenters = True, ""
     try:

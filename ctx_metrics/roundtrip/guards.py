@@ -179,7 +179,6 @@ def _words(name: str) -> list[str]:
 
 
 def _profile(text: Sequence[str]) -> "Counter[str]":
-    """Count the words in the first lines of a text."""
     return Counter(word for line in text[:FIRST_LINES] for word in _LANGUAGE_UNIT.findall(line.casefold()))
 
 

@@ -33,7 +33,6 @@ class RoundTrips(FileInput):
         )
 
     def given_by(self, line: CommandLine) -> str:
-        """Return the flag that gives the files or the back-translator, or ""."""
         return super().given_by(line) or ("--rtt-bt" if line.rtt_bt else "")
 
     def check(self, given: Given, systems: int) -> None:
@@ -45,7 +44,6 @@ class RoundTrips(FileInput):
     def values(
         self, streams: "Sequence[Segments] | None", settings: BackTranslation, context: "Context | None"
     ) -> dict[str, Any]:
-        """Return the round trips that were read, or back-translate the context's systems."""
         made: tuple[Any, str | None] = streams, settings.label
         if settings.spec and context is not None:
             from .round_trips import round_trips
@@ -54,7 +52,6 @@ class RoundTrips(FileInput):
         return dict(zip(("roundtrips", "backtranslator"), made, strict=True))
 
     def missing(self) -> str:
-        """Return how to give round trips or have them made."""
         return "needs each system's round trip: give " + worded(
             "--roundtrip FILE ..., one file per system in the order of the systems, or make it with --rtt-bt",
             "roundtrips, one list of strings per system in the order of the systems",

@@ -77,8 +77,6 @@ class RoundTripMetric(DerivedMetric):
 
 @dataclass(frozen=True)
 class SourceWordSettings(WordSettings):
-    """How the words of texts in the source language are found and compared."""
-
     tokenize: str | None = tokenizer_setting("the source's language")
 
 

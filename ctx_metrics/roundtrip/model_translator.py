@@ -143,7 +143,6 @@ def _near(code: str, codes: Sequence[str]) -> str:
 
 
 def resolve_translation(name: str) -> ResolvedModel:
-    """Find a folder, or a hub name[@revision]; raises ModelError as hub.resolve does."""
     return located(name, TRANSLATION, lambda folder: identity(file_hashes(_files(folder)), folder))
 
 
@@ -298,13 +297,11 @@ class TranslationModel:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the files that determine a translation: weights, configuration and tokenizer."""
     sides = [path for path in folder.iterdir() if path.suffix in (".json", ".spm", ".model", ".txt")]
     return [*weight_files(folder), *(path for path in sides if not path.name.endswith(".index.json"))]
 
 
 def _read(folder: Path) -> tuple[Any, Any, Any]:
-    """Load a folder's configuration, tokenizer and generation settings."""
     quiet_libraries()
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES as TRANSLATES

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from unicodedata import category
 
-from ..corpus import read_lines
 from ..errors import InputError
 from ..notices import counted
+from ..reading import read_lines
 
 # endings that describe the file, not the system whose output it holds
 _ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..corpus import BOM
 from ..notices import counted, notice
+from ..reading import BOM
 from .streams import Segments, named
 
 if TYPE_CHECKING:

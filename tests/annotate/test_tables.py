@@ -231,7 +231,7 @@ def test_parquet(tmp_path):
         ("a.tsv", b"src\tmt\none\t\xff\n", "line 2: byte 5 (0xff) is not utf-8; save it as UTF-8"),
         ("a.csv", 'src,mt\n"one,two\n', "line 2: unexpected end of data"),
         ("a.jsonl", '{"src": "a", "mt": 1.5}\n', "row 1: column mt holds 1.5, not a text"),
-        ("a.jsonl", '{"src": "a", "mt": "b"}\n[1]\n', "line 2 is no JSON object with the columns as its keys"),
+        ("a.jsonl", '{"src": "a", "mt": "b"}\n[1]\n', "line 2: not a JSON object with the columns as its keys"),
         ("a.jsonl", '{"src": "a", "mt": "b"}\n{\n', "line 2: not JSON (Expecting"),
         ("a.jsonl", "[" * 100_000, "line 1: not JSON (it is nested too deeply); write one object per line"),
         ("a.jsonl", '{"mt": ' + "[" * 500 + "]" * 500 + ', "src": "a"}', "row 1: column mt holds a list, not a text"),

@@ -131,22 +131,10 @@ def test_forward_equals_the_equations(kind, pooling):
     expected = [plain_score(kind, network, *pair) for pair in pairs]
     found = scores(network, pairs)
     assert found.shape == (len(pairs),) and np.ptp(expected) > 0.1
-    difference = largest(found, expected)
-    print(f"{kind} {pooling}: {difference:.1e}")
-    assert difference < 1e-6
+    assert largest(found, expected) < 1e-6
     # as it runs in use
     single = random_network(kind, dtype=torch.float32, pooling=pooling, **SMALL)
     assert largest(scores(single, pairs), [plain_score(kind, single, *pair) for pair in pairs]) < 1e-5
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_forward_equals_the_equations_at_the_papers_size(kind):
-    network = random_network(kind, noise=0.02, layers=12, width=768)
-    pairs = random_pairs([(9, 12), (1, 5), (12, 4)], 12, 768)
-    expected = [plain_score(kind, network, *pair) for pair in pairs]
-    difference = largest(scores(network, pairs), expected)
-    print(f"{kind}: {difference:.1e}, of scores {np.round(expected, 3)}")
-    assert difference < 1e-6 < np.ptp(expected)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -207,16 +195,6 @@ def test_what_lies_beyond_a_texts_end_does_not_matter(kind, pooling):
     ]
     for each in found:
         assert largest(each, torch.cat(alone).detach()) < 1e-12
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_sides_are_not_alike(kind):
-    network = random_network(kind, **SMALL)
-    pairs = random_pairs(LENGTHS, 3, 5)
-    swapped = [pair[::-1] for pair in pairs]
-    there, back = scores(network, pairs), scores(network, swapped)
-    assert largest(back, [plain_score(kind, network, *pair) for pair in swapped]) < 1e-6
-    assert (there - back).abs().min() > 1e-4
 
 
 def test_the_mix_is_the_plain_mean_at_first():

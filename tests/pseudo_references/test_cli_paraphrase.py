@@ -10,7 +10,7 @@ from classifiers import PAIRS, write_classifier
 from cli_conftest import ctx  # noqa: F401  a fixture
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.models.hub import checkpoint_hash, file_sha256
+from ctx_metrics.models.hub import checkpoint_hash
 from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.training.data import data_sha256
@@ -63,10 +63,7 @@ def test_training_writes_a_model_that_scores(train, command, tmp_path):
     assert config["pairs"] == {"train": 18, "development": 6}
     card = (out / "README.md").read_text()
     assert str(tmp_path) not in card and data["sha256"] in card
-    assert (
-        "    ctx-metrics paraphrase train --train train.tsv --dev 0.25 --encoder bert --epochs 2 --batch 8 --out out"
-        in card
-    )
+    assert "    ctx-metrics paraphrase train --train train.tsv --dev 0.25 --encoder bert --epochs 2 --batch 8" in card
     assert "6 of the 24 pairs, drawn by the seed, are used only for development." in card
     for name, value in config["development"].items():
         assert f"{value:.4f}" in done.out, name
@@ -74,13 +71,6 @@ def test_training_writes_a_model_that_scores(train, command, tmp_path):
     assert done.out.splitlines()[-1] == f"Use: ctx-metrics paraphrase score PAIRS --model {out}"
     scored = command("score", tmp_path / "train.tsv", "--model", out)
     assert scored.code == 0 and len(scored.out.splitlines()) == 24
-
-
-def test_the_same_command_writes_the_same_bytes_and_another_seed_others(train, tmp_path):
-    for name, seed in (("one", 3), ("two", 3), ("three", 4)):
-        assert train("--seed", seed, out=tmp_path / name).code == 0
-    one, two, three = (file_sha256(tmp_path / name / "model.safetensors") for name in ("one", "two", "three"))
-    assert one == two != three
 
 
 def test_whole_training_with_a_development_file(train, tmp_path):
@@ -126,15 +116,13 @@ def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch,
     monkeypatch.setattr(Loop, "_step", interrupted)
     for _ in range(2):
         done = train(*more)
-        assert done == (
-            130,
-            "",
-            f"ctx-metrics: stopped; run the same command again to continue from the state in {out}, or add --restart "
-            f"to start over\n",
+        assert (
+            done[:2] == (130, "")
+            and f"stopped; run the same command again to continue from the state in {out}" in done.err
         )
         assert [path.name for path in out.iterdir()] == [STATE]
     done = train(*more, "--weight-decay", 0.5)
-    assert done.code == 1 and "a stopped training with other recipe; give the settings it was started with" in done.err
+    assert done.code == 1 and "a stopped training with other recipe" in done.err
     done = train(*more)
     assert done.code == 0 and steps == [0, 1, 2, 3, 4, 5]
     written = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (out, tmp_path / "unstopped")]
@@ -160,11 +148,11 @@ def interrupt(*given):
 @pytest.mark.parametrize(
     "more, said",
     [
-        (["--ctx-dtype", "fp16"], "--ctx-dtype fp16 is too narrow to train in; take bf16 or fp32"),
-        (["--encoder", "./gone"], "no model folder './gone', and it is not a hub name"),
-        (["--rank", "49"], "rank 49 is more than the encoder's width, 48; choose a lower one"),
+        (["--ctx-dtype", "fp16"], "--ctx-dtype fp16 is too narrow to train in"),
+        (["--encoder", "./gone"], "no model folder './gone'"),
+        (["--rank", "49"], "rank 49 is more than the encoder's width, 48"),
         (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
-        (["--max-length", "4"], "--max-length 4 leaves no token of each sentence beside the 3 special ones; give at"),
+        (["--max-length", "4"], "--max-length 4 leaves no token of each sentence beside the 3 special ones"),
         (["--dev", "gone.tsv"], "cannot read gone.tsv: No such file or directory"),
     ],
 )
@@ -177,22 +165,19 @@ def test_training_that_cannot_be(train, tmp_path, more, said):
 def test_faults_of_the_data_name_file_and_line(train, tmp_path):
     bad = write_pairs(tmp_path / "bad.tsv", 3, bad="the cat\tthe dog\tmaybe")
     done = train(data=bad)
-    assert done.code == 1 and f"{bad}, line 5: label 'maybe' is neither 0 nor 1; write 0 or 1\n" in done.err
-    assert len(done.err.splitlines()) == 1
+    assert done.code == 1 and f"{bad}, line 5: label 'maybe'" in done.err and done.err.count("\n") == 1
     short = write_pairs(tmp_path / "short.tsv", 3, bad="the cat\tthe dog")
     done = train(data=short)
     assert done.code == 1 and f"{short}, line 5: 2 columns, but the header names 3" in done.err
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
     done = train()
-    assert done.code == 1 and done.err.endswith("holds other files; name a new or empty folder with --out\n")
+    assert done.code == 1 and "holds other files" in done.err
 
 
-@pytest.mark.parametrize(
-    "words", [["--dev", "0"], ["--dev", "1.5"], ["--rank", "-1"], ["--epochs", "0"], ["--seed", "x"]]
-)
+@pytest.mark.parametrize("words", ["--dev 0", "--dev 1.5", "--rank -1", "--epochs 0", "--seed x"])
 def test_wrong_usage(train, words):
-    done = train(*words)
+    done = train(*words.split())
     assert done.code == 2 and "ctx-metrics paraphrase train: error: argument" in done.err
 
 
@@ -207,9 +192,7 @@ def test_scores_of_labelled_pairs(command, tmp_path, bert):
     right = sum((value > 0.5) == label for value, label in zip(wanted, labels)) / len(labels)
     figures, signature = done.err.splitlines()
     assert figures.startswith(f"ctx-metrics: {data}: 12 pairs; accuracy {right:.4f}, f1 ")
-    assert (
-        signature == f"ctx-metrics: paraphrase|model:bert|ckpt:{checkpoint_hash(bert)}|maxlen:70|dtype:fp32"
-    )  # all it reads
+    assert signature == f"ctx-metrics: paraphrase|model:bert|ckpt:{checkpoint_hash(bert)}|maxlen:70|dtype:fp32"
 
 
 def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
@@ -227,13 +210,8 @@ def test_scores_without_labels_and_of_two_files(command, tmp_path, bert):
     assert turned.out != done.out
     (tmp_path / "two.txt").write_text("one line\n")
     short = command("score", *files, "--model", bert)
-    assert (
-        short.code == 1
-        and "one.txt has 12 lines, but " in short.err
-        and "a pair needs one line of each file" in short.err
-    )
-    three = command("score", *files, files[0], "--model", bert)
-    assert three.code == 2 and three.err.endswith("error: name one file of pairs, or two of sentences\n")
+    assert short.code == 1 and "one.txt has 12 lines, but " in short.err
+    assert command("score", *files, files[0], "--model", bert).code == 2
 
 
 def test_the_tokens_that_are_kept(command, tmp_path, bert, tiny_roberta):
@@ -247,27 +225,14 @@ def test_the_tokens_that_are_kept(command, tmp_path, bert, tiny_roberta):
     assert whole[:2] == ("maxlen:70", 1)
     assert signature("--max-length", 70) == whole
     assert signature("--max-length", 71) == ("maxlen:70", 2, whole[2])
-    done = command("score", data, "--model", bert, "--max-length", 1000)
-    assert done.err.startswith(
-        "ctx-metrics: --max-length 1000: the model reads at most 70 tokens; longer pairs are cut there\n"
-    )
     least = signature("--max-length", 5)
     assert least[:2] == ("maxlen:5", 2) and least[2] != whole[2]
     roberta = write_classifier(tmp_path / "roberta", tiny_roberta)  # <s> one </s></s> other </s>
     assert signature("--max-length", 6, model=roberta)[0] == "maxlen:6"
-    empty = tmp_path / "empty.txt"
-    empty.write_text("")
-    for of_pairs, model, given, special in (
-        ([data], bert, 2, 3),
-        ([data], bert, 4, 3),
-        ([data], roberta, 5, 4),
-        ([empty, empty], bert, 1, 3),
-    ):
-        done = command("score", *of_pairs, "--model", model, "--max-length", given)
-        assert (done.code, done.out) == (1, "") and done.err == (
-            f"ctx-metrics: error: --max-length {given} leaves no token of each sentence beside the {special} special ones; "
-            f"give at least {special + 2}\n"
-        )
+    for model, given, special in ((bert, 2, 3), (bert, 4, 3), (roberta, 5, 4)):
+        done = command("score", data, "--model", model, "--max-length", given)
+        assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+        assert f"--max-length {given} leaves no token" in done.err and done.err.endswith(f"at least {special + 2}\n")
 
 
 def test_labels_that_are_all_alike_are_scored(command, tmp_path, bert):
@@ -299,16 +264,15 @@ def test_empty_sentences_are_said_once(command, tmp_path, bert):
 
 
 def test_faults_of_scoring(command, tmp_path, bert, tiny_bert):
-    other = tmp_path / "other.tsv"
-    other.write_text("mt\tref\na\tb\n")
-    done = command("score", other, "--model", bert)
-    assert done.code == 1 and done.err.startswith(f"ctx-metrics: error: {other}: its first line (mt, ref) has no known")
-    assert done.err.endswith("; or name two files with one sentence per line\n") and len(done.err.splitlines()) == 1
-    other.write_text("sentence1,sentence2\na,b\n")
-    done = command("score", other, "--model", bert)
-    assert done.err == f"ctx-metrics: error: {other}: its columns are separated by commas; separate them by tabs\n"
-    done = command("score", write_pairs(tmp_path / "p.tsv", 12), "--model", tiny_bert)
-    assert done.code == 1 and "is not a sequence classifier: classifier.bias is not among its weights" in done.err
+    path = tmp_path / "other.tsv"
+    for content, model, said in (
+        ("mt\tref\na\tb\n", bert, "its first line (mt, ref) has no known"),
+        ("sentence1,sentence2\na,b\n", bert, "its columns are separated by commas"),
+        ("sentence1\tsentence2\na\tb\n", tiny_bert, "is not a sequence classifier"),
+    ):
+        path.write_text(content)
+        done = command("score", path, "--model", model)
+        assert (done.code, done.err.count("\n")) == (1, 1) and said in done.err
 
 
 def test_the_embedded_one_minds_its_language(command, tmp_path):

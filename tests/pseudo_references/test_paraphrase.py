@@ -108,36 +108,38 @@ def test_a_single_logit_goes_through_the_sigmoid(tmp_path, tiny_bert):
     assert ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS) == pytest.approx(wanted, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    "names, label, said",
-    [
-        (("LABEL_0", "LABEL_1"), 1, False),
-        (("0", "1"), 1, False),
-        (("not_equivalent", "equivalent"), 1, False),
-        (("equivalent", "not_equivalent"), 0, False),
-        (("is_duplicate", "not_duplicate"), 0, False),
-        (("Paraphrase", "No paraphrase"), 0, False),
-        (("not a paraphrase", "is a paraphrase"), 1, False),
-        (("non-paraphrase", "paraphrase"), 1, False),
-        (("paraphrase", "other"), 0, False),
-        (("inequivalent", "semantically equivalent"), 1, False),
-        (("entailment", "not_entailment"), 1, True),
-    ],
-)
-def test_the_label_whose_name_means_paraphrase(folder, caplog, names, label, said):
+NAMES_AND_LABEL = [
+    ("LABEL_0 LABEL_1", 1),
+    ("0 1", 1),
+    ("not_equivalent equivalent", 1),
+    ("equivalent not_equivalent", 0),
+    ("is_duplicate not_duplicate", 0),
+    ("Paraphrase No_paraphrase", 0),
+    ("not_a_paraphrase is_a_paraphrase", 1),
+    ("non-paraphrase paraphrase", 1),
+    ("paraphrase other", 0),
+    ("inequivalent semantically-equivalent", 1),
+    ("paraphrase duplicate", 1),  # both mean it
+    ("entailment not_entailment", 1),  # neither does
+]
+
+
+@pytest.mark.parametrize("names, label", NAMES_AND_LABEL)
+def test_the_label_whose_name_means_paraphrase(names, label):
+    from transformers import BertConfig
+
+    assert paraphrase_label(BertConfig(id2label=dict(enumerate(names.split())))) == label
+
+
+@pytest.mark.parametrize("names, label", [("equivalent not_equivalent", 0), ("entailment not_entailment", 1)])
+def test_the_probability_is_that_of_the_label(folder, caplog, names, label):
+    names = names.split()
     change(folder, id2label=dict(enumerate(names)), label2id={name: k for k, name in enumerate(names)})
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         found = ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS)
     wanted = [float(logits_alone(folder, pair).softmax(-1)[label]) for pair in PAIRS]
     assert found == pytest.approx(wanted, abs=1e-5)
-    line = "mine: its labels are 'entailment' and 'not_entailment'; 'not_entailment' is read as paraphrase"
-    assert said_of(caplog) == [line] * said
-
-
-def test_two_labels_that_both_mean_it_leave_class_1():
-    from transformers import BertConfig
-
-    assert paraphrase_label(BertConfig(id2label={0: "paraphrase", 1: "duplicate"})) == 1
+    assert ["'not_entailment' is read as paraphrase" in said for said in said_of(caplog)] == [True] * label
 
 
 def test_long_pairs_lose_the_end_of_their_longer_sentence_and_are_counted(bert, caplog):
@@ -252,12 +254,9 @@ def test_code_beside_the_weights_is_not_run(folder):
 
 
 def test_what_is_no_paraphrase_classifier(tmp_path, tiny_bert, folder):
-    assert refused(tiny_bert) == (
-        "FOLDER is not a sequence classifier: classifier.bias is not among its weights; name a checkpoint fine-tuned on "
-        "paraphrases, or train one: ctx-metrics paraphrase train"
-    )
+    assert "is not a sequence classifier: classifier.bias is not among its weights" in refused(tiny_bert)
     three = write_classifier(tmp_path / "three", tiny_bert, labels=3)
-    assert refused(three) == "FOLDER has 3 labels, but a paraphrase classifier has two, or a single logit"
+    assert refused(three).startswith("FOLDER has 3 labels")
     (folder / "tokenizer.json").write_text("{")
     assert refused(folder).startswith("FOLDER: its tokenizer cannot be loaded: ")
     (folder / "config.json").write_text("[")
@@ -270,8 +269,6 @@ def test_what_is_no_paraphrase_classifier(tmp_path, tiny_bert, folder):
 
 
 def test_a_tokenizer_must_pad(folder):
-    tokenizer = json.loads((folder / "tokenizer.json").read_text())
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
     assert refused(folder) == "FOLDER: its tokenizer has no padding token, so pairs cannot be read in batches"
 
@@ -334,20 +331,18 @@ def test_faults_of_an_adapted_folder(adapted, tmp_path):
 # ---- the embedded classifier
 
 # (pseudo, gold): what it gave when it was made
-INVENTED = [
-    (
-        ("The committee approved the budget on Friday.", "On Friday, the budget was approved by the committee."),
-        0.999735,
-    ),
-    (("The committee approved the budget on Friday.", "The committee rejected the plan to build a stadium."), 0.797718),
-    (("Shares of the company rose 4 percent.", "The company's stock fell sharply after the announcement."), 0.121779),
-    (("He was arrested on Monday in Boston.", "Police arrested him in Boston on Monday."), 0.999588),
-]
+BUDGET = "The committee approved the budget on Friday."
+INVENTED = {
+    (BUDGET, "On Friday, the budget was approved by the committee."): 0.999735,
+    (BUDGET, "The committee rejected the plan to build a stadium."): 0.797718,
+    ("Shares of the company rose 4 percent.", "The company's stock fell sharply after the announcement."): 0.121779,
+    ("He was arrested on Monday in Boston.", "Police arrested him in Boston on Monday."): 0.999588,
+}
 
 
 def test_the_embedded_one_gives_its_stored_figures():
-    found = shared_classifier(None, QUIET).probabilities([pair for pair, _ in INVENTED])
-    assert found == pytest.approx([value for _, value in INVENTED], abs=1e-4)
+    found = shared_classifier(None, QUIET).probabilities([*INVENTED])
+    assert found == pytest.approx([*INVENTED.values()], abs=1e-4)
 
 
 def test_the_embedded_folder_is_small_and_says_what_it_is():

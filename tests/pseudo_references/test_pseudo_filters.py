@@ -96,12 +96,8 @@ def test_alignment_over_a_file(glove):
     assert alignment.scores(pairs) == pytest.approx([0.6, 0.9, -0.2, 0.0, 1.0], abs=1e-6)
     assert alignment.threshold == 0.8
     signature = alignment.signature()
-    assert {key: signature[key] for key in ("filter", "threshold", "vectors")} == {
-        "filter": "mas",
-        "threshold": 0.8,
-        "vectors": "glove.txt",
-    }
-    assert "fmodel" not in signature and len(signature["fckpt"]) == 12
+    assert len(signature.pop("fckpt")) == 12
+    assert signature == {"filter": "mas", "threshold": 0.8, "guard": 0.4, "vectors": "glove.txt"}
 
 
 def test_classifier_reads_pseudo_reference_first_and_each_pair_once(stand_in):
@@ -112,27 +108,19 @@ def test_classifier_reads_pseudo_reference_first_and_each_pair_once(stand_in):
     assert paraphrase.scores([("gold", "pseudo"), ("other", "gold")]) == [0.1, 0.5]
     assert stand_in.asked == [[("pseudo", "gold"), ("other", "gold")], [("gold", "pseudo")]]
     assert stand_in.made == [("folder", engine)]
-    assert paraphrase.signature() == {
-        "filter": "bert",
-        "threshold": 0.5,
-        "guard": 0.4,
-        "fmodel": "stand-in",
-        "frev": None,
-        "fckpt": "0123456789ab",
-    }
+    of_model = {"fmodel": "stand-in", "frev": None, "fckpt": "0123456789ab"}
+    assert paraphrase.signature() == {"filter": "bert", "threshold": 0.5, "guard": 0.4, **of_model}
 
 
 def test_other_settings_are_another_filter(stand_in):
-    made = [
-        shared_filter(PseudoFilter(threshold=threshold, guard=guard), EngineOptions(quiet=quiet), language)
-        for threshold, guard, quiet, language in (
-            (0.5, 0.4, False, "en"),
-            (0.6, 0.4, False, "en"),
-            (0.5, 0.3, False, "en"),
-            (0.5, 0.4, True, "en"),
-            (0.5, 0.4, False, None),
-        )
+    usual = PseudoFilter(), EngineOptions(), "en"
+    others = [
+        (PseudoFilter(threshold=0.6), *usual[1:]),
+        (PseudoFilter(guard=0.3), *usual[1:]),
+        (usual[0], EngineOptions(quiet=True), "en"),
+        (*usual[:2], None),
     ]
+    made = [shared_filter(*settings) for settings in (usual, *others)]
     assert len({id(each) for each in made}) == 5 and made[1].threshold == 0.6
 
 

@@ -10,6 +10,7 @@ from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, NAMES, REF, SOURCE
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 from report_pages import data_of
 
+from ctx_metrics import InputError
 from ctx_metrics.report.page import check_installed
 
 INPUTS = ["-t", A, B, "-r", REF, "-l", "de-en"]
@@ -43,15 +44,8 @@ def table(tmp_path_factory):
 
 
 def test_a_page_and_all_exports(ctx, tmp_path, table):
-    paths = {
-        name: tmp_path / file
-        for name, file in {
-            "texts": "t.tsv",
-            "tables": "t.tex",
-            "pearmut": "p.json",
-            "subset2evaluate": "s.json",
-        }.items()
-    }
+    files = {"texts": "t.tsv", "tables": "t.tex", "pearmut": "p.json", "subset2evaluate": "s.json"}
+    paths = {name: tmp_path / file for name, file in files.items()}
     page = tmp_path / "page.html"
     flags = [word for name, path in paths.items() for word in (f"--{name}", path)]
     done = ctx("report", *INPUTS, "-s", SOURCE, "--docids", DOCIDS, "-m", "bleu", "bertr", "-o", page, *flags)
@@ -61,17 +55,16 @@ def test_a_page_and_all_exports(ctx, tmp_path, table):
     assert data["systems"] == [NAME_A, NAME_B] and data["source"] == lines_of(SOURCE)
     assert [data["source_lang"], data["target_lang"]] == ["de", "en"] and len(data["documents"]) == 7
     rows = [json.loads(line) for line in table.read_text().splitlines()]
-    titles = {"bleu": "BLEU", "bertr": "BERTR"}
+    titles, documents = {"bleu": "BLEU", "bertr": "BERTR"}, [document["id"] for document in data["documents"]]
     for row in rows:
         [metric] = [each for each in data["metrics"] if each["title"] == titles[row["metric"]]]
         system = data["systems"].index(row["system"])
-        shown = {
-            "segment": lambda: metric["segments"][system][row["segment"] - 1],
-            "document": lambda: metric["documents"][system][
-                [doc["id"] for doc in data["documents"]].index(row["document"])
-            ],
-            "system": lambda: metric["system"][system],
-        }[row["level"]]()
+        if row["level"] == "system":
+            shown = metric["system"][system]
+        elif row["level"] == "segment":
+            shown = metric["segments"][system][row["segment"] - 1]
+        else:
+            shown = metric["documents"][system][documents.index(row["document"])]
         assert shown == pytest.approx(row["score"], rel=1e-12)
     assert len(paths["texts"].read_text().splitlines()) == 1 + 2 * 59
     assert paths["tables"].read_text().count("tabular") == 4
@@ -88,18 +81,12 @@ def test_scores_that_are_there_are_shown_as_they_are(ctx, tmp_path, table):
     data = data_of(page)
     assert [each["title"] for each in data["metrics"]] == ["bleu", "bertr"]
     for each in data["metrics"]:
-        assert each["system"] == [
-            row["score"] for row in rows if (row["level"], row["metric"]) == ("system", each["title"])
-        ]
-        own = [
-            row["score"]
-            for row in rows
-            if (row["level"], row["metric"], row["system"]) == ("segment", each["title"], NAME_B)
-        ]
-        assert each["segments"][1] == own
-    assert (
-        data["metrics"][0]["p_holm"] is None and data["metrics"][1]["p_holm"][0][1] < 0.05
-    )  # bleu is no mean of segments
+        of_metric = [row for row in rows if row["metric"] == each["title"]]
+        assert each["system"] == [row["score"] for row in of_metric if row["level"] == "system"]
+        own = [row for row in of_metric if row["system"] == NAME_B]
+        assert each["segments"][1] == [row["score"] for row in own if row["level"] == "segment"]
+    bleu, bertr = (each["p_holm"] for each in data["metrics"])
+    assert bleu is None and bertr[0][1] < 0.05  # bleu is no mean of segments
 
 
 @pytest.mark.full
@@ -162,10 +149,7 @@ def test_meta_shows_people_beside_metrics(ctx, tmp_path):
 
 def test_what_is_missing_is_said_before_scoring(monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(
-        Exception,
-        match=r"a report needs vl_convert, which is not installed; install it with: pip install 'ctx-metrics\[report\]'",
-    ):
+    with pytest.raises(InputError, match="a report needs vl_convert, which is not installed"):
         check_installed()
 
 

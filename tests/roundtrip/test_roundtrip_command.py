@@ -36,10 +36,8 @@ def test_the_shell_runs_it():
 @pytest.mark.skipif(not os.path.exists("/usr/share/apertium/modes/spa-eng.mode"), reason="no apertium-eng-spa")
 def test_apertium():
     """As docs/roundtrip.md names it. It looks at neighbouring lines, so it gets one at a time."""
-    apertium, lines = (
-        command("apertium -u spa-eng", batch_lines=1),
-        ["La casa es grande.", "El perro come", "Tengo dos gatos."],
-    )
+    apertium = command("apertium -u spa-eng", batch_lines=1)
+    lines = ["La casa es grande.", "El perro come", "Tengo dos gatos."]
     made = [text for chunk in apertium.chunks(lines) for text in texts(apertium, chunk)]
     assert len(made) == 3 and made[0] == "The house is big." and "dog" in made[1] and "cats" in made[2]
 
@@ -99,6 +97,15 @@ def test_no_message_holds_more_of_the_command_than_its_program():
         assert "secret" not in str(error.value) and "KEY" not in str(error.value)
 
 
+def assert_gone(file):
+    """No process of the group whose number a file holds is left, after a while."""
+    group, started = int(file.read_text()), time.monotonic()
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() - started < 20:
+            os.killpg(group, 0)
+            time.sleep(0.05)
+
+
 @pytest.mark.parametrize("text", some(["sleep 60 | cat", "sleep 60 & cat"], []))
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path, text):
     """Also one whose child holds the output open after it."""
@@ -108,14 +115,9 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path, text):
             ["one", "two"]
         )
     assert time.monotonic() - started < 20
-    assert str(error.value) == (
-        "cmd: 'echo' was given 2 lines and did not finish within 1 second; give it more time with --rtt-timeout, or fewer "
-        "lines with --rtt-batch-lines; its error output: waiting"
-    )
-    with pytest.raises(ProcessLookupError):
-        while time.monotonic() - started < 20:  # until the killed ones are gone
-            os.killpg(int((tmp_path / "group").read_text()), 0)
-            time.sleep(0.05)
+    assert "'echo' was given 2 lines and did not finish within 1 second" in str(error.value)
+    assert str(error.value).endswith("its error output: waiting")
+    assert_gone(tmp_path / "group")
 
 
 def test_ctrl_c_ends_the_command_too(tmp_path, monkeypatch):
@@ -127,19 +129,12 @@ def test_ctrl_c_ends_the_command_too(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         command(f"echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/group; sleep 60 | cat").translate(["one"])
-    group, started = int((tmp_path / "group").read_text()), time.monotonic()
-    with pytest.raises(ProcessLookupError):
-        while time.monotonic() - started < 20:
-            os.killpg(group, 0)
-            time.sleep(0.05)
+    assert_gone(tmp_path / "group")
 
 
 def test_output_that_is_no_text():
-    with pytest.raises(
-        InputError, match="line 2 of the output of .*: byte 0xff is not UTF-8; the command must write UTF-8"
-    ) as error:
+    with pytest.raises(InputError, match="^cmd: line 2 of the output of .*: byte 0xff is not UTF-8.*$"):
         command("printf 'one\\na\\377\\n'").translate(["1", "2"])
-    assert "save" not in str(error.value) and "\n" not in str(error.value)
 
 
 def test_identity(tmp_path, monkeypatch):

@@ -30,22 +30,12 @@ def test_flags():
     assert given == BackTranslation("cmd:a b", batch_lines=7, timeout=30)
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ["--rtt-bt", "me/model"],
-        ["--rtt-bt", "hf:"],
-        ["--rtt-bt", "cmd: "],
-        ["--rtt-bt", "ft:x"],
-        ["--rtt-bt", "hf:x", "--rtt-bt-name", "two words"],
-        ["--rtt-bt", "hf:x", "--rtt-bt-name", "a|b"],
-        ["--rtt-bt", "hf:x", "--rtt-beams", "0"],
-    ],
-)
-def test_wrong_values_are_wrong_usage(flags):
-    with pytest.raises(SystemExit) as error:
-        parsed(*flags)
-    assert error.value.code == 2
+@pytest.mark.parametrize("given", ["me/model", "hf:", "cmd: ", "ft:x"])
+def test_wrong_values_are_wrong_usage(given):
+    for flags in (["--rtt-bt", given], ["--rtt-bt", "hf:x", "--rtt-bt-name", f"a {given}"]):
+        with pytest.raises(SystemExit) as error:
+            parsed(*flags)
+        assert error.value.code == 2
 
 
 @pytest.mark.parametrize(
@@ -106,12 +96,7 @@ def test_a_language_that_can_mean_one_code(language, codes, code):
     "language, given, codes, said",
     [
         ("zho", None, NLLB, "'zho' can be several languages of model: name one with --flag: zho_Hans, zho_Hant"),
-        (
-            "es",
-            None,
-            NLLB,
-            "model has no code 'es'; name its code with --flag; similar codes: est_Latn",
-        ),  # which is Estonian
+        ("es", None, NLLB, "has no code 'es'; .* similar codes: est_Latn"),  # which is Estonian
         ("de", None, NLLB, "similar codes: deu_Latn$"),
         ("xx", None, NLLB, "it has deu_Latn, eng_Latn, est_Latn, spa_Latn, zho_Hans, zho_Hant$"),
         (None, None, NLLB, "name the language pair with -l, or the model's code with --flag"),

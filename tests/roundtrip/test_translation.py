@@ -47,7 +47,7 @@ def test_the_trained_model_replaces_each_word_in_any_batch(beams):
     expected = [toy.expected(line) for line in lines]
     assert translated(model, lines) == expected
     assert [translated(model, [line])[0] for line in lines[:15]] == expected[:15]
-    assert not any(made.cut for made in model.generate(model.tokenize(lines)[0]))
+    assert not any(made.output_cut for made in model.generate(model.tokenize(lines)[0]))
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,8 @@ def test_a_batch_changes_nothing_and_all_is_as_transformers_has_it(kind, beams):
     for line, made in zip(lines, together):
         tokens = tokenizer([line], return_tensors="pt")
         row = network.generate(**tokens, num_beams=beams, max_new_tokens=9, do_sample=False, **how)[0].tolist()
-        languages = set(
-            tokenizer.lang_code_to_id.values()
-            if kind == "m2m"
-            else tokenizer.convert_tokens_to_ids(model.language_codes)
-        )
+        codes = tokenizer.lang_code_to_id.values() if kind == "m2m" else None
+        languages = set(codes or tokenizer.convert_tokens_to_ids(model.language_codes))
         assert code in row
         expected = tokenizer.decode([i for i in row if i not in languages], skip_special_tokens=True)
         assert made.text == expected.rstrip() and not any(name in made.text for name in (source, target))
@@ -122,11 +119,8 @@ def test_translations_that_reach_the_greatest_length_are_told():
     toy = toys.trained_marian()
     model = load(toy.folder, 1, 3)
     made = model.generate(model.tokenize(["cat dog", "cat dog ran", "cat"])[0])
-    assert [each.cut for each in made] == [
-        True,
-        True,
-        False,
-    ]  # two words and the end are 3 tokens, and nothing tells more
+    # two words and the end are 3 tokens, and nothing tells more
+    assert [each.output_cut for each in made] == [True, True, False]
     assert made[0].text == toy.expected("cat dog") and made[1].text == toy.expected("cat dog")
 
 

@@ -11,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...cli.common.metrics import metric_names, named_metric
-from ...corpus import read_lines
 from ...errors import InputError
 from ...flag_types import File, Finite, Positive
 from ...notices import counted
+from ...reading import read_lines
 from ...settings import CommandLine, setting
 from . import choices
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...corpus import BOM, decode, document_ranges, read_lines
+from ...corpus import document_ranges
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...flag_types import File, Files
-from ...notices import counted, notice
+from ...notices import counted
+from ...reading import decode, read_lines, without_mark
 from ...run.context import Context
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.streams import Segments, check_lengths, file_segments, named, names_fault, system_names, test_set_lines
@@ -248,11 +249,7 @@ def _add_columns(streams: Streams, words: Sequence[str] | None, encoding: str) -
 
     Raises InputError, naming the line, if a line has the wrong number of columns.
     """
-    text = decode(sys.stdin.buffer.read(), STDIN, encoding)
-    if text.startswith(BOM):
-        text = text[1:]
-        notice(f"{STDIN}: dropped the byte-order mark at its start")
-    lines = text.split("\n")
+    lines = without_mark(decode(sys.stdin.buffer.read(), STDIN, encoding), STDIN).split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:

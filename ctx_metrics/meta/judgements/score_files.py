@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...corpus import read_text
 from ...errors import InputError
 from ...notices import counted, notice
+from ...reading import read_text
 from ...scoring.scores import score_lines
 from ...writing import make_folder, write_whole
 from .judged import JudgedSet, MetricScores, row_means

@@ -8,7 +8,7 @@ prefer for short hypotheses. --format jsonl writes null for a rejected line.
 """
 
 from argparse import _ArgumentGroup
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,12 +18,11 @@ from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Files, Folder
 from ...notices import notice
-from ...settings import CommandLine, from_flags, setting
+from ...settings import CommandLine, setting
 from ...writing import check_writable, write_whole
-from ..inputs import PSEUDO_REFERENCES, PseudoFilter
+from ..inputs import PSEUDO_REFERENCES
 
 if TYPE_CHECKING:
-    from ...run.streams import Segments
     from ..filter import Selection
 
 SUMMARY = "keep the pseudo-references that paraphrase the references"
@@ -45,8 +44,6 @@ examples:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Flags for the texts to filter, the references, and the systems under test."""
-
     references: Files = setting(
         "Gold references; with several, a pseudo-reference must paraphrase at least one.",
         flag="-r --references",
@@ -85,39 +82,31 @@ def _add_filter(group: _ArgumentGroup) -> None:
 FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("engine", EngineOptions)]
 
 
-def run(args: CommandLine) -> int:
+def run(line: CommandLine) -> int:
+    from ...run.streams import check_lengths, file_segments, named, system_names
     from ..filter import select
     from ..guard import near_equal
 
-    options = from_flags(PseudoFilter, args)
-    names = file_names(args.pseudo_refs, args.format)
-    golds, pseudo, systems = read(args)
-    check_writable(args.folder, folder=True)
-    engine = args[EngineOptions]
-    selection = select(golds, pseudo, options, engine, (args.language_pair or (None, None))[1])
+    inputs, output, (pseudo_files, options) = line[Inputs], line[Output], PSEUDO_REFERENCES.read(line)
+    names, form = file_names(pseudo_files, output.format), output.format
+    roles = inputs.references, pseudo_files, inputs.translations
+    golds, pseudo, tested = ([file_segments(path, inputs.encoding) for path in paths] for paths in roles)
+    check_lengths([*golds, *pseudo, *tested])
+    pseudo = [named(each, name) for each, name in zip(pseudo, system_names(pseudo_files), strict=True)]
+    systems = dict(zip(system_names(inputs.translations), tested, strict=True))
+    check_writable(output.folder, folder=True)
+    target_lang = inputs.language_pair[1] if inputs.language_pair else None
+    selection = select(golds, pseudo, options, line[EngineOptions], target_lang)
     for each in selection.notices:
         notice(each)
-    shares = [[near_equal(system, stream) for stream in pseudo] for system in systems]
-    folder = Path(args.folder)
+    shares = {name: [near_equal(system, stream) for stream in pseudo] for name, system in systems.items()}
+    folder = Path(output.folder)
     for number, name in enumerate(names):
-        write_whole(str(folder / name), filtered(selection, number, pseudo[number], args.format))
+        write_whole(str(folder / name), filtered(selection, number, pseudo[number], form))
     write_whole(str(folder / SCORES), scores(selection))
-    print(report(selection, systems, shares, options.guard))
-    print(f"Written: {', '.join([*names, SCORES])} in {args.folder}")
+    print(report(selection, shares, options.guard))
+    print(f"Written: {', '.join([*names, SCORES])} in {output.folder}")
     return 0
-
-
-def read(args: CommandLine) -> "tuple[list[Segments], list[Segments], list[Segments]]":
-    """Read references, pseudo-references and systems under test; raises InputError if their lengths differ."""
-    from ...run.streams import check_lengths, file_segments, system_names
-
-    roles = (args.references, args.pseudo_refs, args.translations)
-    golds, pseudo, systems = ([file_segments(path, args.encoding) for path in paths] for paths in roles)
-    check_lengths([*golds, *pseudo, *systems])
-    for paths, of_role in ((args.pseudo_refs, pseudo), (args.translations, systems)):
-        for segments, name in zip(of_role, system_names(paths), strict=True):
-            segments.name = name
-    return golds, pseudo, systems
 
 
 def file_names(paths: Sequence[str], form: str) -> list[str]:
@@ -138,7 +127,6 @@ def file_names(paths: Sequence[str], form: str) -> list[str]:
 
 
 def filtered(selection: "Selection", number: int, lines: Sequence[str], form: str) -> str:
-    """Return the content of one pseudo-reference system's output file."""
     from ...cli.common.output import as_json
 
     kept, values = selection.streams[number], selection.scores[number]
@@ -163,22 +151,20 @@ def scores(selection: "Selection") -> str:
     return cells("tsv", COLUMNS, rows, DECIMALS)
 
 
-def report(
-    selection: "Selection", systems: "Sequence[Segments]", shares: Sequence[Sequence[float]], guard: float | None
-) -> str:
+def report(selection: "Selection", shares: Mapping[str, Sequence[float]], guard: float | None) -> str:
     """Return the command's output: lines kept and dropped, and for systems under test the guard's shares, in percent."""
     from ...cli.common.output import table
 
-    columns = selection.names, selection.kept, selection.dropped
-    counts = [[*map(str, row)] for row in zip(*columns, strict=True)]
+    counts = [
+        [name, str(kept), str(dropped)]
+        for name, kept, dropped in zip(selection.names, selection.kept, selection.dropped, strict=True)
+    ]
     tables = [table(["Pseudo-references", "Kept", "Dropped"], counts)]
-    if systems:
-        rows = [
-            [system.name, *(f"{100 * share:.1f}{' *' if guard is not None and share > guard else ''}" for share in row)]
-            for system, row in zip(systems, shares, strict=True)
-        ]
+    if shares:
+        most = 1 if guard is None else guard
+        rows = [[name, *(f"{100 * share:.1f}{' *' * (share > most)}" for share in row)] for name, row in shares.items()]
         tables.append(table(["% near-equal lines", *selection.names], rows))
-        if any(cell.endswith("*") for row in rows for cell in row[1:]):
+        if any(share > most for row in shares.values() for share in row):
             tables.append(
                 "* treated as the system under test: the metrics leave it out for that system (--pseudo-guard)"
             )

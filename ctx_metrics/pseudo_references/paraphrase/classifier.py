@@ -73,7 +73,6 @@ class ParaphraseClassifier:
         return {**self.__dict__, "_network": None}
 
     def is_current(self) -> bool:
-        """Whether the hashes of the model's files are unchanged since this classifier was created."""
         return same_hashes(self._hashes, self._hashed)
 
     def forget_texts(self) -> None:
@@ -87,7 +86,6 @@ class ParaphraseClassifier:
         return hashes
 
     def signature(self) -> dict[str, Any]:
-        """Return the classifier's part of the signature: model, rev, ckpt."""
         return self.resolved.signature()
 
     @property

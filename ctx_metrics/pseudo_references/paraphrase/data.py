@@ -40,7 +40,6 @@ def read_labelled(path: str, alike: bool = False) -> LabelledPairs:
 
 
 def joined(parts: Sequence[LabelledPairs]) -> LabelledPairs:
-    """Concatenate the pairs of several files."""
     return LabelledPairs(
         [pair for part in parts for pair in part.pairs], np.concatenate([part.labels for part in parts])
     )

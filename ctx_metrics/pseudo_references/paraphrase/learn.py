@@ -275,7 +275,6 @@ def card(
 
 
 def digest(pairs: LabelledPairs) -> str:
-    """Return the sha256 of all pairs and their labels."""
     return hashlib.sha256(json.dumps([pairs.pairs, pairs.labels.tolist()]).encode()).hexdigest()
 
 

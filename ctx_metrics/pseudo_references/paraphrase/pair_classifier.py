@@ -95,7 +95,6 @@ def new_pair_classifier(folder: Path) -> PairClassifier:
 
 
 def is_adapted(folder: Path) -> bool:
-    """Whether a folder's config.json says that it holds an adapted classifier."""
     try:
         return read_config(folder).get("model_type") == KIND
     except ModelError:
@@ -118,7 +117,6 @@ def new_classifier(encoder: Path, rank: int) -> PairClassifier:
 
 
 def read_adapted_config(folder: Path) -> dict[str, Any]:
-    """Read config.json of an adapted classifier; raises ModelError if fields are missing or invalid."""
     config = read_config(folder)
     check_fields(folder, config, FIELDS, "paraphrase train")
     if config["rank"] < 1:

@@ -5,17 +5,27 @@ import io
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ....corpus import BOM, json_of, read_lines, read_text
 from ....errors import InputError
 from ....notices import counted, notice
+from ....reading import (
+    BOM,
+    PACKED,
+    Record,
+    csv_records,
+    holds_surrogate,
+    json_object,
+    read_lines,
+    read_text,
+    tsv_records,
+)
 from ....run.finite import LARGEST
 
 SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # file-name endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")
-PACKED = (".gz", ".xz")
+EXAMPLE = "a JSON object; write one per line, such as {'mt': ..., 'ref': ..., 'score': 1}"
 DIGITS = 18  # most digits of a number that identifies rows
 REFERENCES = ("ref", "reference", "pe")
 REFERENCE = re.compile(rf"({'|'.join(REFERENCES)})([-_]?([A-Z]|\d+))?")  # also matches ref2 and refB
@@ -37,29 +47,21 @@ def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) ->
 
     Raises InputError naming a line whose number of cells does not match the header.
     """
-    cells = (line.removesuffix("\r").split("\t") for line in table_lines(path))
-    return _rows(path, enumerate(cells, 1), needed, ragged, "; a text must not hold a tab or a line end")
+    records = tsv_records(table_lines(path))
+    return _rows(path, records, needed, ragged, "; a text must not hold a tab or a line end")
 
 
 def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
     """Read the header and rows of a comma-separated file, quoted as in RFC 4180; raises InputError as read_rows does."""
-    return _rows(path, _csv_cells(path), needed)
-
-
-def _csv_cells(path: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(read_text(path).removeprefix(BOM), newline=""))
-    try:
-        yield from ((reader.line_num, cells) for cells in reader if cells or reader.line_num == 1)
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {error}") from error
+    lines = io.StringIO(read_text(path).removeprefix(BOM), newline="")
+    return _rows(path, (record for record in csv_records(lines, path) if record[1] or record[0] == 1), needed)
 
 
 def _rows(
-    path: str, numbered: Iterable[tuple[int, list[str]]], needed: Sequence[str], ragged: bool = False, mend: str = ""
+    path: str, records: Iterator[Record], needed: Sequence[str], ragged: bool = False, mend: str = ""
 ) -> tuple[list[str], list[Row]]:
-    """Build the header and rows from the cells of numbered lines; `mend` is appended to errors about the number of cells."""
-    numbered = iter(numbered)
-    _, header = next(numbered, (1, []))
+    """Build the header and rows from records; `mend` is appended to errors about the number of cells."""
+    _, _, header = next(records, (1, "", []))
     if len(set(header)) < len(header):
         twice = next(name for k, name in enumerate(header) if name in header[:k])
         raise InputError(f"{path}, line 1: the header names column {twice!r} twice")
@@ -67,13 +69,14 @@ def _rows(
         if column not in header:
             raise InputError(f"{path}, line 1: no column {column}; the header names {', '.join(header) or 'nothing'}")
     rows = []
-    for k, cells in [*numbered]:
+    for k, _, cells in records:
         where = f"{path}, line {k}"
         if len(cells) != len(header) and not ragged:
             raise InputError(f"{where}: {len(cells)} columns, but the header names {len(header)}{mend}")
-        rows.append(Row(where, dict(zip(header, cells, strict=not ragged))))
-        if lacking := [column for column in needed if column not in rows[-1].cells]:
+        row = dict(zip(header, cells, strict=not ragged))
+        if len(row) < len(header) and (lacking := [column for column in needed if column not in row]):
             raise InputError(f"{where}: column {lacking[0]} is missing")
+        rows.append(Row(where, row))
     return header, rows
 
 
@@ -97,10 +100,7 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
         if not line.strip():
             continue
         where = f"{path}, line {k}"
-        value = json_of(line, where)
-        if not isinstance(value, dict):
-            example = "{'mt': ..., 'ref': ..., 'score': 1}"
-            raise InputError(f"{where}: not a JSON object; write one per line, such as {example}")
+        value = json_object(line, where, EXAMPLE)
         for key in [key for key in REFERENCES if isinstance(value.get(key), list)]:
             texts = value.pop(key)
             names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
@@ -120,7 +120,7 @@ def _cell(key: str, value: object, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise InputError(f"{where}: {key} is neither text nor number")
     text = str(value)
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
+    if holds_surrogate(text):
         raise InputError(f"{where}: {key} holds half of a surrogate pair (\\ud800 to \\udfff), which is not text")
     return text
 

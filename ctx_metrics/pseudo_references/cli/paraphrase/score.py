@@ -22,8 +22,6 @@ SUMMARY = "print the probability that each pair is a paraphrase"
 
 @dataclass(frozen=True)
 class Pairs:
-    """Flags for the pairs to score, the model, and the output."""
-
     pairs: Files = setting(
         "One file: pairs with a header that names sentence1 and sentence2, or MRPC's own format; with a column "
         "label, accuracy, F1 and AUC are printed on stderr. Two files: first and second sentences, one per line; "
@@ -46,52 +44,50 @@ class Pairs:
 FLAGS = [Pairs, ("engine", EngineOptions), flags.quiet()]
 
 
-def run(args: CommandLine) -> int:
+def run(line: CommandLine) -> int:
     from ....cli.common import output
     from ....language import guard_english
     from ....meta.judgements.readers.sentence_pairs import say_empty
     from ...paraphrase.classifier import MAX_LENGTH, ParaphraseClassifier
 
-    if len(args.pairs) > 2:
-        args.parser.error("name one file of pairs, or two of sentences")
-    check_writable(args.output)
-    pairs, labelled = _read(args.pairs)
+    given, engine = line[Pairs], line[EngineOptions]
+    if len(given.pairs) > 2:
+        line.error("name one file of pairs, or two of sentences")
+    check_writable(given.output)
+    pairs, labelled = _read(given.pairs)
     if labelled is None:  # reading a labelled file already printed it
-        say_empty(" and ".join(args.pairs), pairs)
-    classifier = ParaphraseClassifier(args.model, args[EngineOptions], args.max_length or MAX_LENGTH)
-    if args.model == "embedded":
+        say_empty(" and ".join(given.pairs), pairs)
+    classifier = ParaphraseClassifier(given.model, engine, given.max_length or MAX_LENGTH)
+    if given.model == "embedded":
         texts = (text for pair in pairs for text in pair)
         guard_english("paraphrase score", "--model", False, language=None, texts=texts, mend=OTHER.format("--model"))
-    if args.max_length and classifier.limit < args.max_length:
+    if given.max_length and classifier.limit < given.max_length:
         notice(
-            f"--max-length {args.max_length}: the model reads at most {classifier.limit} tokens; longer pairs "
+            f"--max-length {given.max_length}: the model reads at most {classifier.limit} tokens; longer pairs "
             "are cut there"
         )
     chances = classifier.probabilities(pairs)
-    output.write("".join(f"{value:.{args.width}f}\n" for value in chances), args.output)
+    output.write("".join(f"{value:.{given.width}f}\n" for value in chances), given.output)
     if labelled is not None:
         from ...paraphrase.learn import figures
 
         values = figures(chances, labelled.labels).items()
         figures_text = ", ".join(f"{name} {'-' if isnan(value) else f'{value:.4f}'}" for name, value in values)
-        notice(f"{args.pairs[0]}: {len(pairs):,} pairs; {figures_text}")
-    if not args.quiet:
+        notice(f"{given.pairs[0]}: {len(pairs):,} pairs; {figures_text}")
+    if not engine.quiet:
         from ....engine.device import number_format
 
-        parts = {
-            **classifier.signature(),
-            "maxlen": classifier.limit,
-            "dtype": number_format(args.ctx_dtype, args.ctx_device),
-        }
+        dtype = number_format(engine.dtype, engine.device)
+        parts = {**classifier.signature(), "maxlen": classifier.limit, "dtype": dtype}
         notice("paraphrase|" + "|".join(f"{key}:{value}" for key, value in parts.items() if value is not None))
     return 0
 
 
 def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
     """Read pairs from one file, with labels if it has them, or from two files."""
-    from ....corpus import read_lines
     from ....meta.judgements.readers.rows import header_of, read_rows
     from ....meta.judgements.readers.sentence_pairs import UnknownLayout
+    from ....reading import read_lines
     from ...paraphrase.data import read_labelled
 
     if len(paths) == 2:

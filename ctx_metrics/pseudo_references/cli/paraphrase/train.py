@@ -18,8 +18,6 @@ SUMMARY = "train a classifier on labelled pairs"
 
 @dataclass(frozen=True)
 class Data:
-    """Flags for the data and the encoder."""
-
     train: Files = setting(
         "Labelled pairs to learn from: a TSV with a header that names sentence1, sentence2 and label (1 for a paraphrase, 0 "
         "for none), such as PAWS, or MRPC's own file; also .gz and .xz.",
@@ -54,18 +52,11 @@ class Output(TrainingFolder):
 FLAGS = [Data, (ParaphraseRecipe, {"": ADAPTED, "of rank 0": WHOLE}), Output, ("engine", EngineOptions), flags.quiet()]
 
 
-def recipe_of(args: CommandLine) -> ParaphraseRecipe:
-    """Return the default recipe for the rank, changed by the other flags."""
-    recipe = from_flags(ParaphraseRecipe, args, usual=WHOLE if getattr(args, "rank", None) == 0 else ADAPTED)
-    return replace(recipe, swap=recipe.swap in (True, "yes"))
-
-
 def run(line: CommandLine) -> int:
     return line[Output].run(lambda: train(line))
 
 
-def train(args: CommandLine) -> None:
-    """Train a classifier as the command line asks, write its folder, and print how well it performs."""
+def train(line: CommandLine) -> None:
     from ....cli.common.output import table
     from ....language import guard_english
     from ....training.card import command
@@ -73,40 +64,46 @@ def train(args: CommandLine) -> None:
     from ...paraphrase.data import joined, read_labelled, split
     from ...paraphrase.learn import card, learn, write_model
 
-    output, recipe = args[Output], recipe_of(args)
+    data, output, recipe = line[Data], line[Output], recipe_of(line)
     out = output.path
-    read = {path: read_labelled(path) for path in args.train}
+    read = {path: read_labelled(path) for path in data.train}
     training = joined(list(read.values()))
     drawn = ""
-    if isinstance(args.dev, float):
+    if isinstance(data.dev, float):
         whole = training
-        training, development = split(whole, args.dev, recipe.seed)
+        training, development = split(whole, data.dev, recipe.seed)
         drawn = f"{len(development):,} of the {len(whole):,} pairs, drawn by the seed, are used only for development."
     else:
-        development = read_labelled(args.dev)
+        development = read_labelled(data.dev)
     if shared := len(set(training.pairs) & set(development.pairs)):
         notice(f"{shared} of the development pairs are in the training data too, so their figures are too optimistic")
-    if args.encoder == "embedded":
+    if data.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
         guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
     remove_leftovers(out)
     output.begin()
-    trained = learn(args.encoder, recipe, training, development, engine=args[EngineOptions], state=out / STATE)
-    counts = {path: {"rows": len(of), "kept": len(of)} for path, of in read.items()}
-    sources = {"train": [Source.of(path, count) for path, count in counts.items()], "development": []}
-    if not drawn:
-        number = len(development)
-        sources["development"] = [Source.of(args.dev, {"rows": number, "kept": number})]
+    trained = learn(data.encoder, recipe, training, development, engine=line[EngineOptions], state=out / STATE)
+    sides = {"train": read, "development": {} if isinstance(data.dev, float) else {data.dev: development}}
+    sources = {
+        side: [Source.of(path, {"rows": len(pairs), "kept": len(pairs)}) for path, pairs in of_side.items()]
+        for side, of_side in sides.items()
+    }
     notes = {
-        "languages": ["en"] if args.encoder == "embedded" else None,
+        "languages": ["en"] if data.encoder == "embedded" else None,
         "data": as_json(sources),
         "pairs": {"train": len(training), "development": len(development)},
     }
-    write_model(trained, recipe, out, args.encoder, notes)
+    write_model(trained, recipe, out, data.encoder, notes)
     (out / STATE).unlink(missing_ok=True)
-    text = card(output.name, trained, recipe, sources, drawn, command(args.argv, "paraphrase"))
+    text = card(output.name, trained, recipe, sources, drawn, command(line.argv, "paraphrase"))
     write_whole(str(out / CARD), text)
     rows = [[figure, f"{value:.4f}"] for figure, value in trained.development.items()]
     print(table([f"Development pairs ({len(development):,})", ""], rows))
     print(f"Best epoch: {trained.checks[trained.best].epoch} of {len(trained.checks)}, {len(training):,} pairs each")
-    print(f"Use: ctx-metrics paraphrase score PAIRS --model {args.out}")
+    print(f"Use: ctx-metrics paraphrase score PAIRS --model {output.out}")
+
+
+def recipe_of(line: CommandLine) -> ParaphraseRecipe:
+    """Return the default recipe for the rank, changed by the other flags."""
+    recipe = from_flags(ParaphraseRecipe, line, usual=WHOLE if line[ParaphraseRecipe].rank == 0 else ADAPTED)
+    return replace(recipe, swap=recipe.swap in (True, "yes"))
