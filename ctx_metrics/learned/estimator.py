@@ -31,7 +31,7 @@ PAIRS_A_BATCH = 128
 
 
 def kind_of(config: dict) -> str | None:
-    """Return the name of the network in a config.json (bilstm, bilstmatt, esim), or None for other models."""
+    """Return the name of the network in a config.json, or None for other models."""
     kind = str(config.get("model_type", "")).removeprefix(PREFIX)
     return kind if kind in NETWORKS else None
 
@@ -160,10 +160,9 @@ def check_values(folder: Path, config: dict) -> None:
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
-    """Load the estimator named by None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub.
+    """Load the network of a kind named by None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub.
 
-    kind    the required network
-    Raises ModelError if it cannot be loaded or is a different network.
+    Raises ModelError if it cannot be loaded or is of another kind.
     """
     if name == "":
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")

@@ -102,10 +102,7 @@ class LearnedNetwork(nn.Module):
         partners: torch.Tensor,
         partner_lengths: Sequence[int],
     ) -> torch.Tensor:
-        """Return scores [texts] for states [tokens, layers, width] of the concatenated hypotheses and partners.
-
-        The lengths are the texts' numbers of tokens, each at least 1.
-        """
+        """Return scores [texts] for states [tokens, layers, width] of concatenated texts of these lengths, at least 1."""
         texts = len(hypothesis_lengths)
         mixed = torch.cat([self.mix(hypotheses), self.mix(partners)])
         states = self.contextual(mixed, [*hypothesis_lengths, *partner_lengths]).split(texts)
@@ -253,11 +250,7 @@ def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> t
 
 
 def bilstm(width: int, hidden: int) -> nn.LSTM:
-    """Return a BiLSTM initialised as in the paper's code.
-
-    Input weights are Xavier, recurrent weights orthogonal; biases are 0, except the forget gates' recurrent ones, which
-    are 1.
-    """
+    """Return a BiLSTM initialised as in the paper's code; only the forget gates' recurrent biases are 1."""
     lstm = nn.LSTM(width, hidden, batch_first=True, bidirectional=True)
     for name, parameter in lstm.named_parameters():
         if name.startswith("weight_ih"):
@@ -272,7 +265,6 @@ def bilstm(width: int, hidden: int) -> nn.LSTM:
 
 
 def linear(inputs: int, outputs: int) -> nn.Linear:
-    """Return a linear map with Xavier weights and biases of 0."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)

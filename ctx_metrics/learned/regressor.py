@@ -160,7 +160,7 @@ def pooled_vectors(text: EncodedText, layers: Sequence[int]) -> torch.Tensor:
 
 
 class PairFeatures:
-    """Computes the network's three inputs for pairs of encoded texts; each text is pooled once."""
+    """The network's three inputs for pairs of encoded texts; each text is pooled once."""
 
     def __init__(self, layers: Sequence[int]):
         self.layers = tuple(layers)

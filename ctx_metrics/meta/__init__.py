@@ -10,7 +10,7 @@ _NAMES = {
     ".protocols": "make_protocols",
     ".evaluation": "Significance evaluate",
     ".lengths": "agreement_by_length",
-    ".output.tables": "render",
+    ".output": "render",
     ".report": "Report",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -15,8 +15,7 @@ def mas(left: np.ndarray, right: np.ndarray) -> float:
 
     (Song and Roth 2015 give one direction, Kajiwara and Komachi 2016 the mean of both; Yoshimura et al. 2019 call it MAS.)
 
-    left, right    unit vectors of each text's words, [words, dimensions]
-    The result is in [-1, 1]; 0 if a text has no words.
+    left, right    unit vectors of each text's words, [words, dimensions]; the MAS of a text without words is 0
 
     >>> cat, dog = [1.0, 0.0], [0.6, 0.8]
     >>> round(mas(np.array([cat]), np.array([cat, dog])), 4)    # (1 + (1 + .6) / 2) / 2

@@ -19,10 +19,7 @@ def near_equal(hypotheses: Sequence[str | None], pseudo: Sequence[str | None]) -
     """Return the share of lines, in [0, 1], on which two systems (nearly) agree: equal texts, or sacrebleu's chrF >= 95.
 
     White space is ignored. chrF scores the hypothesis against the pseudo-reference. Lines without a pseudo-reference (None
-    or empty) are left out; if no lines remain, the share is 0. Results are cached, so that several metrics compute the share
-    of two streams once.
-
-    Raises InputError for streams of different lengths.
+    or empty) are left out; if no lines remain, the share is 0. Several metrics compute the share of two streams once.
 
     >>> near_equal(["a cat", "a dog", "rain"], ["a  cat", "two mice", None])
     0.5

@@ -39,8 +39,8 @@ class PseudoFilter:
     PREFIX: ClassVar = "--pseudo-"
 
     kind: str = setting(
-        "Filter of the pseudo-references: bert keeps those that a classifier accepts as paraphrases of the "
-        "reference, mas those whose words align with it, none keeps all.",
+        "Which pseudo-references are kept: bert keeps those that a classifier accepts as paraphrases of the "
+        "reference, mas those whose words align with the reference's, none keeps all.",
         "bert",
         flag="filter",
         choices=FILTERS,
@@ -50,16 +50,16 @@ class PseudoFilter:
         f"--pseudo-vectors, else {MAS_OF_EMBEDDED})"
     )
     model: Model | None = setting(
-        "Classifier of bert, which reads (pseudo-reference, reference): embedded, a folder, or a hub "
+        "Classifier for bert, which reads (pseudo-reference, reference): embedded, a folder, or a hub "
         "name[@revision]. (Default: embedded, English only)"
     )
     vectors: File | None = setting(
-        "Word vectors of mas: a GloVe or word2vec text file, also .gz or .xz. (Default: the embedded encoder's token "
+        "Word vectors for mas: a GloVe or word2vec text file, also .gz or .xz. (Default: the embedded encoder's token "
         "embeddings, English only)"
     )
     guard: float | None = setting(
-        "Leave out a pseudo-reference system for a system under test if more than this share of their lines is "
-        "(nearly) equal; off keeps all.",
+        "For each system under test, leave out the pseudo-reference systems of which more than this share of lines is "
+        "(nearly) equal to its own; off leaves none out.",
         GUARD,
         type=share_or_off,
         metavar="SHARE",

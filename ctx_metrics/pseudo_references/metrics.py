@@ -1,7 +1,4 @@
-"""The pseudo-reference metrics (Yoshimura et al. 2019).
-
-They use outputs of other systems as additional references if a filter accepts them.
-"""
+"""The pseudo-reference metrics (Yoshimura et al. 2019): outputs that a filter accepts are additional references."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +30,6 @@ class PseudoReferenceMetric(DerivedMetric):
     """An inner metric that pools references, with the gold ones and the pseudo-references that the filter keeps.
 
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
-    Raises InputError for streams of other lengths, ModelError for a filter's model that cannot be used.
     """
 
     capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))

@@ -72,7 +72,7 @@ def _color(content: Content) -> Any:
 
 
 def _judged(content: Content) -> list[int]:
-    """The numbers of all systems; those with a score by the first metric come first."""
+    """The systems' numbers; those with a score by the first metric come first."""
     first = content.columns[0].scores
     return sorted(range(len(first)), key=lambda s: math.isnan(first[s].system))
 

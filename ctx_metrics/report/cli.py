@@ -101,8 +101,8 @@ def run(line: CommandLine) -> int:
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from . import exports
+    from .columns import read_columns
     from .content import Content, check_size
-    from .kept import read_columns
     from .page import check_installed, page, title_of
 
     texts, wanted, engine = checked_texts(line), line[Page], line[EngineOptions]

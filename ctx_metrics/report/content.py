@@ -22,11 +22,11 @@ MATCHED = 1_200_000  # tokens whose matches are shown, about 3 bytes each
 
 @dataclass(frozen=True)
 class Content:
-    """All the content of a report.
+    """What a report shows.
 
-    names          of the systems, in the order of context.systems
-    design         how the systems are tested
-    notices        issued while the run scored
+    names      of the systems, in the order of context.systems
+    design     how the systems are tested
+    notices    issued while the run scored
     """
 
     names: Sequence[str]

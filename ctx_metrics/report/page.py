@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..scoring.comparison import Column, Comparison
+from .columns import missing_words
 from .content import Content, as_data
-from .missing import missing_words
 
 FOLDER = Path(__file__).parent
 EXTRA = "pip install 'ctx-metrics[report]'"

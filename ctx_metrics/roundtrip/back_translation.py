@@ -19,11 +19,6 @@ NO_CACHE = "none"
 
 
 def checked_spec(text: str) -> str:
-    """Check the spec of a back-translator, for argparse.
-
-    >>> checked_spec("hf:Helsinki-NLP/opus-mt-de-en")
-    'hf:Helsinki-NLP/opus-mt-de-en'
-    """
     kind, colon, rest = text.partition(":")
     if kind not in ("hf", "cmd") or not colon or not rest.strip():
         raise ArgumentTypeError(
@@ -33,11 +28,7 @@ def checked_spec(text: str) -> str:
 
 
 def checked_label(text: str) -> str:
-    """Check a name for use in a signature, for argparse.
-
-    >>> checked_label("google-2026-01")
-    'google-2026-01'
-    """
+    """Return a name that can stand in a signature, for argparse."""
     if not re.fullmatch(r"[\w.@+/-]+", text):
         raise ArgumentTypeError(
             f"{text!r} is not a name of a back-translator: use only letters, digits and . _ - + @ /"
@@ -47,10 +38,7 @@ def checked_label(text: str) -> str:
 
 @dataclass(frozen=True)
 class BackTranslation:
-    """Settings of the back-translation step.
-
-    label    the user's name for the back-translator, added to its identity; also used for round trips from files
-    cache    "none": no cache
+    """label    the user's name for the back-translator, added to its identity; also used for round trips from files
 
     Raises InputError for an invalid spec or label, and for settings that the back-translator does not support.
     """
@@ -65,31 +53,31 @@ class BackTranslation:
         metavar="hf:MODEL|cmd:COMMAND",
     )
     label: str | None = setting(
-        "A label for the back-translator, added to its identity, such as the name of an online service and the date.",
+        "A label that is added to the back-translator's identity, such as the name of an online service and the date.",
         flag="bt-name",
         type=checked_label,
         metavar="NAME",
     )
     source_code: str | None = setting(
-        "The model's code of the outputs' language, such as deu_Latn. (Default: from -l)",
+        "The model's code for the outputs' language, such as deu_Latn. (Default: from -l)",
         flag="bt-from",
         metavar="CODE",
     )
     target_code: str | None = setting(
-        "The model's code of the source language. (Default: from -l)", flag="bt-to", metavar="CODE"
+        "The model's code for the source language. (Default: from -l)", flag="bt-to", metavar="CODE"
     )
     beams: Positive | None = setting(
-        "Number of beams of the model's search; 1 is greedy. (Default: the model's setting)"
+        "Number of beams in the model's search; 1 is greedy. (Default: the model's setting)"
     )
-    max_length: Positive | None = setting("Maximum number of tokens of a translation. (Default: the model's setting)")
+    max_length: Positive | None = setting("Maximum number of tokens in a translation. (Default: the model's setting)")
     cache: str | None = setting(
         "Folder that keeps translations for the next run; none keeps nothing. (Default: ctx-metrics/roundtrip in the "
         "user's cache)",
         metavar="FOLDER",
     )
     batch_lines: Positive | None = setting(
-        "Number of lines that a command gets each time it starts. Give more if it takes long to start, and 1 if it "
-        f"reads neighbouring lines. (Default: {BATCH_LINES})"
+        "Number of lines that a command gets each time it is started. Give more if it is slow to start, and 1 if "
+        f"neighbouring lines change how it translates a line. (Default: {BATCH_LINES})"
     )
     timeout: Positive | None = setting(
         "Seconds that a command may take for these lines before it is stopped. "
@@ -141,15 +129,9 @@ def user_cache() -> Path:
 
 
 class Translation(NamedTuple):
-    """A line's translation.
-
-    input_cut     whether the line was truncated to what the model can read
-    output_cut    whether the translation was truncated at its maximum length
-    """
-
     text: str
-    input_cut: bool = False
-    output_cut: bool = False
+    input_cut: bool = False  # the line was truncated to what the model can read
+    output_cut: bool = False  # the translation was truncated at its maximum length
 
 
 class BackTranslator(ABC):
@@ -166,7 +148,4 @@ class BackTranslator(ABC):
 
     @abstractmethod
     def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """Return one translation for each line of a portion, in the same order; no text contains a line end.
-
-        Raises InputError, ModelError or ResourceError on failure.
-        """
+        """Return one translation for each line of a portion, in the same order; no text contains a line end."""

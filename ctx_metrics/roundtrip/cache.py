@@ -25,8 +25,6 @@ _COLUMNS = "line, translation, input_cut, output_cut"
 class TranslationCache:
     """A back-translator's translations on disk; each `put` is atomic, even in a power failure.
 
-    A translation whose checksum shows that it was damaged on disk is dropped.
-
     folder    created if it does not exist; None keeps everything in memory
     key       the back-translator's name
 
@@ -112,7 +110,6 @@ def _digest(line: str) -> bytes:
 
 
 def _checksum(row: tuple) -> int:
-    """Return the checksum of a row: the line's digest, its translation, and what was cut."""
     return checksum(repr(row).encode("utf-8", "surrogatepass"))
 
 

@@ -46,7 +46,7 @@ class Texts:
         "Source segments, one per line; with them, outputs that copy the source are counted too.", flag="-s --source"
     )
     folder: Directory = setting(
-        "Folder for the round trips, NAME.rtt.txt of NAME.txt. (Default: the current one)", ".", flag="-o --output"
+        "Folder for the round trips, NAME.rtt.txt for NAME.txt. (Default: the current one)", ".", flag="-o --output"
     )
     encoding: str = flags.encoding("Encoding of all files that are read, and of the round trips.")
 

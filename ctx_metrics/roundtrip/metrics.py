@@ -33,7 +33,6 @@ class RoundTripMetric(DerivedMetric):
     """An inner metric with the round trip as hypothesis and the source as reference. References are not read.
 
     Without `systems` the one stream of round trips is of whatever hypotheses are scored.
-    Raises InputError where sources or round trips are missing, or their numbers differ.
     """
 
     capabilities = Capabilities(
@@ -180,7 +179,7 @@ class RTTChrF(RoundTripMetric):
 
 
 class EmbeddedRoundTripMetric(RoundTripMetric):
-    """A round-trip metric whose inner one runs a model, which reads the source language."""
+    """A metric whose inner one runs a model, which reads the source language."""
 
     capabilities = replace(RoundTripMetric.capabilities, reads=RoundTripMetric.capabilities.reads | {"engine"})
     _INNER: type[ContextMetric]

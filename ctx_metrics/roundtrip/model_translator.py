@@ -33,7 +33,7 @@ class ModelTranslator(BackTranslator):
 
     source_lang, target_lang    of the run, such as "en" and "de": the model translates from target_lang into source_lang
 
-    Raises ModelError if the model cannot be used, and InputError if its languages are unclear.
+    Raises InputError if the model's languages are unclear.
     """
 
     def __init__(
@@ -151,11 +151,9 @@ class TranslationModel:
 
     model          a model returned by resolve_translation
     beams          number of beams; None: that of the model's generation_config. There is no sampling
-    max_length     maximum number of tokens of a translation; None: that of the model's generation_config, else MAX_LENGTH
-    engine         device and number format
+    max_length     maximum number of tokens in a translation; None: that of the model's generation_config, else MAX_LENGTH
 
-    The weights are loaded at the first text. Raises ModelError if the folder holds no translation model, and InputError if
-    max_length exceeds the model's positions.
+    The weights are loaded at the first text. Raises InputError if max_length exceeds the model's positions.
     """
 
     def __init__(
@@ -241,10 +239,7 @@ class TranslationModel:
         return [list(ids) for ids in whole], cut
 
     def generate(self, tokens: Sequence[Sequence[int]]) -> list[Translation]:
-        """Translate tokenized lines in one batch, or in several parts if memory runs out.
-
-        A line's translation does not depend on the others.
-        """
+        """Translate tokenized lines in one batch, or in parts if memory runs out; the lines do not affect each other."""
         self._loaded()
         sizes = [len(ids) * self.beams for ids in tokens]
         fewer = f"{setting_named('--rtt-beams', 'beams', 1)} or {setting_named('--ctx-device', 'device', 'cpu')}"

@@ -28,8 +28,7 @@ def round_trips(
     systems                     outputs in the language `target_lang`, to be translated into `source_lang`
     source_lang, target_lang    None if unknown
 
-    Raises InputError for unusable texts, settings or commands, ModelError for an unusable model, and on Ctrl-C a
-    KeyboardInterrupt that says what was cached.
+    On Ctrl-C, KeyboardInterrupt says what was cached.
     """
     streams = [[_one_line(text) for text in Corpus(system).hypotheses] for system in systems]
     translator = back_translator(options, source_lang, target_lang, engine)
@@ -63,13 +62,7 @@ def back_translator(
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> BackTranslator:
-    """Return the back-translator that the options name.
-
-    source_lang, target_lang    of the run, such as "en" and "de"; outputs are translated from target_lang into source_lang
-    engine                      device, number format and batch size of a model
-
-    Raises ModelError if the model cannot be used, and InputError if its languages are unclear.
-    """
+    """Return the back-translator that the options name, from target_lang into source_lang (of the run)."""
     if options.is_command:
         from .command_translator import CommandTranslator
 

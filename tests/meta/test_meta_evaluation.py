@@ -15,7 +15,7 @@ from ctx_metrics.meta.inference.bootstrap import bootstrap_parts, bootstrap_valu
 from ctx_metrics.meta.inference.significance import perm_both
 from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.meta.measures.correlation import group_coefficients
-from ctx_metrics.meta.output.serialize import as_json
+from ctx_metrics.meta.output import as_json
 from ctx_metrics.meta.protocols import make_protocols
 
 PROTOCOLS = make_protocols()

@@ -2,7 +2,6 @@
 
 import logging
 import re
-from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -11,11 +10,11 @@ from plugin_conftest import EXAMPLES
 pytest.importorskip("matplotlib")
 
 from ctx_metrics.meta import Significance, evaluate, make_protocols, read_judged
-from ctx_metrics.meta.cli import figures as meta_figures
+from ctx_metrics.meta import figures as meta_figures
 from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
 
 KNOWN = make_protocols()
-DRAWN = ("agreement_bars", "window_heatmap", "system_scatter", "agreement_by_length")
+DRAWN = ("agreement_bars", "window_heatmap", "system_scatter", "length_lines")
 
 
 @pytest.fixture
@@ -27,15 +26,14 @@ def drawn(monkeypatch, tmp_path):
         return lambda *arguments: (name, arguments)
 
     for name in DRAWN:
-        monkeypatch.setattr(meta_figures.plots, name, stand_in(name))
+        monkeypatch.setattr(meta_figures, name, stand_in(name))
     monkeypatch.setattr(meta_figures, "save", lambda figure, path: made.update({path: figure}))
 
     def call(sets, scores, names, largest=None, form="png"):
         made.clear()
         protocols = [KNOWN[name] for name in names]
         report = evaluate(sets, scores, protocols, Significance("none"))
-        args = Namespace(plot=str(tmp_path), plot_format=form, slide_grid=largest)
-        meta_figures.draw(report, sets, scores, protocols, args)
+        meta_figures.draw(report, sets, scores, protocols, str(tmp_path), form, largest)
         assert all(path.startswith(f"{tmp_path}/") for path in made)
         return {path.removeprefix(f"{tmp_path}/"): figure for path, figure in made.items()}
 
@@ -69,8 +67,8 @@ def test_every_figure_that_there_is_something_for(drawn):
         "agreement.acc-eq.png": "agreement_bars",
         "slide-grid.sys-acc.png": "window_heatmap",
         "systems.wmt22.zh-en.png": "system_scatter",
-        "document-length.sys-acc.png": "agreement_by_length",
-        "document-length.acc-eq.png": "agreement_by_length",
+        "document-length.sys-acc.png": "length_lines",
+        "document-length.acc-eq.png": "length_lines",
     }
 
 

@@ -11,7 +11,7 @@ from selection import some
 pytest.importorskip("matplotlib")
 
 from ctx_metrics.errors import CtxMetricsError, InputError
-from ctx_metrics.meta import plots
+from ctx_metrics.meta import figures as plots
 from ctx_metrics.meta.lengths import LengthCurves
 from ctx_metrics.meta.report import Agreement
 from ctx_metrics.plots import check, save
@@ -214,7 +214,7 @@ def curves(values) -> LengthCurves:
 
 
 def test_lines_by_length():
-    figure = plots.agreement_by_length(curves({"slide": [0.5, NAN, 0.7], "comet": [0.6, 0.6, 0.6]}))
+    figure = plots.length_lines(curves({"slide": [0.5, NAN, 0.7], "comet": [0.6, 0.6, 0.6]}))
     (axes,) = figure.axes
     first, second = axes.lines
     assert first.get_label() == "slide" and list(second.get_ydata()) == [0.6, 0.6, 0.6]
@@ -225,7 +225,7 @@ def test_lines_by_length():
 
 
 def test_more_metrics_than_colours():
-    figure = plots.agreement_by_length(curves({f"m{k}": [0.1 * k] * 3 for k in range(9)}))
+    figure = plots.length_lines(curves({f"m{k}": [0.1 * k] * 3 for k in range(9)}))
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == [*(f"m{k}" for k in range(7)), "2 others"]
     assert len(figure.axes[0].lines) == 9
@@ -279,7 +279,7 @@ def test_missing_matplotlib_is_one_line(monkeypatch):
         lambda: scatter(BLEU=HUMAN),
         lambda: plots.agreement_bars(agreement()),
         lambda: plots.window_heatmap({}, 1),
-        lambda: plots.agreement_by_length(curves({})),
+        lambda: plots.length_lines(curves({})),
     ):
         with pytest.raises(CtxMetricsError) as caught:
             call()
@@ -290,7 +290,7 @@ def test_missing_matplotlib_is_one_line(monkeypatch):
 def test_neither_pyplot_nor_settings_are_touched(tmp_path):
     code = f"""
 import sys
-from ctx_metrics.meta import plots
+from ctx_metrics.meta import figures as plots
 from ctx_metrics.plots import save
 assert "matplotlib" not in sys.modules
 import matplotlib

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.output.tables import FORMS, WIDTH, render
+from ctx_metrics.meta.output import FORMS, WIDTH, render
 from ctx_metrics.meta.report import Agreement, Report
 
 NAN = math.nan
@@ -31,7 +31,7 @@ def agreement(**changes) -> Agreement:
         "p_values": {("A_1&", "slide"): 0.012, ("slide", "BLEU"): NAN},
         "seen": {("slide", "wmt22.en-de")},
         "details": {
-            "slide": {"wmt22.en-de": {"agreeing": np.int64(3), "left out": {"b", "a"}, "epsilon": np.float32("inf")}}
+            "slide": {"wmt22.en-de": {"agreeing": np.int64(3), "left out": ("a", "b"), "epsilon": np.float32("inf")}}
         },
     }
     return Agreement(**{**fields, **changes})

@@ -89,27 +89,6 @@ def test_objects_are_never_unpickled(tmp_path, caplog):
     assert list(tmp_path.iterdir()) == [path]  # nothing half written
 
 
-def test_a_failed_computation_leaves_nothing(tmp_path):
-    def fail():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        FeatureCache(tmp_path).columns("a", "b", fail)
-    assert not list(tmp_path.iterdir())
-
-
-def test_files_appear_whole(tmp_path, monkeypatch):
-    """Killed while it writes: the name of the file is not there yet."""
-
-    def killed(*paths):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", killed)
-    with pytest.raises(KeyboardInterrupt):
-        FeatureCache(tmp_path).columns("a", "b", Compute())
-    assert not list(tmp_path.glob("*.npy"))
-
-
 def test_folders_that_cannot_be_used(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match=r"^cannot use .*file as feature cache: .*; name another --cache folder$"):
@@ -154,3 +133,17 @@ def test_keys_of_texts():
     assert len(set(keys)) == len(keys)
     assert all(len(key) == 64 for key in keys)
     assert texts_key([["ä", None], None]) == texts_key((("ä", None), None))
+
+
+def test_stopped_it_leaves_nothing(tmp_path, monkeypatch):
+    """While it computes, and while it writes: the name of the file is not there yet."""
+
+    def killed(*paths):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        FeatureCache(tmp_path).columns("a", "b", killed)
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        FeatureCache(tmp_path).columns("a", "b", Compute())
+    assert not list(tmp_path.iterdir())

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.pairwise.training.learn import Architecture, Trained
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
 from ctx_metrics.pairwise.training.report import card, curve, uses
@@ -90,14 +89,6 @@ def test_what_differs():
     assert "| sentence vectors | none |" in made(architecture=Architecture(("bleu",), ()))
 
 
-def test_of_many_checks_the_best_is_among_those_shown():
-    checks = [Check("logistic", k, 1.0, 0.9 if k == 60 else 0.1) for k in range(1, 101)]
-    text = made(checks=checks)
-    shown = text.split("| cost of |")[1].split("\n\n")[0].split("\n")[2:]
-    assert len(shown) == 35 and "| logistic | 60 | 1.0000 | **0.9000** |" in shown  # every third of 100, and the best
-    assert "35 of 100 epochs; checks.jsonl has all." in text
-
-
 def test_use_quotes_the_folder():
     assert [shlex.split(line)[-1] for line in uses("it's mine")] == ["it's mine"] * 2
 
@@ -123,9 +114,3 @@ def test_a_curve_of_many_epochs_and_of_one_cost():
     assert figure.axes[0].lines[0].get_marker() == "None" and not figure.axes[0].texts
     assert len(figure.axes[0].lines[0].get_xdata()) == 101
     curve(CHECKS[:1], 0, "one epoch")
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(CtxMetricsError, match="figures need matplotlib"):
-        curve(CHECKS, 1, "m")

@@ -35,7 +35,7 @@ from ctx_metrics.pairwise.training.learn import (
     one_thread,
     prepared,
 )
-from ctx_metrics.pairwise.training.recipe import MODERN, PairwiseRecipe
+from ctx_metrics.pairwise.training.recipe import MODERN
 from ctx_metrics.pairwise.training.task import PairwiseTask, strict_tau
 
 NAN = float("nan")
@@ -558,8 +558,3 @@ def test_torch_has_its_threads_back(monkeypatch):
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-
-
-def test_the_defaults_are_the_papers():
-    assert Architecture() == Architecture(("4metrics",), ("encoder@3:25", "encoder@0:50"), "embedded", 4, False, False)
-    assert PairwiseRecipe().optimiser == "adagrad"

@@ -1,7 +1,7 @@
 """Training of the pairwise network: the optimisers by hand, what is kept, and stopping at any moment."""
 
 import itertools
-import json
+import math
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,8 +12,15 @@ import torch
 from ctx_metrics.errors import InputError
 from ctx_metrics.pairwise.network import PairwiseNetwork, Shape, mean_probability
 from ctx_metrics.pairwise.training import task as pairwise_task
-from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
-from ctx_metrics.pairwise.training.task import Check, Comparisons, PairwiseTask, kendall_cost, logistic_cost, margins
+from ctx_metrics.pairwise.training.recipe import COSTS, MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
+from ctx_metrics.pairwise.training.task import (
+    Comparisons,
+    PairwiseTask,
+    kendall_cost,
+    logistic_cost,
+    margins,
+    strict_tau,
+)
 from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.loop import Loop
 
@@ -36,6 +43,7 @@ def planted(pairs, seed, vectors=6, features=2):
     return Comparisons(texts, outputs, rows)
 
 
+TEXTS, OUTPUTS = np.zeros((4, 3), np.float32), np.zeros((3, 0), np.float32)
 TRAINING, DEVELOPMENT = planted(47, 1), planted(40, 2)
 
 
@@ -186,20 +194,6 @@ def test_every_epoch_takes_each_pair_once_in_an_order_of_its_own(monkeypatch):
     assert taken != first
 
 
-def test_the_best_weights_are_kept_and_the_first_of_equals(monkeypatch):
-    seen = scripted(monkeypatch, 0.1, 0.5, 0.3, 0.5, 0.2)
-    loop, checks = trained(replace(SMALL, epochs=5))
-    assert [check.tau for check in checks] == [0.1, 0.5, 0.3, 0.5, 0.2]
-    assert same(weights(loop.task.network), seen[1]) and not same(seen[3], seen[1])
-    assert loop.progress.best == 1
-
-
-def test_patience_counts_from_the_first_of_equals(monkeypatch):
-    seen = scripted(monkeypatch, 0.1, 0.5, 0.5, 0.4, 0.5, 0.6)
-    loop, checks = trained(replace(SMALL, epochs=9, patience=3))
-    assert len(checks) == 5 and same(weights(loop.task.network), seen[1])
-
-
 def test_the_second_phase_starts_from_the_best_of_the_first(monkeypatch):
     begun = []
     step = Loop._step
@@ -314,24 +308,6 @@ def test_a_training_that_is_done_takes_no_step(monkeypatch, tmp_path):
     assert same_checks == checks and same(weights(again.task.network), weights(whole.task.network))
 
 
-def test_patience_goes_on_where_it_was(monkeypatch, tmp_path):
-    recipe, taus = replace(SMALL, epochs=20, patience=4), [0.3, 0.5, 0.5, 0.2, 0.4, 0.1, 0.9]
-    with monkeypatch.context() as patch:
-        scripted(patch, *taus)
-        stopped_after(patch, 17)  # in the fourth epoch
-        with pytest.raises(KeyboardInterrupt):
-            trained(recipe, state=tmp_path / "state")
-    scripted(monkeypatch, *taus[3:])
-    loop, checks = trained(recipe, state=tmp_path / "state")
-    assert [check.tau for check in checks] == taus[:6] and loop.progress.best == 1
-
-
-def test_the_state_of_another_training_is_refused(monkeypatch, tmp_path):
-    trained(state=tmp_path / "state", fingerprint={"recipe": 1, "data": "a"})
-    with pytest.raises(InputError, match="other data"):
-        trained(state=tmp_path / "state", fingerprint={"recipe": 1, "data": "b"})
-
-
 def test_without_a_path_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loop_module, "STATE_SECONDS", 0.0)
@@ -369,5 +345,110 @@ def test_flattened_weights_are_the_networks_own():
     assert all(torch.equal(after, before[name] + 1) for name, after in network.state_dict().items())
 
 
-def test_checks_are_json():
-    assert json.loads(json.dumps(Check("logistic", 1, 0.5, 0.25).__dict__))["tau"] == 0.25
+# Costs
+
+
+def single(cost, *numbers, **named):
+    return cost(*(torch.tensor([number], dtype=torch.float64) for number in numbers), **named).item()
+
+
+def test_logistic_cost_by_hand():
+    assert single(logistic_cost, 0.0, 1.0) == pytest.approx(math.log(2))
+    # a probability of 3/4, whose logit is log 3, for what is right and what is wrong
+    assert single(logistic_cost, math.log(3), 1.0) == pytest.approx(-math.log(3 / 4))
+    assert single(logistic_cost, math.log(3), 0.0) == pytest.approx(-math.log(1 / 4))
+    assert single(logistic_cost, 500.0, 0.0) == 500.0
+
+
+@pytest.mark.parametrize(
+    "theta, theta_swapped, y, wanted",
+    [
+        (0.5, 0.5, 1.0, 1 / 2 + 1),  # a tie: half wrong, and the top of the Gaussian
+        (0.5, 0.5, 0.0, 1 / 2 + 1),
+        # D = .2, gamma D = 2 and beta D^2 / 2 = 1
+        (0.6, 0.4, 1.0, 1 / (1 + math.exp(2)) + math.exp(-1)),
+        (0.6, 0.4, 0.0, 1 / (1 + math.exp(-2)) + math.exp(-1)),
+        (0.4, 0.6, 1.0, 1 / (1 + math.exp(-2)) + math.exp(-1)),
+        (0.4, 0.6, 0.0, 1 / (1 + math.exp(2)) + math.exp(-1)),
+    ],
+)
+def test_kendall_cost_by_hand(theta, theta_swapped, y, wanted):
+    assert single(kendall_cost, theta, theta_swapped, y, beta=50, gamma=10) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_kendall_cost_has_the_papers_constants():
+    # D = .02: 100 * D = 2, 100 * D^2 / 2 = .02
+    assert single(kendall_cost, 0.51, 0.49, 1.0) == pytest.approx(1 / (1 + math.exp(2)) + math.exp(-0.02), rel=1e-12)
+
+
+# Comparisons and recipes
+
+
+def pairs(*rows):
+    return np.array(rows, np.int64).reshape(-1, 5)
+
+
+def test_pairs_within_their_tables():
+    assert len(Comparisons(TEXTS, OUTPUTS, pairs((0, 1, 3, 0, 2), (1, 0, 3, 2, 1)))) == 2
+    assert len(Comparisons(TEXTS, OUTPUTS, pairs())) == 0
+
+
+@pytest.mark.parametrize(
+    "texts, outputs, rows",
+    [
+        (TEXTS.astype(np.float64), OUTPUTS, pairs()),
+        (TEXTS[0], OUTPUTS, pairs()),
+        (TEXTS, OUTPUTS.astype(np.float64), pairs()),
+        (TEXTS + np.float32("nan"), OUTPUTS, pairs()),
+        (TEXTS, np.full((3, 1), np.inf, np.float32), pairs()),
+        (TEXTS, OUTPUTS, pairs((0, 1, 4, 0, 1))),
+        (TEXTS, OUTPUTS, pairs((0, 1, 2, 0, 3))),
+        (TEXTS, OUTPUTS, pairs((-1, 1, 2, 0, 1))),
+        (TEXTS, OUTPUTS, pairs((0, 1, 2, 0, 1)).astype(np.int32)),
+        (TEXTS, OUTPUTS, pairs((0, 1, 2, 0, 1))[:, :4]),
+    ],
+)
+def test_arrays_of_another_kind_are_refused(texts, outputs, rows):
+    with pytest.raises(ValueError):
+        Comparisons(texts, outputs, rows)
+
+
+def test_strict_tau_counts_ties_as_wrong():
+    assert strict_tau(np.array([1.0, 2.0])) == 1
+    assert strict_tau(np.array([-1.0, 0.0])) == -1
+    assert strict_tau(np.array([1e-300, 0.0, 5, 7])) == 0.5  # (3 - 0 - 1) / 4
+    assert np.isnan(strict_tau(np.zeros(0)))
+
+
+def test_the_modern_recipe_stops_early():
+    assert MODERN.optimiser == "adamw" and MODERN.patience < MODERN.epochs and RECIPES["modern"] is MODERN
+
+
+def test_phases():
+    assert [PairwiseRecipe(cost=cost).phases for cost in COSTS] == [
+        ("logistic",),
+        ("kendall",),
+        ("logistic", "kendall"),
+    ]
+
+
+@pytest.mark.parametrize("named", [{"cost": "hinge"}, {"cost": "kendall+logistic"}, {"optimiser": "sgd"}])
+def test_what_there_is_not_is_refused(named):
+    with pytest.raises(InputError, match=next(iter(named))):
+        PairwiseRecipe(**named)
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "weight_decay", "beta", "gamma"])
+def test_numbers_that_fp32_cannot_compute_with_are_refused(name):
+    assert getattr(PairwiseRecipe(**{name: 1e6}), name) == 1e6
+    for value in (1e7, 1e300, float("inf"), float("nan"), -1.0):
+        with pytest.raises(
+            InputError, match=f"^{name.replace('_', ' ')} .+ is not from 0 to 1,000,000; name a smaller one$"
+        ):
+            PairwiseRecipe(**{name: value})
+
+
+def test_the_defaults_are_the_papers():
+    numbers = {"learning_rate": 0.01, "batch": 30, "weight_decay": 1e-4, "epochs": 10_000, "beta": 100, "gamma": 100}
+    assert PairwiseRecipe("logistic", "adagrad", **numbers, patience=None) == PAPER
+    assert Architecture() == Architecture(("4metrics",), ("encoder@3:25", "encoder@0:50"), "embedded", 4, False, False)

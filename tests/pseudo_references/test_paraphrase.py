@@ -18,15 +18,19 @@ from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
 from ctx_metrics.pseudo_references.paraphrase import classifier as paraphrase
 from ctx_metrics.pseudo_references.paraphrase import pair_classifier as adapted_classifier
-from ctx_metrics.pseudo_references.paraphrase import sequence_classifier
-from ctx_metrics.pseudo_references.paraphrase.classifier import EMBEDDED_FOLDER, ParaphraseClassifier, shared_classifier
+from ctx_metrics.pseudo_references.paraphrase.classifier import (
+    EMBEDDED_FOLDER,
+    ParaphraseClassifier,
+    load_tokenizer,
+    paraphrase_label,
+    shared_classifier,
+)
 from ctx_metrics.pseudo_references.paraphrase.pair_classifier import (
     load_adapted,
     new_classifier,
     new_pair_classifier,
     write_adapted,
 )
-from ctx_metrics.pseudo_references.paraphrase.sequence_classifier import load_tokenizer, paraphrase_label
 from ctx_metrics.training.low_rank import learned
 
 QUIET = EngineOptions(quiet=True)
@@ -168,8 +172,8 @@ def test_no_more_tokens_than_the_model_has_positions(tmp_path, request, caplog, 
 
 def test_a_pair_is_computed_once(bert, monkeypatch):
     lengths = []
-    whole = sequence_classifier.batch_of
-    monkeypatch.setattr(sequence_classifier, "batch_of", lambda t, e, d: (lengths.append(len(e)), whole(t, e, d))[1])
+    whole = paraphrase.batch_of
+    monkeypatch.setattr(paraphrase, "batch_of", lambda t, e, d: (lengths.append(len(e)), whole(t, e, d))[1])
     classifier = ParaphraseClassifier(str(bert), QUIET)
     first = classifier.probabilities([*PAIRS[:3], *PAIRS[:3]])
     assert sum(lengths) == 3 and classifier.probabilities(PAIRS)[:3] == first[:3] == first[3:]
@@ -178,11 +182,9 @@ def test_a_pair_is_computed_once(bert, monkeypatch):
 
 def test_batches_keep_to_the_budget_longest_first(bert, monkeypatch):
     sizes = []
-    whole = sequence_classifier.batch_of
+    whole = paraphrase.batch_of
     monkeypatch.setattr(
-        sequence_classifier,
-        "batch_of",
-        lambda t, e, d: (sizes.append([len(x["input_ids"]) for x in e]), whole(t, e, d))[1],
+        paraphrase, "batch_of", lambda t, e, d: (sizes.append([len(x["input_ids"]) for x in e]), whole(t, e, d))[1]
     )
     ParaphraseClassifier(str(bert), EngineOptions(quiet=True, batch_tokens=30)).probabilities(PAIRS)
     flat = [size for batch in sizes for size in batch]

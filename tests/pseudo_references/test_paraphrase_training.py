@@ -14,14 +14,13 @@ from torch import nn
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ResourceError
+from ctx_metrics.pseudo_references.paraphrase import classifier
 from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase
-from ctx_metrics.pseudo_references.paraphrase import sequence_classifier
-from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
+from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier, load_tokenizer
 from ctx_metrics.pseudo_references.paraphrase.data import LabelledPairs, joined, read_labelled, split
 from ctx_metrics.pseudo_references.paraphrase.learn import ParaphraseTask, figures, learn, write_model
 from ctx_metrics.pseudo_references.paraphrase.pair_classifier import new_classifier, new_pair_classifier
 from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED
-from ctx_metrics.pseudo_references.paraphrase.sequence_classifier import load_tokenizer
 from ctx_metrics.training.low_rank import LowRankLinear, learned, merge
 
 QUIET = EngineOptions(quiet=True)
@@ -231,7 +230,7 @@ def test_memory_that_runs_out(tiny_bert, monkeypatch, caplog):
         return learn(str(tiny_bert), replace(SMALL, epochs=1, batch=batch), TRAIN, DEV, engine=QUIET)
 
     expected = trained(8)
-    for module in (paraphrase, sequence_classifier):
+    for module in (paraphrase, classifier):
         monkeypatch.setattr(module, "batch_of", batch_of)
     assert trained(8).checks[0].auc == pytest.approx(expected.checks[0].auc, abs=1e-3)
     assert caplog.messages[-1].startswith("out of memory on cpu with ")
@@ -247,7 +246,7 @@ def test_pairs_are_turned_round_in_about_half_of_all_cases(tiny_bert, monkeypatc
         seen.extend(tuple(each["input_ids"]) for each in encodings)
         return whole(tokenizer, encodings, device)
 
-    for module in (paraphrase, sequence_classifier):
+    for module in (paraphrase, classifier):
         monkeypatch.setattr(module, "batch_of", batch_of)
     tokenizer = load_tokenizer(tiny_bert)
     forward = {tuple(tokenizer(*pair)["input_ids"]) for pair in TRAIN.pairs}

@@ -19,8 +19,8 @@ from ctx_metrics.cli.common.comparisons import Compared, pairs_tables
 from ctx_metrics.report import content as report_content
 from ctx_metrics.report import exports
 from ctx_metrics.report.charts import charts, classes
+from ctx_metrics.report.columns import missing_words
 from ctx_metrics.report.content import Content, as_data, check_size
-from ctx_metrics.report.missing import missing_words
 from ctx_metrics.report.page import page, title_of
 from ctx_metrics.run.context import Context, build
 from ctx_metrics.scoring.comparison import Column

@@ -5,7 +5,7 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
-from ctx_metrics.report.kept import judged_content, read_columns
+from ctx_metrics.report.columns import judged_content, read_columns
 from ctx_metrics.run.context import Context
 from ctx_metrics.scoring.testing import USUAL, SystemTests
 

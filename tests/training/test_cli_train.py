@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from disk_faults import refused
-from plugin_conftest import environment, lines_of, python, run
-from safetensors.torch import load_file
+from plugin_conftest import environment, lines_of, python
 from toy_judgements import write_judgements
 
 from ctx_metrics.learned.networks import NETWORKS
@@ -220,12 +219,6 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
     assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "x"
 
 
-def test_a_link_to_nothing_is_no_folder(train, tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    done = train("bilstm", out=tmp_path / "link")
-    assert done.code == 1 and "is not a folder" in done.err
-
-
 def test_the_embedded_encoder(train, tmp_path, caplog):
     done = train("bilstm", "--layers", "1", encoder=None)
     assert done.code == 0, done.err
@@ -233,22 +226,6 @@ def test_the_embedded_encoder(train, tmp_path, caplog):
     assert config["encoder"] == "embedded" and config["languages"] == ["en"]
     done = train("bilstm", "--layers", "1", "--overwrite", data=("train.en-de.tsv",), encoder="embedded")
     assert done.code == 0 and "reads only English" in done.err  # it was asked for
-
-
-def test_sources_in_place_of_references(train, tmp_path):
-    done = train("esim", "--inputs", "mt+src")
-    assert done.code == 0, done.err
-    out = tmp_path / "out"
-    assert json.loads((out / "config.json").read_text())["inputs"] == "mt+src"
-    assert f"Use: ctx-metrics score -s SOURCE -t HYP -m esim --esim-model {out}\n" in done.out
-
-
-@pytest.mark.full
-def test_scores_of_a_model_that_reads_sources(train, tmp_path):
-    assert train("esim", "--inputs", "mt+src").code == 0
-    argv = ["-s", "source.de.txt", "-t", "system_a.en.txt", "-m", "esim", "--esim-model", tmp_path / "out"]
-    done = run(COMMAND, "score", *argv, "--format", "jsonl", "--level", "segment")
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == len(lines_of("system_a.en.txt")), done.stderr
 
 
 def test_a_teacher(train, tmp_path):
@@ -264,27 +241,7 @@ def test_a_teacher_that_cannot_teach(train, tmp_path):
     assert done.code == 1 and "teacher slide: cannot score training rows, which have no document ids" in done.err
     done = train("bilstm", "--inputs", "mt+src", "--teacher", "chrf")
     assert done.code == 1 and "no references" in done.err
-    done = train("bilstm", "--comet-model", "x")
-    assert done.code == 2 and "unrecognized arguments: --comet-model x" in done.err
     assert names(tmp_path) == []
-
-
-def test_some_of_the_rows(train, tmp_path, folder):
-    assert train("bilstm", "--rows", "12").code == 0
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["training"]["rows"] == 12
-    whole = read_training_set([str(folder / "train.tsv")])
-    few, more, other = some_rows(whole, 5, 1), some_rows(whole, 9, 1), some_rows(whole, 5, 2)
-    assert len(few) == 5 and len(more) == 9 and set(few.hypotheses) < set(more.hypotheses)
-    assert few.hypotheses != other.hypotheses
-    for k in range(5):
-        row = whole.hypotheses.index(few.hypotheses[k])
-        assert few.partners[k] == whole.partners[row] and few.groups[k] == whole.groups[row]
-        assert few.targets[k] == whole.targets[row] and few.weights[k] == whole.weights[row]
-
-
-def test_more_rows_than_there_are(train):
-    done = train("bilstm", "--rows", "4000")
-    assert done.code == 0 and "--rows 4000: there are 40 rows to learn from, and all are used" in done.err
 
 
 def test_development_outputs_that_were_trained_on_are_counted(train):
@@ -358,37 +315,6 @@ def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
     assert "learning-curve" not in done.out
 
 
-@pytest.mark.parametrize(
-    "argv, said",
-    [
-        (["comet", "--projection", "3"], "--projection is not for comet, which has no projection"),
-        (["comet", "--max-length", "3"], "--max-length is not for comet"),
-        (
-            ["comet", "--inputs", "mt+src", "--layers", "3"],
-            "--layers is not for comet, which mixes all of them with --inputs",
-        ),
-        (["comet", "--rank", "3"], "--rank is not for comet, which changes its encoder only with --inputs"),
-        (["esim", "--rank", "3"], "--rank is not for esim, which does not change its encoder"),
-        (["esim", "--inputs", "mt+src+ref"], "esim reads mt+ref or mt+src; for mt+src+ref train comet"),
-        (["comet", "--inputs", "mt+src", "--window", "1"], "--window 1: a window has at least 2 sentences"),
-        (["esim", "--dev-threshold", "3"], "--dev-threshold works only with --dev-metric darr"),
-        (["esim", "--margin", "3"], "--margin works only with --loss hinge and mse+hinge"),
-        (["esim", "--layers", "1,,2"], "'1,,2' is not a list of layers"),
-        (["esim", "--layers", "2,2"], "names a layer twice"),
-        (["esim", "--learning-rate", "0"], "0 is not a number above 0"),
-        (["esim", "--learning-rate", "nan"], "nan is not a number above 0"),
-        (["esim", "--dropout", "1"], "1 is not a number from 0 to below 1"),
-        (["esim", "--seed", "-1"], "-1 is not a whole number"),
-        (["esim", "--patience", "-1"], "-1 is not a whole number of at least 1"),
-        (["esim", "--languages", "English"], "is not a list of language codes"),
-        (["lstm"], "invalid choice: 'lstm'"),
-    ],
-)
-def test_wrong_usage(ctx, folder, argv, said):
-    done = ctx("train", *argv, "--train", folder / "train.tsv", "--dev", folder / "dev.cs-en.tsv", "--out", "no")
-    assert done.code == 2 and said in done.err
-
-
 def test_recipes(ctx, monkeypatch):
     found = []
     monkeypatch.setattr("ctx_metrics.training.cli._check", lambda *settings: found.append(settings[-1]))
@@ -435,12 +361,6 @@ def test_languages_of_the_data():
     assert known_languages(["mine"], ["cs-en", "de-en"]) == {"mine": (None, None)}
 
 
-def test_weights_load_as_plain_tensors(train, tmp_path):
-    assert train("bilstm").code == 0
-    tensors = load_file(tmp_path / "out" / "model.safetensors")
-    assert "encoder.weight_ih_l0" in tensors and all(tensor.isfinite().all() for tensor in tensors.values())
-
-
 def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("my notes")
@@ -451,18 +371,55 @@ def test_a_folder_with_other_things_is_left_alone(train, tmp_path):
     assert (tmp_path / "out" / "README.md").read_text() == "my notes"
 
 
+@pytest.mark.full
+def test_a_model_that_reads_sources(train, ctx, tmp_path):
+    done, out = train("esim", "--inputs", "mt+src"), tmp_path / "out"
+    assert done.code == 0 and json.loads((out / "config.json").read_text())["inputs"] == "mt+src", done.err
+    assert f"Use: ctx-metrics score -s SOURCE -t HYP -m esim --esim-model {out}\n" in done.out
+    done = ctx(*f"score -s source.de.txt -t system_a.en.txt -m esim --esim-model {out} --level segment -q".split())
+    assert done.code == 0 and str(len(lines_of("system_a.en.txt"))) in done.out, done.err
+
+
+def test_some_of_the_rows(train, tmp_path, folder):
+    assert train("bilstm", "--rows", "12").code == 0
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["training"]["rows"] == 12
+    done = train("bilstm", "--rows", "4000", "--overwrite")
+    assert done.code == 0 and "--rows 4000: there are 40 rows" in done.err
+    whole = read_training_set([str(folder / "train.tsv")])
+    few, more, other = some_rows(whole, 5, 1), some_rows(whole, 9, 1), some_rows(whole, 5, 2)
+    assert len(few) == 5 and len(more) == 9 and set(few.hypotheses) < set(more.hypotheses)
+    assert few.hypotheses != other.hypotheses
+    for k in range(5):
+        row = whole.hypotheses.index(few.hypotheses[k])
+        assert all(getattr(few, name)[k] == getattr(whole, name)[row] for name in ("partners", "groups", "targets"))
+
+
 @pytest.mark.parametrize(
-    "flags, says",
+    "argv, said",
     [
-        (["--teacher-scores", "t.npz"], "--teacher-scores works only with --teacher METRIC"),
-        (["-l", "deen"], "-l deen is not a language pair such as de-en or zh-Hans-en"),
+        ("comet --projection 3", "--projection is not for comet, which has no projection"),
+        ("comet --pooling both", "--pooling is not for comet"),
+        ("comet --inputs mt+src --layers 3", "--layers is not for comet, which mixes all of them with --inputs"),
+        ("comet --rank 3", "--rank is not for comet, which changes its encoder only with --inputs"),
+        ("esim --rank 3", "--rank is not for esim, which does not change its encoder"),
+        ("esim --inputs mt+src+ref", "esim reads mt+ref or mt+src"),
+        ("comet --inputs mt+src --window 1", "--window 1"),
+        ("esim --dev-threshold 3", "--dev-threshold works only with"),
+        ("esim --teacher-scores t.npz", "--teacher-scores works only with"),
+        ("esim --dev dev.cs-en.tsv:0.5", "only --train takes weights"),
+        ("esim --comet-model x", "unrecognized arguments: --comet-model x"),
+        ("esim -l deen", "-l deen is not a language pair"),
+        ("esim --layers 1,,2", "'1,,2' is not a list of layers"),
+        ("esim --layers 2,2", "names a layer twice"),
+        ("esim --learning-rate nan", "nan is not a number above 0"),
+        ("esim --dropout 1", "1 is not a number from 0 to below 1"),
+        ("esim --seed -1", "-1 is not a whole number"),
+        ("esim --patience -1", "-1 is not a whole number of at least 1"),
+        ("esim --languages English", "is not a list of language codes"),
+        ("lstm", "invalid choice: 'lstm'"),
     ],
 )
-def test_flags_that_cannot_be(train, flags, says):
-    done = train("bilstm", *flags)
-    assert done.code == 2 and says in done.err
-
-
-def test_a_weight_of_development_data(train, folder):
-    done = train("bilstm", "--dev", f"{folder / 'dev.cs-en.tsv'}:0.5")
-    assert done.code == 2 and "only --train takes weights" in done.err
+def test_wrong_usage(ctx, folder, monkeypatch, argv, said):
+    monkeypatch.chdir(folder)
+    done = ctx(*f"train {argv} --train train.tsv --dev dev.cs-en.tsv --out no".split())
+    assert done.code == 2 and said in done.err

@@ -151,19 +151,6 @@ def test_mqm_errors_and_trees(put, tmp_path):
         read_judgements([tree], options=DataOptions(human="wmt-z"))
 
 
-def test_what_cannot_be_read(put):
-    with pytest.raises(InputError, match="cannot read nowhere.tsv: No such file or directory"):
-        read_judgements(["nowhere.tsv"])
-    with pytest.raises(
-        InputError, match="r.csv: rankings hold no scores to learn; use `ctx-metrics train pairwise` with"
-    ):
-        read_judgements([put("r.csv", "srclang,system1rank", "a,1")])
-    with pytest.raises(InputError, match="t.tsv, line 2: 'x' is not a score"):
-        read_judgements([put("t.tsv", "mt|ref|score", "a|r|x")])
-    with pytest.raises(InputError, match="j.jsonl, line 1: no column score"):
-        read_judgements([put("j.jsonl", json.dumps({"mt": "a"}))])
-
-
 def test_each_row_is_left_out_for_its_first_lack():
     rows = [
         row("good"),
@@ -182,14 +169,6 @@ def test_each_row_is_left_out_for_its_first_lack():
     )
     kept, left = usable(rows, "mt+src")
     assert kept == rows[-1:] and left["without a source"] == 4
-
-
-def test_human_translations_count_where_they_are_asked_for():
-    rows = [row("good"), row("free", system="refB"), row(" r ", system="Human-A.0")]
-    assert [each.hypothesis for each in usable(rows, "mt+ref")[0]] == ["good"]
-    kept, left = usable(rows, "mt+ref", humans=True)
-    assert [each.hypothesis for each in kept] == ["good", "free"]  # the other one is the reference
-    assert left == {"of human systems": 1}
 
 
 def test_inputs_that_a_set_has_not(put):
@@ -263,3 +242,20 @@ def test_real_judgements(shared_data, tmp_path):
     [found] = read_judgements([str(tmp_path / "wmt22_mqm")], ["zh-en"])
     kept, left = usable(found.rows, "mt+ref")
     assert len(found.rows) == 37500 and left["of human systems"] == 3750 and len({each.system for each in kept}) == 14
+
+
+def test_human_translations_count_where_they_are_asked_for():
+    rows = [row("good"), row("free", system="refB"), row(" r ", system="Human-A.0")]
+    kept, left = usable(rows, "mt+ref", humans=True)
+    assert [each.hypothesis for each in kept] == ["good", "free"]  # the other one is the reference
+    assert left == {"of human systems": 1} and usable(rows, "mt+ref")[0] == rows[:1]
+
+
+def test_what_cannot_be_read(put):
+    for name, lines, says in (
+        ("r.csv", ["srclang,system1rank", "a,1"], "rankings hold no scores to learn"),
+        ("t.tsv", ["mt|ref|score", "a|r|x"], "t.tsv, line 2: 'x' is not a score"),
+        ("j.jsonl", [json.dumps({"mt": "a"})], "j.jsonl, line 1: no column score"),
+    ):
+        with pytest.raises(InputError, match=says):
+            read_judgements([put(name, *lines)])

@@ -313,10 +313,3 @@ def test_targets_that_teach_nothing_are_refused(tmp_path):
     with pytest.raises(InputError, match="every target is 0, .* --normalise file"):
         read_training_set([str(path)])
     assert read_training_set([str(path)], normalise="file").targets.tolist() == [-1, 1]
-
-
-def test_development_data_of_one_output_is_refused(tmp_path):
-    path = tmp_path / "one.tsv"
-    path.write_text("mt\tref\tscore\tseg\na\tb\t1\t1\na\tb\t2\t2\n")
-    with pytest.raises(InputError, match="fewer than two usable outputs"):
-        read_development([str(path)])

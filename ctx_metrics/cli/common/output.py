@@ -60,7 +60,7 @@ def cells(form: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], deci
 def as_json(objects: list[dict], form: str, decimals: int | None) -> str:
     """Return JSON lines (jsonl) or one list (json); NaN becomes null, and invalid bytes in file names are escaped."""
     texts = [
-        json.dumps(_plain(each, decimals), ensure_ascii=False, allow_nan=False)
+        json.dumps(plain(each, decimals), ensure_ascii=False, allow_nan=False)
         .encode(errors="backslashreplace")
         .decode()
         for each in objects
@@ -130,14 +130,14 @@ def _tables(reports: Sequence[MetricReport], places: Sequence[Place], decimals: 
     return "\n\n".join([*tables, below]) + "\n"
 
 
-def _plain(value: Any, decimals: int | None) -> Any:
-    """Return a value that JSON can write, with floats rounded if `decimals` is given."""
+def plain(value: Any, decimals: int | None) -> Any:
+    """Return a value that JSON can write: not finite numbers become null, others are rounded if `decimals` is given."""
     if isinstance(value, dict):
-        return {key: _plain(each, decimals) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_plain(each, decimals) for each in value]
-    if hasattr(value, "item"):  # NumPy numbers, which some metrics return
-        value = value.item()
+        return {key: plain(each, decimals) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each, decimals) for each in value]
+    if hasattr(value, "tolist"):  # NumPy numbers, which some metrics return, and arrays
+        return plain(value.tolist(), decimals)
     if isinstance(value, float):
-        return None if math.isnan(value) else value if decimals is None else round(value, decimals)
+        return None if not math.isfinite(value) else value if decimals is None else round(value, decimals)
     return value

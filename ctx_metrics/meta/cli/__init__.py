@@ -27,7 +27,7 @@ from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Pr
 from ...notices import notice
 from ...run.context import MetricSettings
 from ...run.registry import metric_table
-from ...settings import CommandLine, add_all, from_flags, setting
+from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from ..judgements.options import DataOptions
 
@@ -208,6 +208,11 @@ class Output:
     output: flags.Output | None = flags.output()
     width: Decimals | None = setting("Number of decimals. (Default: 3, in TSV 6; JSON has all)", flag="-w --width")
 
+    @property
+    def form(self) -> str:
+        """The format of the output."""
+        return flags.format_of(self.format, self.output, ENDINGS)
+
 
 @dataclass(frozen=True)
 class Plots:
@@ -230,69 +235,72 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [("engine of the neural metrics", EngineOptions), ("work", Work), Kept, quiet])
 
 
-def check(args: CommandLine) -> tuple[list[MetricSettings], list[MetricSettings]]:
-    """Derive the values that depend on several flags, and return the metrics, and slide if its grid is asked for; exit with
-    2, as argparse does, if flags contradict each other."""
-    error = args.parser.error
-    args.scores = list(dict.fromkeys(args.scores or ()))
-    if not args.metrics and not args.scores and args.slide_grid is None:
+def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | None]:
+    """Return the metrics of -m, and slide for --slide-grid; exits with 2 if flags contradict each other."""
+    asked, plots, error = line[Evaluation], line[Plots], line.error
+    grid = asked.slide_grid is not None
+    if not (asked.metrics or asked.scores or grid):
         error("nothing to evaluate: name metrics (-m), score files (--scores) or --slide-grid W")
-    if args.slide_grid is not None and "slide" not in metric_table().plugins:
+    if grid and "slide" not in metric_table().plugins:
         error("--slide-grid is for slide, which is not installed")
-    of_grid = [] if args.slide_grid is None else ["slide"]
-    chosen = chosen_metrics(args, args.metrics or (), also=of_grid)
-    grid = chosen_metrics(args, of_grid, also=[name_of(each.name) for each in chosen])
-    args.metrics = [each.name for each in chosen]
-    if args.plot_format != "png" and not args.plot:
+    chosen = chosen_metrics(line, asked.metrics or (), also=["slide"] * grid)
+    names = [name_of(each.name) for each in chosen]
+    slide = chosen_metrics(line, ["slide"], also=names)[0] if grid else None
+    if plots.plot_format != "png" and not plots.plot:
         error("--plot-format is for --plot DIR, which is not given")
-    of_windows = [each for each in GRID_SETTINGS if getattr(args, f"slide_{each}", None) is not None]
-    if args.slide_grid is not None and "slide" not in map(name_of, args.metrics) and of_windows:
+    if slide and "slide" not in names and any(slide.own[each] is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
-    if args.save_scores and not args.metrics:
+    if asked.save_scores and not chosen:
         error("--save-scores saves the scores of -m, but -m names no metric; name one")
-    args.format = flags.format_of(args.format, args.output, ENDINGS)
-    return chosen, grid
+    return chosen, slide
 
 
-def run(args: CommandLine) -> int:
+def run(line: CommandLine) -> int:
     from ...cli.common import output
     from ..evaluation import Significance, evaluate
-    from ..output.tables import render
+    from ..output import render
     from . import data as meta_data
 
-    chosen, grid = check(args)
-    work = checked_work(args)
-    check_writable(args.output)
-    if args.plot:
-        from ... import plots
+    chosen, slide = checked(line)
+    data, asked, plots, engine, work = (
+        line[Data],
+        line[Evaluation],
+        line[Plots],
+        line[EngineOptions],
+        checked_work(line),
+    )
+    written = line[Output]
+    check_writable(written.output)
+    if plots.plot:
+        from ... import plots as figures
 
-        plots.check()
-    if args.report:
+        figures.check()
+    if plots.report:
         from ...report import page
 
         page.check_installed()
-    for folder in filter(None, (args.plot, args.save_scores, args.report)):
+    for folder in filter(None, (plots.plot, asked.save_scores, plots.report)):
         check_writable(folder, folder=True)
-    sets = meta_data.read_sets(args)
-    protocols = _protocols(sets, args)
-    with in_blocks(work, args[Kept]) as blocks:
-        scores = meta_data.score_sets(sets, args, chosen, grid, blocks)
-    significance = replace(from_flags(Significance, args), intervals=args.intervals or bool(args.plot))
-    report = evaluate(sets, scores, protocols, significance, seen=args.seen, quiet=args.quiet)
-    output.write(render(report, args.format, args.width), args.output)
-    if args.plot:
-        from . import figures as meta_figures
+    sets = meta_data.read_sets(line[Paths].data, data)
+    protocols = _protocols(sets, asked)
+    with in_blocks(work, line[Kept]) as blocks:
+        scores = meta_data.score_sets(sets, asked, chosen, slide, engine, not data.no_text_checks, blocks)
+    significance = replace(line[Significance], intervals=asked.intervals or bool(plots.plot))
+    report = evaluate(sets, scores, protocols, significance, seen=asked.seen, quiet=engine.quiet)
+    output.write(render(report, written.form, written.width), written.output)
+    if plots.plot:
+        from ..figures import draw
 
-        meta_figures.draw(report, sets, scores, protocols, args)
-    if args.report:
-        _write_pages(sets, scores, args.report)
+        draw(report, sets, scores, protocols, plots.plot, plots.plot_format, asked.slide_grid)
+    if plots.report:
+        _write_pages(sets, scores, plots.report)
     return 0
 
 
 def _write_pages(
     sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores | None]]", folder: str
 ) -> None:
-    from ...report.kept import judged_content
+    from ...report.columns import judged_content
     from ...report.page import page
     from ...writing import make_folder, write_whole
 
@@ -305,13 +313,13 @@ def _write_pages(
     notice(f"pages: {', '.join(written)}" if written else "--report: there is nothing to show")
 
 
-def _protocols(sets: "Sequence[JudgedSet]", args: CommandLine) -> "list[Protocol]":
+def _protocols(sets: "Sequence[JudgedSet]", asked: Evaluation) -> "list[Protocol]":
     """The protocols of -p, or the usual ones for the sets; raises InputError, before scoring, if none applies to any."""
     from ..protocols import make_protocols, usual_protocols
 
-    known = make_protocols(args.average, args.threshold)
-    wanted = args.protocols or list(dict.fromkeys(name for judged in sets for name in usual_protocols(judged)))
-    if not (args.protocols or args.metrics or args.scores):  # the grid has only system scores
+    known = make_protocols(asked.average, asked.threshold)
+    wanted = asked.protocols or list(dict.fromkeys(name for judged in sets for name in usual_protocols(judged)))
+    if not (asked.protocols or asked.metrics or asked.scores):  # the grid has only system scores
         wanted = [name for name in wanted if known[name].level == "system"] or ["sys-acc"]
     protocols = [known[name] for name in known if name in wanted]
     lacks = {each.name: {judged.name: each.lacks(judged) for judged in sets} for each in protocols}

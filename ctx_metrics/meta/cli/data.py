@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
@@ -18,7 +18,6 @@ from ...language import language_pair
 from ...notices import notice, progress
 from ...run.context import MetricSettings
 from ...scoring.base import ContextMetric
-from ...settings import CommandLine
 from ..judgements.judged import JudgedSet, MetricScores, is_human
 from ..judgements.readers import read_judged
 from ..judgements.score_files import read_scores
@@ -26,29 +25,29 @@ from ..scoring import build_metric, lacking, named_systems, score_set
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
-
+    from . import Data, Evaluation
 
 UNJUDGED = "without human judgements"
 
 
-def read_sets(args: CommandLine) -> list[JudgedSet]:
+def read_sets(paths: Sequence[str], data: "Data") -> list[JudgedSet]:
     """Read the judged sets of all paths, and leave out systems with a notice.
 
     Raises InputError if two sets have the same name, if a --drop matches nothing, or if no system of a set is left.
     """
-    sets = [judged for path in args.data for judged in _read(path, args)]
-    if args.unescape:
+    sets = [judged for path in paths for judged in _read(path, data)]
+    if data.unescape:
         sets = [judged.unescaped() for judged in sets]
     for name, times in Counter(judged.name for judged in sets).items():
         if times > 1:
             raise InputError(f"two sets are named {name}; evaluate them one by one, or rename a file or folder")
-    for pattern in args.drop:
+    for pattern in data.drop:
         if not any(_matches(pattern, judged, system) for judged in sets for system in judged.systems):
             raise InputError(f"--drop {pattern}: no such system in {', '.join(judged.name for judged in sets)}")
     left_out: dict[str, list[str]] = {}
     kept = []
     for judged in sets:
-        whys = _left_out(judged, args)
+        whys = _left_out(judged, data)
         for why in dict.fromkeys(whys.values()):
             systems = [system for system in whys if whys[system] == why]
             left_out.setdefault(why, []).append(f"{', '.join(systems)} ({judged.name})")
@@ -67,40 +66,43 @@ def read_sets(args: CommandLine) -> list[JudgedSet]:
 
 def score_sets(
     sets: Sequence[JudgedSet],
-    args: CommandLine,
-    settings: Sequence[MetricSettings],
-    of_grid: Sequence[MetricSettings],
+    asked: "Evaluation",
+    metrics: Sequence[MetricSettings],
+    slide: MetricSettings | None,
+    engine: EngineOptions,
+    check_texts: bool,
     blocks: "InBlocks | None" = None,
 ) -> dict[str, list[MetricScores | None]]:
     """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found before scoring if possible.
 
     Raises InputError if two metrics have the same name, or if --seen names an unknown metric or set.
     """
+    names, paths = [each.name for each in metrics], list(dict.fromkeys(asked.scores or ()))
     scores: dict[str, list[MetricScores | None]] = {
-        judged.name: [*read_scores(args.scores, judged, taken=args.metrics)] for judged in sets
+        judged.name: [*read_scores(paths, judged, taken=names)] for judged in sets
     }
     for name, given in scores.items():
-        times = Counter([*args.metrics, *(each.name for each in given if each)])
+        times = Counter([*names, *(each.name for each in given if each)])
         if twice := [metric for metric in times if times[metric] > 1]:
             raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
     named = {each.name for of_set in scores.values() for each in of_set if each}
-    _check_seen(args.seen, list(scores), {*args.metrics, *named})
-    engine = args[EngineOptions]
-    grid = next(map(_without_windows, of_grid), None)
-    usable = _usable(sets, [*settings, *([grid] if grid else [])], engine, any(scores.values()))
-    if not args.no_text_checks and usable:
+    _check_seen(asked.seen, list(scores), {*names, *named})
+    if slide:  # the grid covers all windows
+        slide = slide._replace(own={key: value for key, value in slide.own.items() if key not in GRID_SETTINGS})
+    usable = _usable(sets, [*metrics, *([slide] if slide else [])], engine, any(scores.values()))
+    if check_texts and usable:
         for judged in sets:
             judged.check_texts()
-    bar = tqdm(sets, unit="set", leave=False, disable=True if args.quiet or len(sets) == 1 else None)
+    bar = tqdm(sets, unit="set", leave=False, disable=True if engine.quiet or len(sets) == 1 else None)
     for judged in bar:
         bar.set_description(judged.name)
-        wanted = [each for each in settings if (each.name, judged.name) in usable]
-        kept = args.save_scores and os.path.join(args.save_scores, judged.name)
+        wanted = [each for each in metrics if (each.name, judged.name) in usable]
+        kept = asked.save_scores and os.path.join(asked.save_scores, judged.name)
         found = score_set(judged, wanted, engine, kept=kept, in_blocks=blocks)
-        if grid and (grid.name, judged.name) in usable:
+        if slide and asked.slide_grid and (slide.name, judged.name) in usable:
             start = time.perf_counter()
-            found += grid_scores(judged, grid, args.slide_grid, engine)
-            progress(f"{judged.name}: slide's grid scored in {time.perf_counter() - start:,.1f} s", args.quiet)
+            found += grid_scores(judged, slide, asked.slide_grid, engine)
+            progress(f"{judged.name}: slide's grid scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
         scores[judged.name] = [*found, *scores[judged.name]]
     return scores
 
@@ -122,12 +124,12 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     ]
 
 
-def _read(path: str, args: CommandLine) -> list[JudgedSet]:
+def _read(path: str, data: "Data") -> list[JudgedSet]:
     """Read the sets of a path. A file whose name contains no language pair gets the one from -l."""
-    options = {name: getattr(args, name) for name in ("human", "reference", "score", "outputs")}
-    if os.path.isdir(path) or not args.pairs:
-        return read_judged(path, pairs=args.pairs, **options)
-    sets, pairs = read_judged(path, **options), args.pairs
+    options: dict[str, Any] = {name: getattr(data, name) for name in ("human", "reference", "score", "outputs")}
+    if os.path.isdir(path) or not data.pairs:
+        return read_judged(path, pairs=data.pairs, **options)
+    sets, pairs = read_judged(path, **options), data.pairs
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
             raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
@@ -185,11 +187,6 @@ def _usable(
     return usable
 
 
-def _without_windows(settings: MetricSettings) -> MetricSettings:
-    """The settings of slide without its windows, since the grid covers all of them."""
-    return settings._replace(own={key: value for key, value in settings.own.items() if key not in GRID_SETTINGS})
-
-
 def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: set[str]) -> None:
     for metric, pattern in seen:
         if metric not in metrics:
@@ -200,15 +197,15 @@ def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: s
             raise InputError(f"--seen {metric}:{pattern}: no set of this name; there are {', '.join(sets)}")
 
 
-def _left_out(judged: JudgedSet, args: CommandLine) -> dict[str, str]:
+def _left_out(judged: JudgedSet, data: "Data") -> dict[str, str]:
     """The systems to leave out, and why: by --drop, as human, as the reference itself, or because nobody judged them."""
     whys = {}
     with_judgements = judged.judged
     for i, system in enumerate(judged.systems):
         outputs = None if judged.hypotheses is None else list(judged.hypotheses[i])
-        if any(_matches(pattern, judged, system) for pattern in args.drop):
+        if any(_matches(pattern, judged, system) for pattern in data.drop):
             whys[system] = "by --drop"
-        elif is_human(system) and not args.keep_humans:
+        elif is_human(system) and not data.keep_humans:
             whys[system] = "as human translations"
         elif judged.segments > 1 and any(outputs == list(stream) for stream in judged.references):
             whys[system] = "as the reference itself"

@@ -15,7 +15,7 @@ from ...engine.options import EngineOptions
 from ...flag_types import Files, Positive
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
-from . import ENDINGS, Output, Resampling
+from . import Output, Resampling
 
 USAGE = "%(prog)s DATA [DATA ...] -m NAME [NAME ...] [flags]"
 EPILOG = """\
@@ -69,21 +69,20 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [("engine of the neural metrics", EngineOptions), flags.quiet()])
 
 
-def run(args: CommandLine) -> int:
+def run(line: CommandLine) -> int:
     from ...cli.common import output
     from ..evaluation import Significance
     from ..judgements.readers.sentence_pairs import read_pair_sets
-    from ..output.tables import render
+    from ..output import render
     from ..paraphrase import paraphrase_check
 
-    metrics = chosen_metrics(args, args.metrics)
-    args.format = flags.format_of(args.format, args.output, ENDINGS)
-    check_writable(args.output)
-    sets = read_pair_sets(args.data, args.language)
-    engine = args[EngineOptions]
-    significance = Significance("bootstrap", args.alpha, args.resamples, args.seed, intervals=True)
+    pairs, resampling, written = line[Pairs], line[Bootstrap], line[Output]
+    metrics = chosen_metrics(line, pairs.metrics)
+    check_writable(written.output)
+    sets = read_pair_sets(pairs.data, pairs.language)
+    significance = Significance("bootstrap", resampling.alpha, resampling.resamples, resampling.seed, intervals=True)
     report = paraphrase_check(
-        sets, metrics, engine=engine, both_directions=args.both_directions, significance=significance
+        sets, metrics, engine=line[EngineOptions], both_directions=pairs.both_directions, significance=significance
     )
-    output.write(render(report, args.format, args.width), args.output)
+    output.write(render(report, written.form, written.width), written.output)
     return 0

@@ -88,7 +88,7 @@ def _check(line: CommandLine, given: Comparison) -> None:
 
 def run(line: CommandLine) -> int:
     from ...meta.measures.bradley_terry import rank
-    from ...meta.output.serialize import one_line
+    from ...meta.output import one_line
     from ...scoring.resample import say_few_documents
     from ..metric import Pairwise
 

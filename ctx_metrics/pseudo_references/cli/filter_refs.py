@@ -69,7 +69,7 @@ class Output:
     )
     format: Literal["text", "jsonl"] = setting(
         "text: NAME.filtered.txt, where a rejected line is empty (sacrebleu takes that for a real, empty reference); jsonl: "
-        f"NAME.filtered.jsonl, where it is null, with scores. {SCORES} is written in both.",
+        f"NAME.filtered.jsonl, where it is null, with scores. {SCORES} is always written.",
         "text",
     )
 
@@ -140,7 +140,6 @@ def filtered(selection: "Selection", number: int, lines: Sequence[str], form: st
 
 
 def scores(selection: "Selection") -> str:
-    """Return the table of all scores, one line for each segment and system; kept is 1 or 0, missing scores are empty."""
     from ...cli.common.output import cells
 
     rows = [

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...meta.judgements.readers.sentence_pairs import read_pairs
-from .sequence_classifier import Pair
+from .classifier import Pair
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,6 @@ def read_labelled(path: str, alike: bool = False) -> LabelledPairs:
     """Read the pairs of a file (also .gz, .xz) whose header names sentence1, sentence2 and label, or is that of MRPC.
 
     alike    whether all labels may be the same
-
-    Raises InputError, naming file and line, if the file is not of this kind.
     """
     found = read_pairs(path, alike)
     if found.graded:
@@ -47,8 +45,6 @@ def joined(parts: Sequence[LabelledPairs]) -> LabelledPairs:
 
 def split(pairs: LabelledPairs, share: float, seed: int) -> tuple[LabelledPairs, LabelledPairs]:
     """Split pairs into the rest and a random share of the rows (rounded), each in the original order.
-
-    Raises InputError if a part would be empty.
 
     >>> rows = LabelledPairs([(str(i), "x") for i in range(10)], np.arange(10) % 2)
     >>> [len(part) for part in split(rows, 0.25, seed=1)]

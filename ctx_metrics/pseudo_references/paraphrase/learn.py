@@ -33,11 +33,10 @@ from ...training.low_rank import learned
 from ...training.state import encoder_name
 from ...wording import setting_named
 from ...writing import make_folder, os_errors, replacing
-from .classifier import token_limit
+from .classifier import batch_of, encode_pairs, load_classifier, load_tokenizer, probabilities_of, token_limit
 from .data import LabelledPairs
 from .pair_classifier import LABELS, new_classifier, write_adapted
 from .recipe import ParaphraseRecipe
-from .sequence_classifier import batch_of, encode_pairs, load_classifier, load_tokenizer, probabilities_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -49,7 +48,7 @@ Batch = tuple[list[dict[str, list[int]]], np.ndarray]
 
 @dataclass(frozen=True)
 class PairCheck:
-    """The results of an epoch: the mean loss of its steps, and the figures on the development pairs."""
+    """The mean loss of an epoch's steps, and the figures on the development pairs after it."""
 
     epoch: int
     loss: float
@@ -61,10 +60,7 @@ class PairCheck:
 def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
     """Return accuracy and F1 of class 1 at P > .5, and the area under the ROC curve; NaN without both labels.
 
-    In the example, two of four predictions are right. One of two predicted paraphrases is right, and one of two paraphrases
-    was found, so F1 is 1/2. The paraphrases .9 and .2 beat both and none of (.6, .4), which is half of the pairs.
-
-    >>> figures([0.9, 0.2, 0.6, 0.4], np.array([1, 1, 0, 0]))
+    >>> figures([0.9, 0.2, 0.6, 0.4], np.array([1, 1, 0, 0]))  # .9 beats .6 and .4, .2 beats neither: half of the pairs
     {'accuracy': 0.5, 'f1': 0.5, 'auc': 0.5}
     """
     chances = np.asarray(values, float)
@@ -79,9 +75,10 @@ def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
 
 @dataclass(eq=False)
 class ParaphraseTask(Task):
-    """Minimises the cross entropy of labels and checks accuracy. A batch consists of tokens and labels.
+    """Minimises the cross entropy of labels.
 
-    limit    maximum number of tokens of a pair;  dtype    dtype of the training's matrix products
+    limit           maximum number of tokens in a pair
+    dtype           of the training's matrix products
     batch_tokens    maximum number of tokens in a batch of development pairs; None: the device's default
     """
 
@@ -103,7 +100,6 @@ class ParaphraseTask(Task):
         self.budget = TokenBudget(self.device, self.batch_tokens)
 
     def prepare(self) -> None:
-        """Encode the training pairs in both orders."""
         pairs = self.training.pairs
         self.forward, cut = encode_pairs(self.tokenizer, pairs, self.limit)
         self.turned, _ = encode_pairs(self.tokenizer, [pair[::-1] for pair in pairs], self.limit)
@@ -178,10 +174,8 @@ def learn(
     """Train a classifier, and keep the weights of the epoch with the highest accuracy on the development pairs.
 
     encoder    embedded, a folder, or a hub name[@revision]
-    state      file that holds the state of the running training; started again with the same arguments, it resumes from
-               there. None: no state is kept
-    engine     with dtype bf16, the training's matrix products are computed in bf16, about twice as fast on CPUs that support
-               it; the development pairs are always scored in fp32
+    state      file with the state of a stopped training, which resumes from there; None: no state is kept
+    engine     dtype bf16 applies to the training's matrix products; the development pairs are always scored in fp32
 
     On a CPU the same settings, data and number of threads give the same weights bit for bit. Raises the same errors as
     training.quality.learn.learn, and KeyboardInterrupt, after saving the state, on Ctrl-C.
@@ -225,12 +219,10 @@ def learn(
 def write_model(
     trained: TrainedClassifier, recipe: ParaphraseRecipe, out: Path, encoder: str, notes: Mapping[str, Any]
 ) -> None:
-    """Write the model's folder except its card, in the layout of paraphrase.adapted; for rank 0, that of transformers.
+    """Write the model's folder except its card, in the layout of pair_classifier; for rank 0, that of transformers.
 
     encoder    as named by the user
     notes      further entries of config.json, such as the data; not used for rank 0
-
-    Raises InputError on failure.
     """
     if not recipe.rank:
         return _write_checkpoint(trained, out)

@@ -8,33 +8,29 @@ from ...settings import setting
 
 @dataclass(frozen=True)
 class ParaphraseRecipe:
-    """Settings of a training run.
-
-    learning_rate    maximum; it is reached after a tenth of all steps, then falls to 0
-    swap             drawn again in each epoch
+    """learning_rate    maximum; it is reached after a tenth of all steps, then falls to 0
     weight_decay     applies to matrices, not to vectors
     clip             maximum norm of the gradient
-    seed             seed of the head's initial weights, the order of pairs, their swaps, and dropout
     """
 
     rank: Rank = setting(
-        "Learn changes of this rank for the encoder, and write only them (a few MB). 0: learn and write all weights "
-        "of the encoder, as a checkpoint of transformers. (Default: 32)",
+        "Rank of the changes that are learned for the encoder's weights; only the changes are written (a few MB). "
+        "0: all weights are learned, and written as a transformers checkpoint. (Default: 32)",
         32,
     )
     learning_rate: Above0 = setting("Maximum learning rate of AdamW. (Default: 7e-4; with rank 0: 2e-5)", 7e-4)
     epochs: Positive = setting("Maximum number of epochs.", 5)
     patience: Patience = setting(
-        "End the training after this number of epochs in a row without a higher accuracy on --dev; none: never."
+        "Stop after this many epochs in a row without a higher accuracy on --dev; none: never stop early."
     )
-    batch: Positive = setting("Number of pairs per step.", 32)
+    batch: Positive = setting("Number of pairs in a step.", 32)
     swap: bool = setting(
         "Swap the sentences of each pair with a probability of one half. (Default: yes; with rank 0: no, as in "
         "BERT's recipe)",
         True,
         choices=["yes", "no"],
     )
-    max_length: Positive = setting("Maximum number of tokens of a pair, at least 5.", 128)
+    max_length: Positive = setting("Maximum number of tokens in a pair, at least 5.", 128)
     weight_decay: AtLeast0 = setting("Weight decay of AdamW.", 0.01)
     clip: float = 1.0
     seed: Seed = setting("Seed of all random choices.", 1)

@@ -29,16 +29,16 @@ class Pairs:
         flag="FILE",
     )
     model: Model = setting(
-        "embedded, a folder that `train` wrote, or any sequence classifier of two labels or one logit: a folder or a "
+        "embedded, a folder that `train` wrote, or any sequence classifier with two labels or one logit: a folder or a "
         "hub name[@revision]. (Default: embedded, English only)",
         "embedded",
     )
     max_length: Positive | None = setting(
-        "Maximum number of tokens of a pair, at least 5 with BERT's three special tokens. (Default: 128, or the "
+        "Maximum number of tokens in a pair, at least 5 with BERT's three special tokens. (Default: 128, or the "
         "model's limit)"
     )
     output: flags.Output | None = flags.output()
-    width: Positive = setting("Decimals.", 6, flag="-w --width")
+    width: Positive = setting("Number of decimals.", 6, flag="-w --width")
 
 
 FLAGS = [Pairs, ("engine", EngineOptions), flags.quiet()]
@@ -84,7 +84,6 @@ def run(line: CommandLine) -> int:
 
 
 def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
-    """Read pairs from one file, with labels if it has them, or from two files."""
     from ....meta.judgements.readers.rows import header_of, read_rows
     from ....meta.judgements.readers.sentence_pairs import UnknownLayout
     from ....reading import read_lines

@@ -1,31 +1,87 @@
-"""The cache of a frozen encoder's states: what it holds, in which chunks, and its bound."""
+"""The cache of a frozen encoder's states: what it holds, its bound, runs that were killed, other settings, damage."""
 
+import errno
+import json
+import os
 import random
+import shutil
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import torch
-from training_cache_conftest import (
-    CKPT,
-    LAYERS,
-    TOKEN,
-    Killed,
-    bound_encoder,  # noqa: F401  a fixture
-    chunks,
-    contents,
-    encoder,  # noqa: F401  a fixture
-    filled,
-    same,
-    small_chunks,  # noqa: F401  a fixture
-    some_texts,
-)
+from conftest import WORDS
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.errors import ModelError
+from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.training import token_states
-from ctx_metrics.training import token_states as module
-from ctx_metrics.training.token_states import EmbeddingCache, groups
+from ctx_metrics.training.token_states import EmbeddingCache
+
+LAYERS, CKPT = (1, 3), "0123456789ab"
+TOKEN = 2 * 2 * 48  # bytes of a token's states: fp16, two layers, width 48
+
+
+def some_texts(number, seed=1, longest=12):
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, longest))) for _ in range(number)]
+
+
+class BatchBound(TextEncoder):
+    """Adds the number of tokens encoded together to every state, and counts.
+
+    Every state shows its batch, so that a text that was encoded beside other texts than the plan's is seen on any machine.
+    """
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.batches = []
+        self.before_batch = lambda: None
+
+    def encode(self, tokens, readouts):
+        self.before_batch()
+        self.batches.append(len(tokens))
+        together = sum(len(text.ids) for text in tokens) + int(tokens[0].ids.sum()) / 64
+        return [{key: value + together for key, value in states.items()} for states in super().encode(tokens, readouts)]
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def encoder(tiny_bert):
+    return TextEncoder(tiny_bert)
+
+
+@pytest.fixture
+def bound_encoder(tiny_bert):
+    return BatchBound(tiny_bert)
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(token_states, "CHUNK_TOKENS", 60)
+
+
+def filled(folder, encoder, *fills, **options):
+    cache = EmbeddingCache(folder, encoder, layers=LAYERS, ckpt=CKPT, **options)
+    for texts in fills:
+        cache.fill(texts)
+    return cache
+
+
+def same(found, wanted):
+    return len(found) == len(wanted) and all(a.dtype == b.dtype and torch.equal(a, b) for a, b in zip(found, wanted))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+
+
+def chunks(folder):
+    """The files of the finished chunks, in order."""
+    return sorted(folder.glob("chunk-*.f16"))
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
@@ -187,19 +243,9 @@ def test_bound(tmp_path, bound_encoder, caplog):
     assert len(bound_encoder.batches) == read + all_chunks - encoded and len(caplog.messages) == 2
 
 
-def test_bound_in_memory(bound_encoder, caplog):
-    texts = some_texts(900, longest=20)
-    wanted = filled(None, bound_encoder, texts).states(texts)
-    bound_encoder.batches.clear()
-    cache = filled(None, bound_encoder, texts, limit_mb=1)
-    assert sum(path.stat().st_size for path in cache.folder.iterdir()) <= 2**20
-    assert len(caplog.messages) == 1
-    assert same(cache.states(texts), wanted)
-
-
 def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):
     """Not even for the plans, which then come out the same every time."""
-    monkeypatch.setattr(module, "RECENT_BYTES", 0)
+    monkeypatch.setattr(token_states, "RECENT_BYTES", 0)
     train, dev = some_texts(30, 1), some_texts(30, 2)
     wanted = filled(tmp_path / "all", bound_encoder, train, dev).states(train + dev)
     for folder in (tmp_path / "c", tmp_path / "c", None):
@@ -247,7 +293,7 @@ def test_the_bound_counts_every_byte(tmp_path, encoder):
 
 
 def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encoder, monkeypatch):
-    monkeypatch.setattr(module, "RECENT_BYTES", 60 * TOKEN)  # one chunk
+    monkeypatch.setattr(token_states, "RECENT_BYTES", 60 * TOKEN)  # one chunk
     texts = some_texts(60)
     cache = filled(None, bound_encoder, texts, limit_mb=0)
     assert not bound_encoder.batches
@@ -300,11 +346,216 @@ def test_states_that_fp16_cannot_hold(bound_encoder):
 def test_many_texts_are_tokenized_in_turns(tmp_path, bound_encoder, monkeypatch):
     texts = [*some_texts(50), "", " ".join(["cat"] * 80)]
     wanted = filled(None, bound_encoder, texts)
-    monkeypatch.setattr(module, "TOKENIZED_AT_ONCE", 7)
+    monkeypatch.setattr(token_states, "TOKENIZED_AT_ONCE", 7)
     cache = filled(None, bound_encoder, texts)
     assert same(cache.states(texts), wanted.states(texts)) and cache.cut == wanted.cut == 1
 
 
-def test_groups_of_one_at_least():
-    assert groups([9], 5) == [0, 1]
-    assert groups([2, 3, 1, 5, 6, 1], 5) == [0, 2, 3, 4, 5, 6]
+def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):
+    train, dev = some_texts(40, 1), some_texts(30, 2)
+    copies = []
+
+    def copy(*file):  # what a process that is killed here leaves
+        copies.append(tmp_path / f"copy{len(copies)}")
+        shutil.copytree(tmp_path / "whole", copies[-1])
+
+    bound_encoder.before_batch = copy
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", lambda *paths, replace=os.replace: (copy(), replace(*paths), copy()))
+        whole = filled(tmp_path / "whole", bound_encoder, train, dev)
+    bound_encoder.before_batch = lambda: None
+    wanted, number_of_chunks = whole.states(train + dev), len(bound_encoder.batches)
+    assert len(copies) == 3 * number_of_chunks + 6 > 18  # cache.json and two plans too
+    for number, folder in enumerate(copies):
+        done = len(chunks(folder))
+        assert number >= 3 * done
+        (folder / ".half.tmp").mkdir()
+        (folder / ".half.tmp" / "plan-0007").write_bytes(b"half a plan")
+        (folder / ".half.tmp" / "chunk-0000-000999.f16").write_bytes(b"x" * (5 * TOKEN + 3))
+        bound_encoder.batches.clear()
+        cache = filled(folder, bound_encoder, train, dev)
+        assert len(bound_encoder.batches) == number_of_chunks - done  # what was finished is not encoded again
+        assert same(cache.states(train + dev), wanted)
+        assert contents(folder) == contents(tmp_path / "whole")
+    assert not caplog.messages
+
+
+def test_another_fill_in_between_changes_nothing(tmp_path, small_chunks, bound_encoder):
+    """A text belongs to the plan that had it first, also when it is first encoded for somebody else."""
+    texts = some_texts(60)
+    others = texts[30:] + some_texts(30, seed=5)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    bound_encoder.batches.clear()
+
+    def interrupt():
+        if len(bound_encoder.batches) == 2:
+            raise Killed
+
+    bound_encoder.before_batch = interrupt
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, layers=LAYERS, ckpt=CKPT)
+    with pytest.raises(Killed):
+        cache.fill(texts)
+    cache.close()
+    bound_encoder.before_batch = lambda: None
+    filled(tmp_path / "c", bound_encoder, others).close()
+    assert same(filled(tmp_path / "c", bound_encoder, texts).states(texts), wanted)
+
+
+def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):
+    with pytest.raises(InputError) as caught:
+        EmbeddingCache(folder, encoder, layers=layers, ckpt=ckpt, max_content=max_content)
+    message = str(caught.value)
+    assert "\n" not in message and str(folder) in message and "--cache" in message
+    return message
+
+
+def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):
+    filled(tmp_path / "c", encoder, ["a cat"]).close()
+    before = contents(tmp_path / "c")
+    assert "ckpt 0123456789ab, not ffffffffffff" in refusal(tmp_path / "c", encoder, ckpt="f" * 12)
+    message = refusal(tmp_path / "c", encoder, layers=(1, 2))
+    assert message.endswith("was made with layers [1, 3], not [1, 2]: name another --cache folder or delete this one")
+    assert "layers" in refusal(tmp_path / "c", encoder, layers=(3, 1))
+    both = refusal(tmp_path / "c", encoder, layers=(1,), max_content=9)
+    assert "layers [1, 3], not [1]; max_content 68, not 9" in both
+    assert "dtype float32, not bfloat16" in refusal(tmp_path / "c", TextEncoder(tiny_bert, EngineOptions(dtype="bf16")))
+    with monkeypatch.context() as patch:
+        patch.setattr(encoder, "width", 32)
+        assert "width 48, not 32" in refusal(tmp_path / "c", encoder)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "__version__", "1.0")
+        assert (
+            f"torch {torch.__version__}" not in (message := refusal(tmp_path / "c", encoder)) and "not 1.0" in message
+        )
+    with monkeypatch.context() as patch:
+        patch.setattr(token_states, "FORMAT", 4)
+        assert "format 3, not 4" in refusal(tmp_path / "c", encoder)
+    assert contents(tmp_path / "c") == before
+    filled(tmp_path / "c", encoder, ["a cat"])  # which was released
+
+
+def test_identity_file(tmp_path, encoder):
+    filled(tmp_path / "deep" / "c", encoder, ["a cat"])
+    assert json.loads((tmp_path / "deep" / "c" / "cache.json").read_text()) == {
+        "format": 3,
+        "ckpt": CKPT,
+        "layers": [1, 3],
+        "width": 48,
+        "max_content": 68,
+        "dtype": "float32",
+        "torch": torch.__version__,
+    }
+
+
+def test_folder_of_something_else(tmp_path, encoder):
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "draft.tmp").write_text("mine")
+    assert "not an embedding cache, and not empty" in refusal(tmp_path, encoder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["draft.tmp", "notes.txt"]
+    assert "notes.txt is a file, but a folder is needed there" in refusal(tmp_path / "notes.txt", encoder)
+
+
+def test_killed_before_the_first_file(tmp_path, encoder):
+    (tmp_path / "lock").touch()
+    (tmp_path / ".half.tmp").mkdir()
+    (tmp_path / ".half.tmp" / "cache.json").write_text("{")
+    filled(tmp_path, encoder, ["a cat"]).close()
+    assert not (tmp_path / ".half.tmp").exists()
+
+
+def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):
+    first = filled(tmp_path / "c", encoder, ["a cat"])
+    assert "is in use by another process" in refusal(tmp_path / "c", TextEncoder(tiny_bert))
+    first.fill(["a dog"])
+    first.close()
+    filled(tmp_path / "c", encoder, ["a cat"])
+
+
+def test_finished_chunks_without_their_plan(tmp_path, small_chunks, encoder):
+    """Nobody could tell what they hold; they are left alone, as are those that no plan has."""
+    train, dev = some_texts(40), some_texts(40, 2)
+    cache = filled(tmp_path / "c", encoder, train, dev)
+    wanted = cache.states(train + dev)
+    cache.close()
+    (tmp_path / "c" / "plan-0000").unlink()
+    (tmp_path / "c" / "chunk-0001-000999.f16").write_bytes(b"of no plan")
+    again = filled(tmp_path / "c", encoder, train, dev).states(train + dev)
+    for found, of_text in zip(again, wanted):  # to the last bit of fp16 at most, as their chunks are others
+        torch.testing.assert_close(found, of_text, rtol=2**-10, atol=1e-5)
+
+
+def test_disk_full(tmp_path, small_chunks, bound_encoder, monkeypatch):
+    texts = some_texts(60)
+    wanted = filled(None, bound_encoder, texts).states(texts)
+    cache = EmbeddingCache(tmp_path / "c", bound_encoder, layers=LAYERS, ckpt=CKPT)
+    written = []
+
+    def full(*paths, replace=os.replace):
+        written.append(paths)
+        if len(written) == 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(*paths)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(InputError, match="No space left on device; name another --cache folder$"):
+            cache.fill(texts)
+    cache.fill(texts)
+    assert same(cache.states(texts), wanted)
+
+
+def flipped(data: bytes, at: float) -> bytes:
+    """One bit is another, as on an old disk; `at` is where, from 0 to 1."""
+    changed = bytearray(data)
+    changed[int(at * (len(data) - 1))] ^= 4
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(lambda data, _, keep=keep: data[: int(len(data) * keep)] for keep in (0, 0.3, 0.99)),
+        *(lambda data, _, at=at: flipped(data, at) for at in (0, 0.37, 1)),
+        lambda _, other: other,  # a chunk under the name of another
+    ],
+)
+@pytest.mark.parametrize("bound", [{}, {"limit_mb": 0}])
+def test_a_damaged_chunk_is_encoded_again(tmp_path, small_chunks, bound_encoder, caplog, damage, bound):
+    """Also where there is no room to keep it; a later run with room finds it sound."""
+    texts = some_texts(60)
+    cache = filled(tmp_path / "c", bound_encoder, texts)
+    wanted, before = cache.states(texts), contents(tmp_path / "c")
+    cache.close()
+    other, damaged, *_ = chunks(tmp_path / "c")
+    damaged.write_bytes(damage(damaged.read_bytes(), other.read_bytes()))
+    bound_encoder.batches.clear()
+    cache = filled(tmp_path / "c", bound_encoder, texts, texts, **bound)
+    assert same(cache.states(texts), wanted) and len(bound_encoder.batches) == 1
+    cache.close()
+    said = f"{tmp_path / 'c'}: 1 chunk is damaged and encoded again"
+    assert caplog.messages[0] == said and caplog.messages.count(said) == 1
+    caplog.clear()
+    again = filled(tmp_path / "c", bound_encoder, texts)
+    assert same(again.states(texts), wanted) and contents(tmp_path / "c") == before
+    assert caplog.messages == [said] * bool(bound)
+
+
+@pytest.mark.parametrize(
+    "name, damage",
+    [
+        ("plan-0000", lambda data: flipped(data, 0.6)),
+        ("plan-0000", lambda data: flipped(data, 1)),
+        ("plan-0000", lambda data: data[:-2]),
+        ("cache.json", lambda data: data[:-2]),
+        ("cache.json", lambda data: b"[" * 100_000),
+        ("cache.json", lambda data: b"1"),
+    ],
+)
+def test_a_damaged_plan_or_identity_is_refused(tmp_path, encoder, name, damage):
+    filled(tmp_path / "c", encoder, some_texts(20)).close()
+    path = tmp_path / "c" / name
+    sound = path.read_bytes()
+    path.write_bytes(damage(sound))
+    assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
+    path.write_bytes(sound)
+    filled(tmp_path / "c", encoder, some_texts(20))

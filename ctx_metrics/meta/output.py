@@ -1,25 +1,28 @@
 """Formats a Report: tables for the terminal, Markdown and LaTeX; TSV, CSV and JSON for programs."""
 
+import json
+import math
 import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from tabulate import tabulate
 
-from ...cli.common.output import WIDTH
-from ...errors import InputError
-from ...separated import SEPARATED
-from ..report import Agreement, Report
-from .serialize import NOTHING, as_json, as_rows, capital, fixed, one_line, seen_somewhere
+from ..cli.common.output import WIDTH, plain
+from ..errors import InputError
+from ..separated import SEPARATED, separated
+from .report import Agreement, Report
 
 FORMS = ("table", "json", *SEPARATED, "latex", "markdown")
 EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # only in signatures of comet and slide
 WITHIN = {"segment": "segments", "document": "documents"}  # over what a correlation is averaged, by level
 PAD = "\ue000"  # placeholder for spaces that tabulate would strip
+COLUMNS = ("protocol", "metric", "set", "value", "low", "high", "rank", "within", "n", "seen")
+NOTHING = "-"
 
 
 def render(report: Report, form: str, decimals: int | None = None) -> str:
@@ -80,7 +83,7 @@ def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool,
         seen = [(metric, name) in agreement.seen for metric in agreement.metrics]
         columns.append(_Column(one_line(name), f"{size:,}", cells(agreement.values[:, k], seen, single), True))
     if not single:
-        seen = [seen_somewhere(agreement, metric) for metric in agreement.metrics]
+        seen = [agreement.seen_somewhere(metric) for metric in agreement.metrics]
         total = f"{sum(agreement.sizes):,}"
         columns.append(_Column(agreement.overall_is, total, cells(agreement.overall, seen, True)))
     if agreement.within is not None:
@@ -127,7 +130,7 @@ def _notes(report: Report) -> list[str]:
     """The notes below all tables, each printed once: marks, significance tests, settings."""
     agreements = report.agreements
     notes = []
-    if any(seen_somewhere(agreement, metric) for agreement in agreements for metric in agreement.metrics):
+    if any(agreement.seen_somewhere(metric) for agreement in agreements for metric in agreement.metrics):
         notes.append("* The metric was trained on this set or on one of these sets, so the value is not comparable.")
     if any(map(_has_gaps, agreements)):
         notes.append(f"{NOTHING} The metric has no value here; it has no overall value if a set is missing.")
@@ -291,3 +294,85 @@ def _latex(report: Report, decimals: int) -> str:
             lines += ["\\toprule", " & ".join(headings) + r" \\", "\\midrule", *body, "\\bottomrule", "\\end{tabular}"]
     notes = [*_notes(report), *(f"{metric}: {signature}" for metric, signature in _signatures(report).items())]
     return "\n".join([*lines, *[""] * bool(notes), *(f"% {name(note)}" for note in notes)]) + "\n"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Format a number as papers do, without the zero before the point; "-" for NaN.
+
+    >>> fixed(0.6154, 3), fixed(-0.25, 2), fixed(1.0, 3), fixed(-0.0001, 3), fixed(float("nan"), 3)
+    ('.615', '-.25', '1.000', '.000', '-')
+    """
+    if math.isnan(value):
+        return NOTHING
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def capital(title: str) -> str:
+    """Capitalise the first letter of a title: "soft accuracy" becomes "Soft accuracy"."""
+    return title[:1].upper() + title[1:]
+
+
+def one_line(name: str) -> str:
+    """A name without tabs and line ends."""
+    return " ".join(name.split())
+
+
+def as_rows(report: Report, form: str, decimals: int) -> str:
+    """Format a report as tsv or csv: one line per protocol, metric and set, and one for "overall", with the interval and
+    rank. NaN becomes an empty cell.
+
+    For correlations over all outputs, the column "within" contains the mean agreement within segments (documents).
+    """
+
+    def text(value: Any) -> str:
+        if isinstance(value, str):
+            return one_line(value)
+        return "" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
+
+    rows: list[Sequence[Any]] = [COLUMNS]
+    for each in report.agreements:
+        nothing = np.full(each.values.shape, np.nan)
+        within = nothing if each.within is None else each.within
+        for m, metric in enumerate(each.metrics):
+            for k, (name, size) in enumerate(zip(each.sets, each.sizes, strict=True)):
+                seen = "yes" if (metric, name) in each.seen else "no"
+                row = [each.protocol, metric, name, each.values[m, k], None, None, None, within[m, k], str(size), seen]
+                rows.append(row)
+            ends = (None, None) if each.intervals is None else each.intervals[m]
+            rank = str(each.ranks[m]) if each.ranks is not None and each.ranks[m] else None
+            seen = "yes" if each.seen_somewhere(metric) else "no"
+            of_all = [*ends, rank, within[m].mean(), str(sum(each.sizes)), seen]
+            rows.append([each.protocol, metric, "overall", each.overall[m], *of_all])
+    return separated(form, [[*map(text, row)] for row in rows])
+
+
+def as_json(report: Report, decimals: int | None) -> str:
+    """Format the whole report as JSON, in its order; non-finite numbers become null. decimals None: full precision."""
+
+    agreements = [
+        {
+            **{name: getattr(each, name) for name in ("protocol", "title", "level", "unit", "overall_is", "test")},
+            "sizes": dict(zip(each.sets, each.sizes, strict=True)),
+            "metrics": [
+                {
+                    "metric": metric,
+                    "overall": each.overall[m],
+                    "interval": None if each.intervals is None else each.intervals[m],
+                    "rank": None if each.ranks is None else each.ranks[m] or None,
+                    "values": dict(zip(each.sets, each.values[m], strict=True)),
+                    "seen": [name for name in each.sets if (metric, name) in each.seen],
+                    "within": None if each.within is None else dict(zip(each.sets, each.within[m], strict=True)),
+                    "baseline": metric == each.baseline,
+                    "details": each.details.get(metric, {}),
+                }
+                for m, metric in enumerate(each.metrics)
+            ],
+            "p_values": [{"better": a, "worse": b, "p": p} for (a, b), p in each.p_values.items()],
+        }
+        for each in report.agreements
+    ]
+    whole = {name: getattr(report, name) for name in ("settings", "sets", "signatures")} | {"agreements": agreements}
+    return json.dumps(plain(whole, decimals), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

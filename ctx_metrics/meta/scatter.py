@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from ...notices import counted
-from ...plots.figure import (
+from ..notices import counted
+from ..plots.figure import (
     BLUE,
     COLUMN,
     GREY,
@@ -20,8 +20,8 @@ from ...plots.figure import (
     new_figure,
     style,
 )
-from ..measures.correlation import pearson
-from ..output.serialize import fixed
+from .measures.correlation import pearson
+from .output import fixed
 
 SYSTEM, OUTLIER = "o", "D"  # markers
 # for the labels beside points

@@ -1,1 +1,0 @@
-"""Prints and writes the results of an evaluation."""
