@@ -19,6 +19,16 @@ class Window(NamedTuple):
     weight: float
 
 
+def check_window(window: int, stride: int, metric: str = "") -> None:
+    """Raise InputError unless 1 <= stride <= window; the metric's name, if any, begins the message."""
+    where = f"{metric}: " * bool(metric)
+    if window < 1:
+        raise InputError(f"{where}window {window}: a window must hold at least 1 sentence")
+    if not 1 <= stride <= window:
+        wanted = "the stride must be from 1 to the window, or sentences are skipped"
+        raise InputError(f"{where}window {window}, stride {stride}: {wanted}")
+
+
 def sentence_windows(length: int, window: int, stride: int, partial: str = "weight") -> list[Window]:
     """Return the windows over one document of `length` sentences (paper, section 3).
 
@@ -38,11 +48,7 @@ def sentence_windows(length: int, window: int, stride: int, partial: str = "weig
     >>> [(w.start, w.end) for w in sentence_windows(7, 4, 2, "drop")]
     [(0, 4), (2, 6)]
     """
-    if window < 1:
-        raise InputError(f"window {window}: a window must hold at least 1 sentence")
-    if not 1 <= stride <= window:
-        wanted = "the stride must be from 1 to the window, or sentences are skipped"
-        raise InputError(f"window {window}, stride {stride}: {wanted}")
+    check_window(window, stride)
     if partial not in PARTIAL:
         raise InputError(f"partial windows: {partial!r} is none of {', '.join(PARTIAL)}")
     ranges = [(start, start + window) for start in range(0, length - window + 1, stride)]

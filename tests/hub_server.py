@@ -2,7 +2,14 @@
 
 import hashlib
 import json
-from http.server import BaseHTTPRequestHandler
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from plugin_conftest import run_forked
 
 COMMITS = {"main": "1" * 40, "v2": "2" * 40}
 CONFIG = b'{"model_type": "bert"}'
@@ -108,3 +115,49 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
+
+
+class Hub:
+    """A running server, and jobs of run_forked that ask it: each job's process first leaves a mark in the server's log."""
+
+    MARK = "import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()"
+
+    def __init__(self, folder: Path, handler: type[Handler]):
+        self.folder, self._server = folder, ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.asked = []
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.closed = f"http://127.0.0.1:{free.getsockname()[1]}"
+
+    def job(self, args: list[str], home: str = "home", network: bool = True, offline: str = "0") -> dict:
+        """A job with arguments, whose cache is the folder `home`; without a network no server answers."""
+        env = {
+            "HF_ENDPOINT": self.url if network else self.closed,
+            "HF_HOME": str(self.folder / home),
+            "HF_HUB_OFFLINE": offline,
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_ETAG_TIMEOUT": "3",
+        }
+        return {"args": args, "env": env}
+
+    def run(self, setup: str, body: str, jobs: dict[str, dict]) -> dict:
+        """What each job has done; `asked` is what it asked of the server."""
+        for number, each in enumerate(jobs.values()):
+            each["env"]["MARK"] = f"{self.url}/mark/{number}"
+        results = run_forked(self.folder / "jobs", setup, f"{self.MARK}\n{body}", jobs)
+        for number, done in enumerate(results.values()):
+            log = [*self._server.asked[self._server.asked.index(f"GET /mark/{number}") + 1 :], "GET /mark/"]
+            done.asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]
+        return results
+
+
+@contextmanager
+def hub_in(folder: Path, handler: type[Handler] = Handler) -> Iterator[Hub]:
+    hub = Hub(folder, handler)
+    try:
+        yield hub
+    finally:
+        hub._server.shutdown()
+        hub._server.server_close()

@@ -118,9 +118,9 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     if run.top is not None:
         written, worst = _write_best(run, parts, ordered)
     sums = {name: [own for record in ordered if (own := record.metrics[name].sums)] for name in run.metrics}
-    averages = {name: ordered[0].metrics[name].average for name in run.metrics}
+    penalised = {name: ordered[0].metrics[name].penalised for name in run.metrics}
     [wholes] = place.map(
-        partial(run.scorer.whole, averages=averages), [{name: own for name, own in sums.items() if own}]
+        partial(run.scorer.whole, penalised=penalised), [{name: own for name, own in sums.items() if own}]
     )
     befores = [0, *accumulate(record.rows for record in ordered)]
     found = {

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ BAR = 40  # length of the longest bar, in characters
 class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is stored of one metric's scores for a block: enough to summarise the whole run.
 
-    signature, average    of the metric
+    signature, penalised    of the metric (see OfMetric)
     scored       number of rows with a score
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
     bins         number of scores in each bin of width BIN, by bin number
@@ -32,7 +32,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     signature: Line
-    average: Literal["mean", "penalty"]
+    penalised: bool
     scored: int
     total: float
     least: float | None
@@ -61,7 +61,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
     return BlockOfMetric(
         scored.signature,
-        scored.average,
+        scored.penalised,
         len(values),
         math.fsum(values),
         float(values.min()) if len(values) else None,

@@ -77,7 +77,7 @@ def best_paths(
         raise InputError(
             "--documents path does not work with windows of tokens, which depend on the choices; use --slide-window"
         )
-    if metric.capabilities.references:
+    if metric.can.references:
         raise InputError(
             "slide: the model reads references, but candidates have none; name one without references "
             "with --slide-model"
@@ -100,7 +100,7 @@ def best_paths(
     scores = [[np.nan] * len(item.candidates) for item in items]
     for (start, _), (choices, score) in zip(ranges, search(numbers, windows, values, beam), strict=True):
         for place, k in enumerate(choices, start):
-            scores[place][k] = float(metric.score_of_mean(100 * score))
+            scores[place][k] = float(metric.of_mean(100 * score))
     return OfDocuments(scores, {name: str(metric.get_signature().format())})
 
 

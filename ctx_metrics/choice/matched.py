@@ -84,7 +84,9 @@ class MatchedPairs(Utility):
         )
         full = [text for text in texts if self._tokens[text].content]
         states = metric.encoder.encode([self._tokens[text] for text in full], metric.mixes)
-        return {text: EncodedText(self._tokens[text].ids, own) for text, own in zip(full, states, strict=True)}
+        return {
+            text: EncodedText(self._tokens[text].ids, own, metric.mixes) for text, own in zip(full, states, strict=True)
+        }
 
     def _side(self, texts: Sequence[str], states: dict[str, EncodedText]) -> Side:
         parts = [self._metric.weighed(states[text]) for text in texts]

@@ -64,7 +64,7 @@ def utility(name: str, settings: Mapping[str, Any], context: Context, first: Seq
 
         return MatchedPairs(name, metric, signature)
     if isinstance(metric, EstimatorMetric):
-        if not metric.capabilities.references:
+        if not metric.can.references:
             raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
         if (head := _head(metric)) is not None:
             return HeadPairs(name, head, signature)

@@ -56,11 +56,9 @@ class EncoderFolder:
         self._hashes = folder_hashes(folder)
 
     def is_current(self) -> bool:
-        """Whether the folder's files still have the hashes that they had when this was made."""
         return same_hashes(self._hashes, lambda: folder_hashes(self.folder))
 
     def weights(self) -> "Tensors":
-        """The encoder's tensors by their bare names ("encoder.layer.0...")."""
         return read_weights(self.folder, self.config)
 
 

@@ -133,7 +133,6 @@ def runs_on(architecture: str, capability: tuple[int, int]) -> bool:
 
 
 def resolve_dtype(name: str) -> torch.dtype:
-    """The torch dtype of fp32, bf16 or fp16."""
     return DTYPES[name]
 
 
@@ -283,7 +282,6 @@ class Fetched:
             self._arrived.record(torch.cuda.current_stream(device))
 
     def wait(self) -> list[torch.Tensor]:
-        """Wait until the tensors are on the CPU, and return them."""
         if self._arrived is not None:
             self._arrived.synchronize()
         return [tensor.cpu() for tensor in self._tensors]

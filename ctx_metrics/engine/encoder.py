@@ -7,14 +7,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import InputError, ModelError
 from ..progress import Progress
 from ..wording import setting_named
 from .checkpoint import EncoderFolder, Tensors, first_position
 from .device import TokenBudget, check_arithmetic, in_turn, resolve_device, resolve_dtype, token_batches
 from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .memory import Loaded, LoadedModels, memory_for
-from .options import EngineOptions
+from .options import EngineOptions, Layers
 from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
@@ -69,7 +69,6 @@ class TextEncoder:
 
     @property
     def required_mixes(self) -> int:
-        """How many readouts of each text are kept."""
         return len(self._readouts)
 
     @property
@@ -182,3 +181,34 @@ _encoders: LoadedModels[TextEncoder] = LoadedModels()
 def shared_encoder(folder: Path, options: EngineOptions = EngineOptions()) -> TextEncoder:
     """The process's only TextEncoder for this folder and these options; metrics share its weights and its store."""
     return _encoders.get((Path(folder).resolve(), options), lambda: TextEncoder(folder, options))
+
+
+def layer_mixes(layers: Layers, depth: int, name: str) -> list[tuple[int, ...]]:
+    """Return the layers of an encoder to use, as groups: each group is averaged, and the averages are concatenated.
+
+    layers    a layer's number (0 is the embedding layer), several to average as a list or a text such as "3,4", "mean"
+              for all transformer layers, or "concat_last4"
+    depth     number of transformer layers
+    name      the metric's name, for messages
+
+    Raises InputError for layers that the encoder does not have.
+
+    >>> [layer_mixes(*each, "bertr") for each in (("4,3", 6), ("mean", 3), ("concat_last4", 6))]
+    [[(3, 4)], [(1, 2, 3)], [(3,), (4,), (5,), (6,)]]
+    """
+    if layers == "mean":
+        return [tuple(range(1, depth + 1))]
+    if layers == "concat_last4":
+        if depth < 3:
+            raise InputError(f"{name}: concat_last4 needs four hidden layers, and this encoder has {depth + 1}")
+        return [(number,) for number in range(depth - 3, depth + 1)]
+    given = [layers] if isinstance(layers, int) else layers
+    try:
+        numbers = sorted({int(number) for number in (given.split(",") if isinstance(given, str) else given)})
+    except ValueError:
+        raise InputError(
+            f"{name}: layers {layers!r} is not a layer number, a list such as 3,4,5, mean or concat_last4"
+        ) from None
+    if not numbers or numbers[0] < 0 or numbers[-1] > depth:
+        raise InputError(f"{name}: layers {layers} are not all in 0..{depth}, which this encoder has")
+    return [tuple(numbers)]

@@ -44,7 +44,6 @@ class Linear:
         return F.linear(x, self.weight, self.bias)
 
     def gelu(self, x: torch.Tensor) -> torch.Tensor:
-        """y = GELU(x W^T + b), exact. x: [tokens, in], y: [tokens, out], any floating dtype."""
         return F.gelu(self(x))
 
 
@@ -117,7 +116,6 @@ def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -
 
 
 def _varlen_takes(head_size: int) -> bool:
-    """Whether the variable-length kernel supports heads of this size."""
     return head_size <= 256 and head_size % 8 == 0
 
 
@@ -357,6 +355,5 @@ class LayersRead:
         self._fetched = Fetched(rows.values for rows in read.values())
 
     def wait(self) -> dict[ReadoutKey, Rows]:
-        """Wait until what was read is on the CPU, and return it by readout."""
         of_keys = zip(self._counts.items(), self._fetched.wait(), strict=True)
         return {key: Rows(values, counts) for (key, counts), values in of_keys}

@@ -120,8 +120,13 @@ def memory_for(what: str, device: Union[str, "torch.device"], remedy: str | None
     try:
         yield
     except RuntimeError as error:
-        if not lacks_memory(error):
-            raise
+        check_memory(error, what, device, remedy)
+        raise
+
+
+def check_memory(error: RuntimeError, what: str, device: Union[str, "torch.device"], remedy: str | None = None) -> None:
+    """Raise the ResourceError of memory_for if the error says that memory ran out."""
+    if lacks_memory(error):
         from .device import resolve_device
 
         raise ResourceError(

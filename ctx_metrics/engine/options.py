@@ -2,6 +2,7 @@
 
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Annotated, ClassVar
@@ -10,6 +11,7 @@ from ..errors import InputError
 from ..flag_types import Positive
 from ..settings import setting
 
+Layers = int | str | Sequence[int]  # of an encoder, see encoder.layer_mixes
 FORMATS = ["fp32", "bf16", "fp16"]
 _OTHER_NAMES = {"float32": "fp32", "float": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16"}
 

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+import torch
 
 from .encoder import TextEncoder
 from .forward import ReadoutKey
@@ -23,10 +24,17 @@ class EncodedText(NamedTuple):
     """One text as a function of pairs sees it: its token ids and, for each layer mix, the hidden states of all tokens.
 
     The first and the last token are special tokens.
+    mixes    the readouts that the function asked for; states may hold those of other metrics too
     """
 
     ids: np.ndarray
     states: States
+    mixes: Sequence[ReadoutKey] = ()
+
+    @property
+    def tokens(self) -> torch.Tensor:
+        """The states of all tokens, fp32 [tokens, total width of the mixes]."""
+        return torch.cat([self.states[mix] for mix in self.mixes], dim=1)
 
 
 EncodedPair = tuple[EncodedText, EncodedText]
@@ -93,7 +101,7 @@ def _values(
         return []
     texts = {side.key: side for pair in full for side in pair}
     states = encoder.encode(list(texts.values()), mixes, unit)
-    encoded = {key: EncodedText(texts[key].ids, of_text) for key, of_text in zip(texts, states, strict=True)}
+    encoded = {key: EncodedText(texts[key].ids, of_text, mixes) for key, of_text in zip(texts, states, strict=True)}
     return function([(encoded[left.key], encoded[right.key]) for left, right in full])
 
 

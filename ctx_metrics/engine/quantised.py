@@ -72,7 +72,6 @@ class PackedRows:
         return unpacked(self._blocks[rows], self.dtype)
 
     def float(self) -> "torch.Tensor":
-        """All rows, fp32 [rows, columns]."""
         return unpacked(self._blocks)
 
 
@@ -124,7 +123,6 @@ class QuantisedFile:
         return table
 
     def tensors(self) -> "QuantisedTensors":
-        """The encoder's tensors by their bare names ("encoder.layer.0..."), unpacked on access."""
         names = dict(_EMBEDDINGS)
         for k in range(self.config["num_hidden_layers"]):
             for short, name in _PARTS.items():
@@ -239,12 +237,10 @@ def unpacked(blocks: "torch.Tensor", dtype: "torch.dtype | None" = None) -> "tor
 
 
 def is_quantised(folder: Path) -> bool:
-    """Whether a folder is the package's."""
     return (folder / FILE).is_file()
 
 
 def check_hash(path: Path) -> None:
-    """Raise ModelError unless a file has the known hash."""
     sha256 = file_sha256(path)
     if sha256 != SHA256:
         raise ModelError(

@@ -41,7 +41,6 @@ class PackedTokens:
         self.ids = send(flat, device)
 
     def has(self, word: int | None) -> bool:
-        """Whether any of the sequences contains a token id."""
         return word is not None and bool((self._flat == word).any())
 
     @property
@@ -115,13 +114,11 @@ class Rows:
         return [0, *accumulate(self.counts or ())]
 
     def of_text(self, number: int) -> torch.Tensor:
-        """The values of one text: a view, which keeps the values of all texts in memory."""
         if self.counts is None:
             return self.values[number]
         return self.values[self.ends[number] : self.ends[number + 1]]
 
     def of_texts(self, begin: int, end: int) -> "Rows":
-        """The rows of the texts from `begin` to `end` - 1."""
         if self.counts is None:
             return Rows(self.values[begin:end], None)
         return Rows(self.values[self.ends[begin] : self.ends[end]], self.counts[begin:end])
@@ -166,7 +163,6 @@ class Readout(ABC):
         return None
 
     def accumulator(self, packed: PackedTokens) -> Accumulator:
-        """A new accumulator for one batch."""
         return self.reads(self, packed)
 
 

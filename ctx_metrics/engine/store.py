@@ -121,7 +121,6 @@ class Slab:
         self.keys: set[Hashable] = set()
 
     def copy(self, read: Mapping[ReadoutKey, Rows]) -> dict[ReadoutKey, Rows]:
-        """Copy what was read from some texts into this memory, and return the copy."""
         return {readout: Rows(self._copied(rows.values), rows.counts) for readout, rows in read.items()}
 
     def _copied(self, values: torch.Tensor) -> torch.Tensor:

@@ -30,14 +30,12 @@ class LearnedMetric(EstimatorMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[Estimating]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[Estimating]): ...
 
     def _load_estimator(self) -> "Estimator":
         from .estimator import load_learned
 
-        return load_learned(self.NAME.lower(), self.options.model, self._context.engine)
+        return load_learned(self.NAME.lower(), self.settings.model, self._context.engine)
 
 
 class BiLSTM(LearnedMetric):

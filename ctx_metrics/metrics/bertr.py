@@ -1,16 +1,13 @@
 """BERTR: recall over contextual embeddings (Mathur, Baldwin and Cohn 2019, section 3.1)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..run.context import Stream
+from ..engine.options import Layers
 from ..scoring.token_matching import (
     EncoderSettings,
-    Layers,
-    Matching,
     PairMatch,
     Side,
     TextSettings,
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     import torch
     from typing_extensions import Unpack
 
+    from ..engine.pairs import EncodedText
     from .keywords import References, Systems, TokenMatching
 
 
@@ -33,10 +31,10 @@ class BERTRSettings(TextSettings, EncoderSettings):
 
 
 class BERTR(TokenMatchingMetric):
-    """100 times the mean over segments of the mean over the reference's tokens of the largest cosine with any hypothesis
-    token, in [-100, 100]; identical texts score 100.
+    """The mean, over the reference's tokens, of the largest cosine with any hypothesis token; averaged over segments, x100.
 
-    A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens are left out.
+    Scores are in [-100, 100], and identical texts score 100. Special tokens are left out. A segment whose hypothesis or
+    reference has no tokens scores 0 and is counted.
     """
 
     NAME = "BERTR"
@@ -50,14 +48,10 @@ class BERTR(TokenMatchingMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[TokenMatching]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[TokenMatching]): ...
 
-    def _matching(self, references: Sequence[Stream]) -> Matching:
-        return lambda hypothesis, reference: greedy_recall(
-            self._states(hypothesis)[1:-1], self._states(reference)[1:-1]
-        )
+    def match(self, hypothesis: "EncodedText", reference: "EncodedText") -> PairMatch:
+        return greedy_recall(hypothesis.tokens[1:-1], reference.tokens[1:-1])
 
 
 def greedy_recall(hypothesis: "torch.Tensor", reference: "torch.Tensor") -> PairMatch:

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..engine.options import Layers
 from ..run.context import Stream
 from ..scoring.token_matching import (
     EncoderSettings,
-    Layers,
     Matching,
     PairMatch,
     Side,
@@ -42,8 +43,8 @@ def idf_setting(default: str) -> Any:
 
 @dataclass(frozen=True)
 class WeightSettings(EncoderSettings):
-    """Which states are compared, and how they are weighted. Each reference of each segment is a text of `idf`; "paper" is
-    log L where c is 0."""
+    """Which hidden states are compared, and how tokens are weighted. To `idf`, each reference of each segment is one text;
+    with "paper", a token that is in no text has the weight log L."""
 
     model: str | None = paper_model_setting("bert-score's default of April 2020")
     layers: Layers | None = layers_setting(", bert-score's for paper")
@@ -63,11 +64,10 @@ class BERTScoreSettings(TextSettings, PartSettings):
 
 
 class BERTScore(TokenMatchingMetric):
-    """100 times the mean precision, recall or F1 over segments, in [-100, 100], of greedy matching of tokens by cosine,
-    weighted by inverse document frequency if requested; identical texts score 100.
+    """Precision, recall or F1 of tokens matched greedily by cosine; averaged over segments, x100.
 
-    A segment whose hypothesis or reference has no tokens scores 0 and is counted. Special tokens have no weight, but
-    tokens of the other side can match them, as in bert-score.
+    Scores are in [-100, 100], and identical texts score 100. Special tokens have no weight, but tokens of the other text can
+    match them, as in bert-score. A segment whose hypothesis or reference has no tokens scores 0 and is counted.
 
     >>> round(BERTScore(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0
@@ -90,10 +90,13 @@ class BERTScore(TokenMatchingMetric):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings |= {"part": self.options.score, "idf": self.options.idf}  # sacrebleu's JSON already has a "score"
-        if self.options.idf != "none":
+        self.signature |= {
+            "part": self.settings.score,
+            "idf": self.settings.idf,
+        }  # sacrebleu's JSON already has a "score"
+        if self.settings.idf != "none":
             why = "inverse document frequencies are counted over all references"
-            self.capabilities = replace(self.capabilities, whole_corpus=why)
+            self.can = replace(self.can, whole_corpus=why)
 
     def as_read(self, text: str) -> str:
         # as in bert-score: no white space around a text, but one space before it if a word's tokens depend on that
@@ -101,38 +104,39 @@ class BERTScore(TokenMatchingMetric):
         return f" {text}" if text and self.encoder.tokenizer.joins_spaces else text
 
     def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
-        return self._states(text), text_weights(text.ids, np.ones(self.encoder.config["vocab_size"]))
+        return text.tokens, text_weights(text.ids, np.ones(self.encoder.config["vocab_size"]))
 
     def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
-        if self.options.score != "f1":
-            return precision if self.options.score == "p" else recall
+        if self.settings.score != "f1":
+            return precision if self.settings.score == "p" else recall
         product = precision * recall
         return np.divide(2 * product, precision + recall, out=np.zeros(product.shape), where=~(product <= 0))
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
-        weights = self._token_weights(references)
+        return partial(self.match, weights=self._token_weights(references))
 
-        def matching(hypothesis: "EncodedText", reference: "EncodedText") -> PairMatch:
-            cosines = largest_cosines(self._states(hypothesis), self._states(reference))
-            of_tokens = [text_weights(text.ids, weights) for text in (hypothesis, reference)]
-            sides = [
-                Side(own[1:-1], weight[1:-1].astype(np.float32)) if self.options.score in (part, "f1") else None
-                for own, weight, part in zip(cosines, of_tokens, SCORES[:2], strict=True)
-            ]
-            return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.options.score)], *sides)
-
-        return matching
+    def match(
+        self, hypothesis: "EncodedText", reference: "EncodedText", weights: np.ndarray | None = None
+    ) -> PairMatch:
+        if weights is None:
+            weights = np.ones(self.encoder.config["vocab_size"])
+        cosines = largest_cosines(hypothesis.tokens, reference.tokens)
+        of_tokens = [text_weights(text.ids, weights) for text in (hypothesis, reference)]
+        sides = [
+            Side(own[1:-1], weight[1:-1].astype(np.float32)) if self.settings.score in (part, "f1") else None
+            for own, weight, part in zip(cosines, of_tokens, SCORES[:2], strict=True)
+        ]
+        return PairMatch(greedy_match(*cosines, *of_tokens)[SCORES.index(self.settings.score)], *sides)
 
     def _token_weights(self, references: Sequence[Stream]) -> np.ndarray:
-        """Return the weight of each token id, float64 [vocabulary]."""
         words = self.encoder.config["vocab_size"]
         documents = [text for stream in references for text in stream if text is not None]
-        if self.options.idf == "none" or not documents:
+        if self.settings.idf == "none" or not documents:
             return np.ones(words)
         if len(documents) == 1:
             self._say("idf of one reference tells little: none of its tokens is rarer than another")
         ids = [text.ids for text in self.encoder.tokenizer(list(map(self.as_read, documents)), self.max_length)]
-        return inverse_document_frequencies(ids, words, self.options.idf)
+        return inverse_document_frequencies(ids, words, self.settings.idf)
 
 
 def inverse_document_frequencies(documents: Sequence[np.ndarray], words: int, kind: str) -> np.ndarray:

@@ -45,15 +45,13 @@ class COMETSettings(EstimatorSettings):
 
 
 class COMET(EstimatorMetric):
-    """100 times the mean over segments of a learned model's estimate of quality.
+    """A learned model's estimate of quality; averaged over segments, x100.
 
-    The embedded model for English with references returns values in [0, 1]. The values of the embedded multilingual
-    model are not bounded: 0.5 is the mean of its training data, and 0.15 is a standard deviation. It is used if the
-    target language is not English, and if there are no references (none are given, or the sources are given in their
-    place).
+    If no model is named, an embedded one scores. The one for English reads references, and its values are in [0, 1]. The
+    multilingual one scores other target languages, and outputs without references, also if the sources are given in their
+    place. Its values have no bounds: 0.5 is the mean of its training data, and 0.15 a standard deviation.
 
-    Segments with an empty text are counted. Their value is 0 with the embedded models, and the model's own value with a
-    COMET checkpoint.
+    Segments with an empty text are counted. The embedded models give them 0, a COMET checkpoint whatever it computes.
 
     >>> round(COMET(target_lang="en").corpus_score(["The cat sat."], [["The cat sat."]]).score, 3)
     100.0
@@ -66,15 +64,13 @@ class COMET(EstimatorMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[COMETKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[COMETKeywords]): ...
 
     def _choice(self) -> tuple[str | None, str | None]:
         from ..models.comet.adapted import is_adapted
         from ..models.folder import read_config
 
-        name, inputs = self.options.model, self.options.inputs
+        name, inputs = self.settings.model, self.settings.inputs
         if name in (None, MULTILINGUAL):
             return self._embedded()
         if inputs is None and not self._has_references and is_adapted(Path(name)):
@@ -86,16 +82,16 @@ class COMET(EstimatorMetric):
 
         assert self._chosen is not None  # by _adapt
         name, inputs = self._chosen
-        return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.options.spans)
+        return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.settings.spans)
 
     def _embedded(self) -> tuple[str | None, str | None]:
         """Return the embedded model for the target language and the given texts, and the texts that it reads."""
         from ..models.estimator import EMBEDDED_UNIFIED
         from ..models.hub import encoder_for, multilingual_folder
 
-        inputs, sources = self.options.inputs, self._context.sources
+        inputs, sources = self.settings.inputs, self._context.sources
         if inputs in (None, "mt+ref") and self._has_references:
-            if self.options.model is None and encoder_for(self._context.target_lang) == EMBEDDED:
+            if self.settings.model is None and encoder_for(self._context.target_lang) == EMBEDDED:
                 return None, None
             inputs = inputs or ("mt+ref" if sources is None else "mt+src+ref")
         if multilingual_folder() is None:
@@ -114,8 +110,8 @@ class COMET(EstimatorMetric):
 
     @property
     def title(self) -> str:
-        """NAME, followed by -embedded for the embedded model, because no table should call that model COMET."""
-        return f"{self.NAME}-embedded" if self.options.model in EMBEDDED_NAMES else self.NAME
+        """NAME, but NAME-embedded for the embedded models: no table should call them COMET."""
+        return f"{self.NAME}-embedded" if self.settings.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if not self.asked and not self._context.engine.quiet:  # the signature and the title also say it
@@ -141,6 +137,6 @@ class COMET(EstimatorMetric):
                 f"references, or name another model ({self.named('model')})"
             )
         several = len(self.estimator.choices) > 1
-        chosen = several and self.options.inputs is None and self.estimator.inputs == "mt+src"
+        chosen = several and self.settings.inputs is None and self.estimator.inputs == "mt+src"
         if chosen and corpus.references and not self._has_references:
             self._say("the references are the sources, so the model scores without references")

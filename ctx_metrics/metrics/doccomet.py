@@ -42,16 +42,15 @@ class DocCOMETSettings(EstimatorSettings):
 
 
 class DocCOMET(COMET):
-    """100 times the mean over segments of a COMET model's value, where each text is preceded by the sentences before it.
+    """COMET of sentences with those before them in the document as context; averaged over segments, x100.
 
-    Without document ids all segments are one document, with a notice.
+    The model's separator token joins the sentences. Sources are the context of a source, and references that of a reference.
+    The context of a hypothesis is references if the model reads them, else the system's own sentences. The model encodes
+    all tokens, but averages only the first one and those of the sentence itself. It must therefore be a RegressionMetric or
+    ReferencelessRegression checkpoint with average pooling. Texts that are too long are cut at the end, where the sentence
+    itself is, and counted; with on_long="error" they are refused.
 
-    The model's separator token joins the sentences. The source is preceded by source sentences and the reference by
-    reference sentences. The hypothesis is preceded by reference sentences if the model reads references, and by the
-    system's own sentences if not. All tokens are encoded, but only the first token and the tokens of the sentence are
-    averaged, so the model must be a RegressionMetric or ReferencelessRegression checkpoint with average pooling. Texts
-    longer than the model reads are cut at the end, where the sentence itself is; they are counted (on_long="error"
-    refuses them).
+    Without document ids, all segments are one document, and a notice says so.
     """
 
     NAME = "DocCOMET"
@@ -60,21 +59,19 @@ class DocCOMET(COMET):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[DocCOMETKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[DocCOMETKeywords]): ...
 
     def _choice(self) -> tuple[str | None, str | None]:
-        return self.options.model, None
+        return self.settings.model, None
 
     def _take_model(self) -> None:
         super()._take_model()
-        self.settings.update(docs="none" if self._context.doc_ids is None else "ids", context=self.options.context)
+        self.signature.update(docs="none" if self._context.doc_ids is None else "ids", context=self.settings.context)
 
     def _load_estimator(self) -> "Estimator":
         from ..models.load import load_estimator
 
-        return load_estimator(name=self.options.model, options=self._context.engine, context=True)
+        return load_estimator(name=self.settings.model, options=self._context.engine, context=True)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if corpora[0].doc_ids is None:
@@ -85,7 +82,12 @@ class DocCOMET(COMET):
     def _examples(self, corpus: Corpus, window: Window, inputs: str) -> list[Example]:
         start, separator = self._starts[window.start], f" {self.estimator.separator} "
         return context_examples(
-            corpus, window.start, document_start=start, context=self.options.context, separator=separator, inputs=inputs
+            corpus,
+            window.start,
+            document_start=start,
+            context=self.settings.context,
+            separator=separator,
+            inputs=inputs,
         )
 
 

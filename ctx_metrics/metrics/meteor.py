@@ -11,7 +11,7 @@ from ..corpus import Corpus
 from ..notices import notice
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult
-from ..scoring.segment_counts import results_of_segments
+from ..scoring.results import results_of_segments
 from ..scoring.tokenization import TokenizerSettings, Words, tokenizer_for
 from ..settings import setting
 
@@ -42,7 +42,7 @@ class METEORSettings(TokenizerSettings):
 
 
 class METEOR(ContextMetric):
-    """100 times the mean over segments of METEOR against the best reference, in [0, 100).
+    """METEOR against the best reference; averaged over segments, x100, in [0, 100).
 
         F = P R / (.9 P + .1 R)    METEOR = F (1 - .5 (chunks / matches)^3)
 
@@ -59,19 +59,17 @@ class METEOR(ContextMetric):
 
     NAME = "METEOR"
     Settings = METEORSettings
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang"}))
+    capabilities = Capabilities(reads=frozenset({"target_lang"}))
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[METEORKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[METEORKeywords]): ...
 
     def _prepare(self) -> None:
         target_lang = self._context.target_lang
-        self._words = Words("meteor", tokenizer_for(self.options.tokenize, target_lang))
-        self.stemmer = stemmer_for(self.options.stem, target_lang)
-        self.settings = {"case": "lc", "tok": self._words.signature(), "stem": self.stemmer, "nltk": version("nltk")}
+        self._words = Words("meteor", tokenizer_for(self.settings.tokenize, target_lang))
+        self.stemmer = stemmer_for(self.settings.stem, target_lang)
+        self.signature = {"case": "lc", "tok": self._words.signature(), "stem": self.stemmer, "nltk": version("nltk")}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         return results_of_segments(corpora, lambda *references: list(map(self._words, references)), self._value)

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..run.context import Capabilities
 from ..run.inputs import Input, Keyword, Streams
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
-from ..scoring.segment_counts import counted_result
+from ..scoring.results import counted_result
 from ..scoring.tokenization import Words, WordSettings, tokenizer_for
 
 if TYPE_CHECKING:
@@ -74,24 +74,22 @@ class NIST(ContextMetric):
     NAME = "NIST"
     Settings = WordSettings
     capabilities = Capabilities(
-        reads=frozenset({"systems", "target_lang"}),
+        reads=frozenset({"target_lang"}),
         inputs=(INFO_REFERENCES,),
         whole_corpus="n-grams are counted over all references",
     )
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[NISTKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[NISTKeywords]): ...
 
     def _prepare(self) -> None:
-        lowercase, info_references = self.options.lowercase, self._context.inputs["info_references"]
-        self._words = Words("nist", tokenizer_for(self.options.tokenize, self._context.target_lang), lowercase)
+        lowercase, info_references = self.settings.lowercase, self._context.inputs["info_references"]
+        self._words = Words("nist", tokenizer_for(self.settings.tokenize, self._context.target_lang), lowercase)
         self._information = None if info_references is None else self._information_of(info_references)
         if info_references is not None:
-            self.capabilities = replace(self.capabilities, whole_corpus="")
-        self.settings = {
+            self.can = replace(self.can, whole_corpus="")
+        self.signature = {
             "case": "lc" if lowercase else "mixed",
             "tok": self._words.signature(),
             "info": "refs" if info_references is None else "given",
@@ -157,7 +155,6 @@ def ngrams(tokens: Sequence[str], order: int) -> Iterator[tuple[str, ...]]:
 
 
 def counts(tokens: Sequence[str]) -> Counter:
-    """Return how often each n-gram of orders 1 to MAX_ORDER occurs in a text."""
     return Counter(ngram for order in range(1, MAX_ORDER + 1) for ngram in ngrams(tokens, order))
 
 

@@ -12,7 +12,7 @@ from ..run.context import Stream
 from ..scoring.results import SystemResult, coverage
 from ..scoring.windowed import read_texts, system_results, window_examples
 from ..settings import setting
-from ..windows import PARTIAL, Window, sentence_windows, token_windows
+from ..windows import PARTIAL, Window, check_window, sentence_windows, token_windows
 from ..wording import worded
 from .comet import COMET, COMETSettings
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 import numpy as np
 
 from ..models.estimator import Penalty
-from ..scoring.base import best_reference
+from ..scoring.results import best_reference
 from ..scoring.windowed import estimate_windows
 
 WINDOW = 6
@@ -34,8 +34,8 @@ PARTIAL_DEFAULT = "weight"
 
 @dataclass(frozen=True)
 class SLIDESettings(COMETSettings):
-    """Settings of SLIDE. A token budget makes windows of its own, of all texts that the model reads: the next one starts
-    where the last one ended unless a stride is given, and all weigh their number of sentences."""
+    """How documents are cut into windows. A token budget counts all texts that the model reads. Unless a stride is given,
+    each window starts where the last one ended, and its weight is its number of sentences."""
 
     window: int | None = setting(f"Number of sentences in a window. (Default: {WINDOW})", type=int, metavar="W")
     stride: int | None = setting(
@@ -65,9 +65,9 @@ class SLIDESettings(COMETSettings):
 
 
 class SLIDE(COMET):
-    """100 times the weighted mean over document windows of a learned model's estimate of quality.
+    """A learned model's estimate of quality for windows of several sentences; their weighted mean, x100.
 
-    Without document ids, all segments are one document, with a notice. With window 1 and stride 1, the score is COMET's.
+    Without document ids, all segments are one document, and a notice says so. Windows of one sentence give COMET's score.
 
     >>> metric = SLIDE(doc_ids=["d1", "d1", "d2"], target_lang="en", window=2)
     >>> score = metric.corpus_score(["It rained.", "We left.", "Next day."], [["It rained.", "We left.", "Next day."]])
@@ -81,30 +81,25 @@ class SLIDE(COMET):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[SLIDEKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[SLIDEKeywords]): ...
 
     def _take_model(self) -> None:
         super()._take_model()
-        options, docs = self.options, "none" if self._context.doc_ids is None else "ids"
-        self.capabilities = replace(self.capabilities, dependent_rows=options.tokens is not None or options.window != 1)
+        options, docs = self.settings, "none" if self._context.doc_ids is None else "ids"
+        self.can = replace(self.can, dependent_rows=options.tokens is not None or options.window != 1)
         self.tokens = options.tokens
         if self.tokens is not None:
             self.stride = options.stride or 0
-            self.settings.update(docs=docs, tokens=self.tokens, stride=self.stride or "end")
+            self.signature.update(docs=docs, tokens=self.tokens, stride=self.stride or "end")
             return
         self.window = WINDOW if options.window is None else options.window
         self.partial = options.partial or PARTIAL_DEFAULT
         self.stride = self.window if options.stride is None else options.stride
-        try:
-            sentence_windows(0, self.window, self.stride, self.partial)
-        except InputError as error:
-            raise InputError(f"slide: {error}") from error
-        self.settings.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
+        check_window(self.window, self.stride, "slide")
+        self.signature.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
 
     def _average(self) -> "Penalty | None":
-        options = self.options
+        options = self.settings
         return self.average_of(None if options.tokens is not None else options.window or WINDOW)
 
     def average_of(self, window: int | None) -> "Penalty | None":
@@ -115,7 +110,7 @@ class SLIDE(COMET):
         Unless the user says otherwise, windows of one sentence use penalties, as comet does, and longer ones the mean,
         because a longer window is itself a kind of average.
         """
-        return None if self.options.average is None and window != 1 else super()._average()
+        return None if self.settings.average is None and window != 1 else super()._average()
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         self._say_without_references(corpora[0])
@@ -236,7 +231,7 @@ def slide_grid(
     ranges = sorted({(start, end) for of_setting in windows.values() for start, end, _ in of_setting})
     distinct = [Window(start, end, 1.0) for start, end in ranges]
     estimates_of = estimate_windows(
-        "slide", metric.estimator, corpora, [distinct] * len(corpora), on_long=metric.options.on_long
+        "slide", metric.estimator, corpora, [distinct] * len(corpora), on_long=metric.settings.on_long
     )
     cut = sum(any(estimate.cut for estimate in estimates) for of_system in estimates_of for estimates in of_system)
     if cut:
@@ -245,7 +240,7 @@ def slide_grid(
         notice(f"{of_all}, {windows_were} cut to {metric.estimator.limit}", metric="slide")
     values = [
         {
-            each: best_reference([estimate.value for estimate in estimates], metric.options.multiref)
+            each: best_reference([estimate.value for estimate in estimates], metric.settings.multiref)
             for each, estimates in zip(ranges, of_system, strict=True)
         }
         for of_system in estimates_of

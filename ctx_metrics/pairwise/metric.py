@@ -14,7 +14,7 @@ from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
 from ..scoring.constructor import streams
-from ..scoring.segment_counts import without_reference
+from ..scoring.results import without_reference
 from ..settings import setting
 from ..wording import name_the_language, worded
 from .features import FeatureSettings, feature_scores, feature_settings
@@ -68,7 +68,7 @@ class Pairwise(ContextMetric):
     NAME = "Pairwise"
     Settings = PairwiseSettings
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "target_lang", "engine"}),
+        reads=frozenset({"sources", "target_lang", "engine"}),
         compares_systems=True,
         whole_corpus="its opponents are the other systems",
         line_files=("against",),
@@ -76,30 +76,28 @@ class Pairwise(ContextMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PairwiseKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PairwiseKeywords]): ...
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
         from .model import PairwiseModel
 
         engine = self._context.engine
-        against = self.options.against
+        against = self.settings.against
         self._against: list[Sequence[str]] = [*(() if against is None else streams("pairwise: against", against))]
-        self.model = PairwiseModel(self.options.model, engine)
+        self.model = PairwiseModel(self.settings.model, engine)
         guarded = self.model.english_only and self._context.target_lang
         if guarded and not self.asked:
             self._guard(())
         self.features = self._known_features()
         settings = self._checked_settings()
         if not any(each.reads_source for each in settings):
-            self.capabilities = replace(self.capabilities, reads=self.capabilities.reads - {"sources"})
+            self.can = replace(self.can, reads=self.can.reads - {"sources"})
         if guarded and self.asked:  # after the checks that can fail, since this only prints a notice
             self._guard(())
-        self.settings = {
+        self.signature = {
             **self.model.signature(),
-            "against": "file" if self._against else "baseline" if self.options.baseline else "others",
+            "against": "file" if self._against else "baseline" if self.settings.baseline else "others",
             "pool": "",
             "dtype": number_format(engine.dtype, engine.device),
         }
@@ -109,7 +107,7 @@ class Pairwise(ContextMetric):
         """Set the systems to compare; each is an opponent of the others."""
         super().announce(systems)
         self._pool: list[Sequence[str]] = [list(system) for system in systems]
-        self.settings["pool"] = self._pool_digest()
+        self.signature["pool"] = self._pool_digest()
 
     def win_probabilities(self) -> np.ndarray:
         """Return P(system i's output is better than system j's) for each segment: fp64 [systems, systems, segments].
@@ -166,7 +164,7 @@ class Pairwise(ContextMetric):
 
     def _pool_digest(self) -> str:
         """Return 8 hex digits that identify the opponents' texts, in any order."""
-        pool = self._against or (self._pool[:1] if self.options.baseline else self._pool)
+        pool = self._against or (self._pool[:1] if self.settings.baseline else self._pool)
         return hashlib.sha256(" ".join(sorted(map(digest, pool))).encode()).hexdigest()[:8]
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
@@ -195,7 +193,7 @@ class Pairwise(ContextMetric):
         """
         if self._against:
             opponents = self._against
-        elif self.options.baseline:
+        elif self.settings.baseline:
             opponents = [] if alone else self._pool[:1]
         else:
             opponents = list(self._pool)

@@ -32,7 +32,7 @@ class PseudoReferenceMetric(DerivedMetric):
     A rejected pseudo-reference is None, never an empty string, which metrics would take for a reference of length 0.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
+    capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -55,14 +55,14 @@ class PseudoReferenceMetric(DerivedMetric):
                 "no pseudo-references are given "
                 f"({worded('--pseudo-refs FILE ...', 'pseudo_references')}), so only the gold references are used"
             )
-            self.settings["pseudo"] = 0
+            self.signature["pseudo"] = 0
             return
         if pseudo_filter.guard is not None:
             guard = pseudo_filter.named("guard")
             why = f"its guard leaves a pseudo-reference system out by the share of all lines ({guard})"
-            self.capabilities = replace(self.capabilities, whole_corpus=why)
+            self.can = replace(self.can, whole_corpus=why)
         of_filter = shared_filter(pseudo_filter, engine, target_lang).signature()
-        self.settings = {**self.settings, "pseudo": len(self.pseudo), **of_filter}
+        self.signature = {**self.signature, "pseudo": len(self.pseudo), **of_filter}
 
     def __getstate__(self) -> dict:
         return {**super().__getstate__(), "_selected": None}
@@ -113,13 +113,11 @@ class PRBLEU(PseudoReferenceMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]): ...
 
     def _make_inner(self) -> Metric:
-        tokenize = tokenizer_for(self.options.tokenize, self._context.target_lang)
-        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
+        tokenize = tokenizer_for(self.settings.tokenize, self._context.target_lang)
+        return self._INNER(lowercase=self.settings.lowercase, tokenize=tokenize)
 
 
 class PRSentBLEU(PRBLEU):
@@ -137,13 +135,11 @@ class PRChrF(PseudoReferenceMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]): ...
 
     def _make_inner(self) -> Metric:
-        return CHRF(**vars(self.options))
+        return CHRF(**vars(self.settings))
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings["beta"] = self.options.beta
+        self.signature["beta"] = self.settings.beta

@@ -13,8 +13,7 @@ from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
 from ..meta.judgements.score_files import read_scores
 from ..notices import notice
 from ..run.context import Context
-from ..scoring.base import weighted_mean
-from ..scoring.comparison import Column, compare
+from ..scoring.comparison import Column, compare, weighted_mean
 from ..scoring.scores import Scores
 from ..scoring.testing import USUAL, Design
 from .content import LARGEST, Content

@@ -13,7 +13,7 @@ from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..scoring.base import ContextMetric, SystemResult
 from ..scoring.derived import DerivedMetric, Texts, inner_settings
-from ..scoring.segment_counts import results_of_segments
+from ..scoring.results import results_of_segments
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.token_matching import encoder_setting
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
@@ -36,7 +36,7 @@ class RoundTripMetric(DerivedMetric):
     """
 
     capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "source_lang"}),
+        reads=frozenset({"sources", "source_lang"}),
         inputs=(ROUND_TRIPS,),
         required=frozenset({"sources"}),
         references=False,
@@ -46,8 +46,8 @@ class RoundTripMetric(DerivedMetric):
         super()._prepare()
         backtranslator = self._context.inputs["backtranslator"]
         self._ref_cache, self.num_refs = self._ref_cache or [], 0
-        self.settings = {**self.settings, "inputs": "src+rtt", "bt": backtranslator or "file"}
-        self.settings.pop("multiref", None)  # there is one source
+        self.signature = {**self.signature, "inputs": "src+rtt", "bt": backtranslator or "file"}
+        self.signature.pop("multiref", None)  # there is one source
         if self._context.systems:
             self.announce(self._context.systems)
 
@@ -88,13 +88,11 @@ class RTTBLEU(RoundTripMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTBLEUKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTBLEUKeywords]): ...
 
     def _make_inner(self) -> Metric:
-        tokenize = tokenizer_for(self.options.tokenize, self._context.source_lang)
-        return self._INNER(lowercase=self.options.lowercase, tokenize=tokenize)
+        tokenize = tokenizer_for(self.settings.tokenize, self._context.source_lang)
+        return self._INNER(lowercase=self.settings.lowercase, tokenize=tokenize)
 
 
 class RTTSentBLEU(RTTBLEU):
@@ -126,7 +124,7 @@ class SegmentMean(ContextMetric):
     ):
         super().__init__(references, systems, **context)
         self.metric = metric
-        self.settings = {**inner_settings(metric), "average": "segments"}
+        self.signature = {**inner_settings(metric), "average": "segments"}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         return results_of_segments(corpora, self._read, self._value)
@@ -165,17 +163,15 @@ class RTTChrF(RoundTripMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTChrFKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTChrFKeywords]): ...
 
     def _make_inner(self) -> Metric:
-        own = asdict(self.options)
+        own = asdict(self.settings)
         return SegmentMean(CHRF(**own)) if own.pop("average") else CHRF(**own)
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.settings |= {"beta": self.options.beta, "average": "segments" if self.options.average else "corpus"}
+        self.signature |= {"beta": self.settings.beta, "average": "segments" if self.settings.average else "corpus"}
 
 
 class EmbeddedRoundTripMetric(RoundTripMetric):
@@ -185,7 +181,7 @@ class EmbeddedRoundTripMetric(RoundTripMetric):
     _INNER: type[ContextMetric]
 
     def _make_inner(self) -> Metric:
-        return self._INNER(target_lang=self._context.source_lang, engine=self._context.engine, **vars(self.options))
+        return self._INNER(target_lang=self._context.source_lang, engine=self._context.engine, **vars(self.settings))
 
 
 @dataclass(frozen=True)
@@ -207,9 +203,7 @@ class RTTSBERT(EmbeddedRoundTripMetric):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTSBERTKeywords]
-        ) -> None: ...
+        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTSBERTKeywords]): ...
 
 
 @dataclass(frozen=True)

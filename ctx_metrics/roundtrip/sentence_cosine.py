@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..corpus import Corpus
 from ..run.context import Capabilities
 from ..scoring.base import SystemResult, multiref_setting
-from ..scoring.segment_counts import places_of_pairs, results_of_pairs
+from ..scoring.results import places_of_pairs, results_of_pairs
 from ..scoring.token_matching import EncoderMetric
 
 
@@ -28,21 +28,22 @@ class SentenceCosine(EncoderMetric):
 
     NAME = "SentenceCosine"
     Settings = CosineSettings
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}))
+    capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}))
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
+        from ..models.hub import encoder_for
         from ..models.sentence import resolve_sentence_model, shared_sentence_encoder
 
         engine = self._context.engine
-        model = self.options.model
-        self._take(resolve_sentence_model(self._default_model() if model is None else model))
+        model = self.settings.model
+        self._take(resolve_sentence_model(encoder_for(self._context.target_lang) if model is None else model))
         self.encoder = shared_sentence_encoder(self.model, engine)
-        self.settings = {
+        self.signature = {
             **self.model.signature(),
             "inputs": "mt+ref",
             "pooling": self.encoder.pooling,
-            "multiref": self.options.multiref,
+            "multiref": self.settings.multiref,
             "dtype": number_format(engine.dtype, engine.device),
             "maxlen": self.encoder.max_tokens,
             "long": "truncate",
@@ -52,4 +53,4 @@ class SentenceCosine(EncoderMetric):
         places = places_of_pairs([corpus.references for corpus in corpora])
         pairs = [(corpora[system].hypotheses[i], corpora[system].references[k][i] or "") for system, i, k in places]
         results, shape = self.encoder.cosines(pairs, self.NAME.lower()), (len(corpora), len(corpora[0]))
-        return results_of_pairs(places, results, shape, self.options.multiref, self.encoder.max_tokens)
+        return results_of_pairs(places, results, shape, self.settings.multiref, self.encoder.max_tokens)

@@ -50,7 +50,7 @@ CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inp
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a metric can do and what it needs: one value per class, replaced on a metric if its settings or model limit it.
+    """What a metric can do and what it needs, as its class declares. `metric.can` is what its settings and model leave.
 
     reads               the fields of Context that it reads besides the references
     inputs              the further inputs that it reads
@@ -102,9 +102,9 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
     >>> sorted(capabilities(BLEU).reads), capabilities(TER).higher_is_better
     (['trg_lang'], False)
     """
-    declared = getattr(metric, "capabilities", None)
-    if isinstance(declared, Capabilities):
-        return declared
+    for declared in (getattr(metric, "can", None), getattr(metric, "capabilities", None)):
+        if isinstance(declared, Capabilities):
+            return declared
     from sacrebleu.metrics.ter import TER
 
     cls = metric if isinstance(metric, type) else type(metric)
@@ -139,8 +139,7 @@ def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], contex
     metrics = []
     for cls, settings in chosen:
         can = capabilities(cls)
-        reads = can.reads - ({"systems"} if hasattr(cls, "announce") else set())
-        given = {key: getattr(context, key) for key in reads}
+        given = {key: getattr(context, key) for key in can.reads}
         given |= {key: context.inputs[key] for key in can.input_keywords if key in context.inputs}
         with _building(cls):
             metrics.append(cls(**{"references": context.references, **given, **settings}))

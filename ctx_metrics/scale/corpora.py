@@ -89,7 +89,7 @@ class InBlocks:
 
     def can(self, metric: ContextMetric) -> bool:
         """Whether a metric's rows of blocks equal those of the corpus; any other metric scores it whole, in this process."""
-        can = metric.capabilities
+        can = metric.can
         return not (can.whole_corpus or can.compares_systems or can.streams)  # blocks have no streams
 
     def __call__(self, metric: ContextMetric, corpora: Sequence[Corpus]) -> list[SystemResult]:
@@ -97,7 +97,7 @@ class InBlocks:
 
         Raises what the metric raises.
         """
-        ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.capabilities.reads)
+        ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.can.reads)
         found: list[dict[int, SystemResult]] = [{} for _ in corpora]  # of each system, by the block's first segment
         blocks = (_block(metric, corpora, found, *each) for each in ranges)
         engine, segments = metric.given.get("engine"), len(corpora) * len(corpora[0])

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -15,8 +15,9 @@ from ..run.finite import check_finite
 from ..run.inputs import FileInput, installed_inputs
 from ..run.registry import metric_table
 from ..scoring.base import ContextMetric
+from ..scoring.comparison import weighted_mean
+from ..scoring.results import without_reference
 from ..scoring.scores import of_parts
-from ..scoring.segment_counts import without_reference
 from .faults import Texts, faults_of_rows, say_faults
 
 Row = list[float]
@@ -26,7 +27,7 @@ class OfMetric(NamedTuple):
     """One metric's results for a block.
 
     signature    the metric's signature
-    average      how it averages segments: "mean" or "penalty"
+    penalised    whether segments are averaged by penalties
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
@@ -34,7 +35,7 @@ class OfMetric(NamedTuple):
     """
 
     signature: str
-    average: Literal["mean", "penalty"]
+    penalised: bool
     scores: np.ndarray
     sums: Row
     counts: dict[str, int]
@@ -91,7 +92,7 @@ class Scorer:
         """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
-    def whole(self, sums: Mapping[str, Sequence[Row]], averages: Mapping[str, str]) -> dict[str, float]:
+    def whole(self, sums: Mapping[str, Sequence[Row]], penalised: Mapping[str, bool]) -> dict[str, float]:
         """The scores of a whole corpus, from the sums of its parts' statistics.
 
         A metric is left out if its statistics may not be sums, or if its parts were averaged in another way (because their
@@ -105,7 +106,7 @@ class Scorer:
             )
             for name, metric in made.items()
             if type(metric).__module__.startswith("sacrebleu.")
-            or (isinstance(metric, ContextMetric) and metric.average == averages[name])
+            or (isinstance(metric, ContextMetric) and _penalised(metric) == penalised[name])
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
@@ -163,8 +164,8 @@ class Scorer:
                 counts, notices = tallied([without_reference(missing)])
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
-        average = metric.average if isinstance(metric, ContextMetric) else "mean"
-        return OfMetric(str(metric.get_signature()), average, _segments(metric, rows), sums, counts, notices)
+        signature = str(metric.get_signature())
+        return OfMetric(signature, _penalised(metric), _segments(metric, rows), sums, counts, notices)
 
 
 def roles() -> tuple[str, ...]:
@@ -188,6 +189,10 @@ def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
     }
 
 
+def _penalised(metric: Metric) -> bool:
+    return isinstance(metric, ContextMetric) and metric.penalty is not None
+
+
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:
     """The statistics of each segment from another package's metric; [] for segments without a reference."""
     left_out = set(missing)
@@ -206,6 +211,6 @@ def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequ
 def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
     """The score of each row, float64 [rows]; NaN if a row has no statistics or no weight."""
     if isinstance(metric, ContextMetric) and metric.is_mean:
-        return metric.scores_of_sums(np.array(rows, np.float64).reshape(-1, 2))
+        return metric.of_mean(weighted_mean(np.array(rows, np.float64).reshape(-1, 2)))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])

@@ -10,13 +10,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, digest, list_of_strings
-from ..engine.memory import memory_for
+from ..engine.memory import check_memory
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import Notice, notice
@@ -36,6 +35,9 @@ from .constructor import (
     unexpected,
 )
 from .results import Row, SystemResult
+
+if TYPE_CHECKING:
+    from ..models.estimator import Penalty
 
 # fields of a Context that a metric may require: their names in messages, and the flags that give them
 GIVEN_BY = {
@@ -93,13 +95,13 @@ class ContextSignature(Signature):
     def __init__(self, args: dict):
         super().__init__(args)
         self._abbr.update(self.ABBREVIATIONS)
-        settings = args["settings"]
-        settings = {**settings, "scale": settings.get("scale", 100), "ctx": version("ctx-metrics")}
-        if settings.keys() & {"model", "fmodel"}:
-            settings |= {"torch": version("torch"), "tokenizers": version("tokenizers")}
+        entries = args["signature"]
+        entries = {**entries, "scale": entries.get("scale", 100), "ctx": version("ctx-metrics")}
+        if entries.keys() & {"model", "fmodel"}:
+            entries |= {"torch": version("torch"), "tokenizers": version("tokenizers")}
         self.info = {
             key: re.sub(r"[:|\s]", "_", value) if isinstance(value, str) else value
-            for key, value in {**self.info, **settings}.items()
+            for key, value in {**self.info, **entries}.items()
         }
 
 
@@ -119,8 +121,7 @@ def multiref_setting() -> Any:
 
 
 class ContextMetric(Metric):
-    """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments, or what
-    score_of_mean makes of that.
+    """A sacrebleu metric whose corpus score is 100 * sum(weight * value) / sum(weight) over segments.
 
     Subclasses set NAME and, if they have settings, Settings. They implement _prepare and _score. All systems of a run are
     scored in one pass, at the first request for a score. sacrebleu's statistics then work on the rows.
@@ -141,11 +142,13 @@ class ContextMetric(Metric):
     _SIGNATURE_TYPE = ContextSignature
     NAME: str
     Settings: type = NoSettings
-    options: Any  # the settings, a value of Settings
-    average: Literal["mean", "penalty"] = "mean"  # how segments are averaged
-    capabilities = Capabilities(reads=frozenset({"systems"}))
+    settings: Any  # a value of Settings
+    signature: dict[str, Any]  # what the signature says besides sacrebleu's entries
+    capabilities = Capabilities()
+    can: Capabilities  # what is left of them with these settings and this model
     english_only = False  # whether the metric's model, if any, reads only English
     takes_multilingual = False  # whether --...-model accepts the multilingual encoder
+    penalty: "Penalty | None" = None  # if given, the rows hold negated penalties instead of values
     in_blocks: Any = None  # a scale.corpora.InBlocks, if the run scores in blocks
     flag: str  # the start of the metric's flags, such as --bertr
     __signature__: inspect.Signature | None
@@ -162,29 +165,32 @@ class ContextMetric(Metric):
 
     def __init__(self, references: Sequence[Stream] | None = None, systems: Sequence[Sequence[str]] = (), **given: Any):
         super().__init__()
+        self.can = self.capabilities
         name, own = self.NAME.lower(), {each.name for each in fields(self.Settings)}
-        if unread := sorted(given.keys() - own - self.capabilities.keywords):
-            raise unexpected(type(self), unread[0], own | self.capabilities.keywords | {"references"})
+        if unread := sorted(given.keys() - own - self.can.keywords):
+            raise unexpected(type(self), unread[0], own | self.can.keywords | {"references", "systems"})
         self.given = given
-        self.options = self.Settings(**{name: value for name, value in given.items() if name in own})
-        check_choices(self.options, name)
-        self.settings: dict[str, Any] = {}
+        self.settings = self.Settings(**{name: value for name, value in given.items() if name in own})
+        check_choices(self.settings, name)
+        self.signature = {}
         beside = {key: value for key, value in given.items() if key not in own}
-        self._context = context_of(name, {"systems": systems, **beside}, self.capabilities)
+        self._context = context_of(name, {"systems": systems, **beside}, self.can)
         self._results: dict[str, SystemResult] = {}
         if references is not None:
             self._ref_cache = self._cache_references(references)
         self._check_required()
         self._own_streams = self._streams_by_system(self._context.systems)
-        with memory_for(self.NAME.lower(), self._context.engine.device):
+        try:
             self._prepare()
+        except RuntimeError as error:
+            check_memory(error, name, self._context.engine.device)
+            raise
 
     def _prepare(self) -> None:
-        """Set up scoring, and set `self.settings` for the signature; called at the end of the constructor."""
+        """Set up scoring and `self.signature`; called at the end of the constructor."""
 
     @classmethod
     def add_arguments(cls, group: argparse._ArgumentGroup) -> None:
-        """Adds the flags of the metric's settings to a group of the sacrebleu command."""
         add_flags(group, cls.Settings, prefix=f"{cls.flag}-", dest=f"{cls.NAME.lower()}_")
 
     def named(self, name: str, value: str = "") -> str:
@@ -192,12 +198,11 @@ class ContextMetric(Metric):
         return setting_named(f"{self.flag}-{name.replace('_', '-')}", name, value)
 
     def __repr__(self) -> str:
-        return shown(self, self._ref_cache, self.options, self._context, self.capabilities)
+        return shown(self, self._ref_cache, self.settings, self._context, self.can)
 
     @property
     def asked(self) -> bool:
-        """Whether the user named the model."""
-        return getattr(self.options, "model", None) is not None
+        return getattr(self.settings, "model", None) is not None
 
     def _guard_language(self, read: Callable[[], Sequence[str | None]] = list) -> None:
         """Run guard_english if the model reads only English.
@@ -222,12 +227,11 @@ class ContextMetric(Metric):
         self._own_streams = self._streams_by_system(self._context.systems)
 
     def _check_required(self) -> None:
-        """Raise InputError, saying how to give it, if something that the metric requires is missing."""
         name = self.NAME.lower()
         for field_name, (what, flag) in GIVEN_BY.items():
-            if field_name in self.capabilities.required and getattr(self._context, field_name) is None:
+            if field_name in self.can.required and getattr(self._context, field_name) is None:
                 raise InputError(f"{name}: needs {what}: give {worded(flag, field_name)}")
-        for each in self.capabilities.inputs:
+        for each in self.can.inputs:
             if isinstance(each, FileInput) and each.required and not self._context.inputs[each.name]:
                 raise InputError(f"{name}: {each.missing()}")
 
@@ -235,12 +239,11 @@ class ContextMetric(Metric):
         """Return the streams of inputs with one per system, by keyword; raises InputError if they do not fit the systems."""
         return {
             each.name: StreamsOfSystems(self.NAME.lower(), each.words, systems, self._context.inputs[each.name])
-            for each in self.capabilities.inputs
+            for each in self.can.inputs
             if isinstance(each, FileInput) and each.per_system and self._context.inputs[each.name]
         }
 
     def _inputs_of(self, hypotheses: Sequence[str]) -> dict[str, Any]:
-        """Return the inputs of a corpus with these hypotheses."""
         own = {name: streams.of(hypotheses) for name, streams in self._own_streams.items()}
         return {**self._context.inputs, **own}
 
@@ -315,8 +318,11 @@ class ContextMetric(Metric):
 
     def _scored(self, corpora: list[Corpus]) -> list[SystemResult]:
         """Return the results of _score; raises ResourceError if the device has too little memory."""
-        with memory_for(self.NAME.lower(), self._context.engine.device):
+        try:
             return self._score(corpora)
+        except RuntimeError as error:
+            check_memory(error, self.NAME.lower(), self._context.engine.device)
+            raise
 
     def part_results(self, guard: bool = True) -> list[SystemResult]:
         """Return the results of all `systems` for one part of a corpus; prints no notices of them and stores nothing.
@@ -333,7 +339,7 @@ class ContextMetric(Metric):
 
         Subclasses that also score without references choose their model here.
         """
-        if streams is None and self.capabilities.references:
+        if streams is None and self.can.references:
             raise InputError(f"{self.NAME.lower()}: no references are given")
         return streams or []
 
@@ -376,7 +382,6 @@ class ContextMetric(Metric):
             notice(each.of(systems) if several else each)
 
     def _why_nothing(self, result: SystemResult) -> str:
-        """Say why no row of a system is scored."""
         return "; ".join(["no segment can be scored", *map(str, result.notices)])
 
     def _is_scored(self, row: Row) -> bool:
@@ -404,9 +409,7 @@ class ContextMetric(Metric):
         return [self._results[digest(system)] for system in self._context.systems]
 
     def __getstate__(self) -> dict:
-        inputs = {
-            name: None if name in self.capabilities.streams else value for name, value in self._context.inputs.items()
-        }
+        inputs = {name: None if name in self.can.streams else value for name, value in self._context.inputs.items()}
         travelling = replace(self._context, systems=(), inputs=inputs)
         return {**self.__dict__, "_context": travelling, "given": {}, "in_blocks": None}
 
@@ -415,22 +418,16 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         total, weight = float(stats[0]), float(stats[1])
-        return ContextScore(self.title, float(self.score_of_mean(100 * total / weight)) if weight > 0 else math.nan)
-
-    def score_of_mean(self, mean: Any) -> Any:
-        """Return the score for 100 times the mean of the rows' values; takes a number or an array."""
-        return mean
+        return ContextScore(self.title, float(self.of_mean(100 * total / weight)) if weight > 0 else math.nan)
 
     @property
     def is_mean(self) -> bool:
-        """Whether a row is [weight * value, weight], and the score is what score_of_mean makes of the weighted mean."""
+        """Whether scores are what of_mean makes of the rows' weighted means."""
         return type(self)._compute_score_from_stats is ContextMetric._compute_score_from_stats
 
-    def scores_of_sums(self, sums: np.ndarray) -> np.ndarray:
-        """Return the score of each sum of rows, float64 [n, statistics] to [n]; NaN if nothing was scored."""
-        if self.is_mean:
-            return self.score_of_mean(weighted_mean(sums))
-        return np.array([self._compute_score_from_stats(row).score for row in sums])
+    def of_mean(self, mean: Any) -> Any:
+        """Return the score for 100 times the mean of the rows' values; takes a number or an array."""
+        return mean if self.penalty is None else 100 * self.penalty.value(-mean / 100)
 
     # sacrebleu checks only the first segment, and raises TypeError; Corpus checks all of them and names the segment.
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:
@@ -446,29 +443,3 @@ class ContextMetric(Metric):
 
     def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict) -> Row:
         return self._extract_corpus_statistics([hypothesis], [[text] for text in ref_kwargs["refs"]])[0]
-
-
-def best_reference(values: Sequence[float | None], multiref: str) -> float | None:
-    """Return the best or the mean of the values against several references; None if there is none.
-
-    multiref    "max" or "mean"
-
-    >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
-    (0.6, 0.4, None)
-    """
-    given = [value for value in values if value is not None]
-    if not given:
-        return None
-    if not all(map(math.isfinite, given)):  # max() could drop a NaN, which check_finite must see
-        return math.nan
-    return max(given) if multiref == "max" else math.fsum(given) / len(given)
-
-
-def weighted_mean(rows: np.ndarray) -> np.ndarray:
-    """Return 100 * sum(weight * value) / sum(weight) for rows [n, 2] of these two sums; NaN where nothing was scored.
-
-    >>> weighted_mean(np.array([[1.0, 2.0], [0.0, 0.0]])).tolist()
-    [50.0, nan]
-    """
-    with np.errstate(invalid="ignore"):
-        return np.where(rows[:, 1] > 0, 100 * rows[:, 0] / np.where(rows[:, 1] > 0, rows[:, 1], 1), np.nan)

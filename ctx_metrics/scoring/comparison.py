@@ -40,7 +40,6 @@ class Comparison(NamedTuple):
     alpha: float = ALPHA
 
     def differ(self, i: int, j: int) -> bool:
-        """Whether two systems differ significantly."""
         return bool(self.adjusted[i, j] < self.alpha)
 
 
@@ -118,9 +117,19 @@ def compare(
 
 def scorer(metric: Metric) -> Scorer:
     """Return a function from sums of a metric's rows to scores: float64 [n, statistics] to [n]."""
-    if isinstance(metric, ContextMetric):
-        return metric.scores_of_sums
+    if isinstance(metric, ContextMetric) and metric.is_mean:
+        return lambda rows: metric.of_mean(weighted_mean(rows))
     return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
+
+
+def weighted_mean(rows: np.ndarray) -> np.ndarray:
+    """Return 100 * sum(weight * value) / sum(weight) for rows [n, 2] of these two sums; NaN where nothing was scored.
+
+    >>> weighted_mean(np.array([[1.0, 2.0], [0.0, 0.0]])).tolist()
+    [50.0, nan]
+    """
+    with np.errstate(invalid="ignore"):
+        return np.where(rows[:, 1] > 0, 100 * rows[:, 0] / np.where(rows[:, 1] > 0, rows[:, 1], 1), np.nan)
 
 
 def corrected_by_holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -236,7 +245,6 @@ class Column:
 
     @classmethod
     def of(cls, name: str, metric: Metric, scores: Sequence[Scores], design: Design) -> "Column":
-        """Return the column of a metric's scores, with the comparison that the design asks for."""
         sign = 1 if capabilities(metric).higher_is_better else -1
         rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
         comparison = compare(scorer(metric), rows, of_systems, design.ranges, sign=sign, testing=design.testing)
@@ -244,7 +252,6 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The name of the metric in tables."""
         return self.scores[0].title
 
     @property

@@ -19,7 +19,6 @@ def as_list(name: str, stream: Any) -> list:
 
 
 def streams(name: str, given: Any) -> list[list]:
-    """Return a collection of streams as a list of lists of strings."""
     return [as_list(name, stream) for stream in as_list(name, given)]
 
 
@@ -63,7 +62,7 @@ def keywords(settings: type, can: Capabilities) -> list[inspect.Parameter]:
         for cls, own in ((settings, fields(settings)), (Context, fields(Context)))
         for types in [get_type_hints(cls)]
         for each in own
-        if cls is settings or (each.name in can.reads and each.name != "systems")
+        if cls is settings or each.name in can.reads
     ]
     taken += [(name, keyword.default, keyword.annotation) for name, keyword in can.input_keywords.items()]
     return [
@@ -92,7 +91,7 @@ def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context
     Raises InputError, naming the parameter, for a value that is not a collection of strings, an invalid language tag, or
     an engine that is not an EngineOptions.
     """
-    inputs = {name: keyword.default for name, keyword in can.input_keywords.items()}
+    keywords = can.input_keywords
     clean = dict(given)
     if not isinstance(engine := given.get("engine", EngineOptions()), EngineOptions):
         raise InputError(f"{metric}: engine={engine!r} is not an EngineOptions; give EngineOptions(device='cuda')")
@@ -101,11 +100,11 @@ def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context
             continue
         if name in STREAMS:
             clean[name] = as_list(f"{metric}: {name}", value)
-        elif name == "systems" or name in can.streams:
+        elif name == "systems" or (name in keywords and keywords[name].streams):
             clean[name] = streams(f"{metric}: {name}", value)
         elif name in LANGUAGES and value != "":
             check_language(name, value, can.reads)
-    inputs = {name: clean.pop(name, default) for name, default in inputs.items()}
+    inputs = {name: clean.pop(name, keyword.default) for name, keyword in keywords.items()}
     return Context(**clean, inputs=inputs)
 
 

@@ -13,8 +13,8 @@ from ..corpus import Corpus
 from ..notices import Notice
 from ..run.context import capabilities
 from .base import ContextMetric, ContextScore, Row, SystemResult
+from .results import counted_result
 from .scores import ByOrders
-from .segment_counts import counted_result
 
 
 class Texts(NamedTuple):
@@ -41,8 +41,8 @@ class DerivedMetric(ContextMetric):
         self.inner = self._make_inner()
         if isinstance(self.inner, ContextMetric):
             self.inner.NAME = self.NAME
-        self.settings = inner_settings(self.inner)
-        self.capabilities = replace(self.capabilities, whole_corpus=capabilities(self.inner).whole_corpus)
+        self.signature = inner_settings(self.inner)
+        self.can = replace(self.can, whole_corpus=capabilities(self.inner).whole_corpus)
 
     @abstractmethod
     def _make_inner(self) -> Metric:
@@ -61,7 +61,7 @@ class DerivedMetric(ContextMetric):
     def effective_order(self, value: bool) -> None:
         self.inner = copy.copy(self.inner)
         cast(ByOrders, self.inner).effective_order = value
-        self.settings = {**self.settings, "eff": "yes" if value else "no"}
+        self.signature = {**self.signature, "eff": "yes" if value else "no"}
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         texts = [self._texts(corpus) for corpus in corpora]
@@ -119,7 +119,7 @@ def inner_settings(inner: Metric) -> dict[str, Any]:
     {'case': 'mixed', 'eff': 'yes', 'nc': 6, 'nw': 0, 'space': 'no'}
     """
     if isinstance(inner, ContextMetric):
-        return dict(inner.settings)
+        return dict(inner.signature)
     common = Signature({"num_refs": 1}).info
     info = inner._SIGNATURE_TYPE({**vars(inner), "num_refs": 1}).info
     return {key: value for key, value in info.items() if key not in common}

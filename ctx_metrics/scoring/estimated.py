@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EstimatorSettings:
-    """Which model scores, and how it reads the texts; metrics say which models there are."""
+    """Which model scores, and how it reads the texts."""
 
     model: str | None = None
     on_long: str = setting(
@@ -33,17 +33,15 @@ class EstimatorSettings:
 
 
 class EstimatorMetric(ContextMetric):
-    """Average over segments of what an estimator says of them. Subclasses set Settings, and say by _load_estimator which."""
+    """The mean of a quality model's estimates over segments. Subclasses set Settings and load the model."""
 
     Settings: type = EstimatorSettings
-    capabilities = Capabilities(
-        reads=frozenset({"systems", "sources", "source_lang", "target_lang", "engine"}), estimator=True
-    )
+    capabilities = Capabilities(reads=frozenset({"sources", "source_lang", "target_lang", "engine"}), estimator=True)
 
     def _prepare(self) -> None:
         self._chosen: tuple[str | None, str | None] | None = None
         self._adapt(self._ref_cache is None or self._are_references(self._ref_cache))
-        if not self.capabilities.references:
+        if not self.can.references:
             self.num_refs = 0
 
     def _are_references(self, streams: Sequence[Stream]) -> bool:
@@ -64,7 +62,7 @@ class EstimatorMetric(ContextMetric):
 
     def _choice(self) -> tuple[str | None, str | None]:
         """Return the model's name and the texts that it should read; None means the model's default."""
-        return self.options.model, None
+        return self.settings.model, None
 
     def _take_model(self) -> None:
         """Load the chosen model, and set the metric's capabilities and signature from it."""
@@ -73,21 +71,20 @@ class EstimatorMetric(ContextMetric):
         self._guard_language()
         check_sources(self.NAME.lower(), self.estimator, self._context.sources, self._has_references)
         declared, unread = type(self).capabilities, set() if "src" in self.estimator.inputs else {"sources"}
-        self.capabilities = replace(declared, reads=declared.reads - unread, references="ref" in self.estimator.inputs)
-        self.settings = {**self.estimator.signature(), "long": self.options.on_long}
-        if self.capabilities.references:
-            self.settings["multiref"] = self.options.multiref
+        self.can = replace(declared, reads=declared.reads - unread, references="ref" in self.estimator.inputs)
+        self.signature = {**self.estimator.signature(), "long": self.settings.on_long}
+        if self.can.references:
+            self.signature["multiref"] = self.settings.multiref
         self.penalty = self._average()
-        self.average = "mean"
         if self.penalty is not None:
-            self.average = self.settings["average"] = "penalty"
+            self.signature["average"] = "penalty"
 
     def _average(self) -> "Penalty | None":
         """Return the penalty by which values are averaged, or None for the plain mean.
 
         Raises InputError if the user asks for penalties and the model has none.
         """
-        asked, own = getattr(self.options, "average", None), self.estimator.penalty
+        asked, own = getattr(self.settings, "average", None), self.estimator.penalty
         if asked == "penalty" and own is None:
             penalty = self.named("average", "penalty")
             raise InputError(
@@ -96,13 +93,10 @@ class EstimatorMetric(ContextMetric):
             )
         return None if asked == "mean" else own
 
-    def score_of_mean(self, mean: Any) -> Any:
-        return mean if self.penalty is None else 100 * self.penalty.value(-mean / 100)
-
     def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
         streams = streams or []
         self._adapt(self._are_references(streams))
-        self.num_refs = number_of_references(streams) if self.capabilities.references else 0
+        self.num_refs = number_of_references(streams) if self.can.references else 0
         return streams
 
     @abstractmethod
@@ -130,7 +124,7 @@ class EstimatorMetric(ContextMetric):
     @property
     def _reading(self) -> dict[str, Any]:
         """The keyword arguments of system_results that say how windows are read."""
-        how = {"on_long": self.options.on_long, "multiref": self.options.multiref}
+        how = {"on_long": self.settings.on_long, "multiref": self.settings.multiref}
         return {**how, "penalty": self.penalty, "examples_of": self._examples}
 
     # makes the model's inputs for a window: one example for each reference without gaps

@@ -1,17 +1,22 @@
-"""A metric's results for a system, and how the results of a corpus's parts are combined."""
+"""A metric's results for a system: how they are made from segments and pairs, and combined from the parts of a corpus."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..corpus import Corpus
 from ..models.estimator import Estimate
-from ..notices import Notice, merged
+from ..notices import Notice, merged, tallied
 from ..windows import Window
 
 if TYPE_CHECKING:
+    from ..engine.pairs import PairResult
     from .token_matching import SegmentMatch
 
 Row = list[float]
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -85,3 +90,130 @@ def together(parts: Sequence[SystemResult]) -> SystemResult:
     if "coverage" in whole.counts:
         whole.counts["coverage"] = coverage(whole.rows)
     return whole
+
+
+def best_reference(values: Sequence[float | None], multiref: str) -> float | None:
+    """Return the best or the mean of the values against several references; None if there is none.
+
+    multiref    "max" or "mean"
+
+    >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
+    (0.6, 0.4, None)
+    """
+    given = [value for value in values if value is not None]
+    if not given:
+        return None
+    if not all(map(math.isfinite, given)):  # max() could drop a NaN, which check_finite must see
+        return math.nan
+    return max(given) if multiref == "max" else math.fsum(given) / len(given)
+
+
+def counted_result(
+    rows: list[Row],
+    empty: Sequence[int],
+    unreferenced: Sequence[int],
+    truncated: Sequence[int] = (),
+    max_length: int | None = None,
+) -> SystemResult:
+    """Return one system's rows, with counts and notices of odd segments, which are given by their 0-based positions.
+
+    max_length    number of tokens to which texts were cut, for the notice
+
+    >>> result = counted_result([[0.5, 1.0], [0.0, 0.0]], empty=[], unreferenced=[1])
+    >>> result.counts, [str(each) for each in result.notices]
+    ({'truncated': 0, 'empty': 0, 'unreferenced': 1}, ['1 segment has no reference and is left out (segment 2)'])
+    """
+    tokens = f"cut to {max_length} tokens a text"
+    either = "an empty hypothesis or reference"
+    kinds = [
+        Notice.at(truncated, f"segment was {tokens}", f"segments were {tokens}", kind="truncated"),
+        Notice.at(empty, f"segment has {either} and scores 0", f"segments have {either} and score 0", kind="empty"),
+        without_reference(unreferenced),
+    ]
+    return SystemResult(rows, *tallied(kinds))
+
+
+def without_reference(segments: Sequence[int]) -> Notice:
+    """Return the notice about segments without a reference."""
+    one, many = "segment has no reference and is left out", "segments have no reference and are left out"
+    return Notice.at(segments, one, many, kind="unreferenced")
+
+
+def results_of_segments(
+    corpora: Sequence[Corpus], read: Callable[..., R], value: Callable[[str, R], float | None]
+) -> list[SystemResult]:
+    """Return each system's result, from one value for each segment against all of its references.
+
+    read     called with a segment's references as arguments; the result is cached for equal references
+    value    called with a hypothesis and the result of `read`; returns None, which scores 0, if either is empty
+    """
+    read, results = cache(read), []
+    for corpus in corpora:
+        rows, empty, unreferenced = [], [], []
+        of_segments = list(zip(*corpus.references, strict=True)) or [()] * len(corpus)
+        for i, (hypothesis, texts) in enumerate(zip(corpus.hypotheses, of_segments, strict=True)):
+            references = [text for text in texts if text is not None]
+            scored = value(hypothesis, read(*references)) if references else 0.0
+            rows.append([scored or 0.0, float(bool(references))])
+            unreferenced += [] if references else [i]
+            empty += [i] if scored is None else []
+        results.append(counted_result(rows, empty, unreferenced))
+    return results
+
+
+def result_of_values(values: Iterable[float | None]) -> SystemResult:
+    """Return one system's result from the segments' values in [0, 1]; None marks an empty segment, which scores 0."""
+    found = list(values)
+    rows = [[value or 0.0, 1.0] for value in found]
+    return counted_result(rows, empty=[i for i, value in enumerate(found) if value is None], unreferenced=[])
+
+
+def places_of_pairs(references: Sequence[Sequence[Sequence[str | None]]]) -> list[tuple[int, int, int]]:
+    """Return the pairs to score, as (system, segment, reference stream); pairs with the same reference are adjacent.
+
+    references    [systems][streams][segments]; every system has equally many streams of equal length
+
+    >>> places_of_pairs([[["a", None]], [["a", "b"]]])
+    [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
+    """
+    segments = max((len(stream) for stream in references[0]), default=0)
+    return [
+        (system, i, k)
+        for i in range(segments)
+        for k in range(len(references[0]))
+        for system, streams in enumerate(references)
+        if streams[k][i] is not None
+    ]
+
+
+def results_of_pairs(
+    places: Sequence[tuple[int, int, int]],
+    results: "Sequence[PairResult[float]]",
+    shape: tuple[int, int],
+    multiref: str,
+    max_length: int | None,
+) -> list[SystemResult]:
+    """Return each system's result from the values of (hypothesis, reference) pairs. A pair without a value counts as 0.
+
+    places        from places_of_pairs, one for each of the results
+    shape         (number of systems, number of segments)
+    multiref      "max" takes the best of several references' values, "mean" their average
+    max_length    number of tokens to which texts were cut, for the notice
+    """
+    systems, segments = shape
+    pairs: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]
+    for (system, i, _), result in zip(places, results, strict=True):
+        pairs[system][i].append(result)
+    made = []
+    for of_system in pairs:
+        values = [best_reference([result.value or 0.0 for result in of_segment], multiref) for of_segment in of_system]
+        made.append(
+            counted_result(
+                [[0.0, 0.0] if value is None else [value, 1.0] for value in values],
+                empty=[i for i, own in enumerate(of_system) if own and all(any(result.empty) for result in own)],
+                unreferenced=[i for i, own in enumerate(of_system) if not own],
+                truncated=[i for i, own in enumerate(of_system) if any(any(result.cut) for result in own)],
+                max_length=max_length,
+            )
+        )
+    return made

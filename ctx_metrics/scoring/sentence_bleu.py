@@ -8,7 +8,7 @@ from sacrebleu.metrics import BLEU
 
 from ..corpus import Corpus
 from .base import ContextMetric, SystemResult
-from .segment_counts import results_of_segments
+from .results import results_of_segments
 from .tokenization import Words, WordSettings
 
 ORDERS = 4
@@ -16,7 +16,7 @@ _COUNTS = BLEU(tokenize="none")  # counts n-grams of texts that are already toke
 
 
 class SentenceBLEU(ContextMetric):
-    """100 times the mean over segments of Moses' sentence BLEU against all of the segment's references together.
+    """Moses' sentence BLEU against all references of a segment together; averaged over segments, x100.
 
     A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted. An empty reference
     beside others counts as a reference of length 0. Identical texts score 100.
@@ -26,9 +26,9 @@ class SentenceBLEU(ContextMetric):
     Settings = WordSettings
 
     def _prepare(self) -> None:
-        lowercase = self.options.lowercase
-        self._words = Words(self.NAME.lower(), self.options.tokenize or BLEU.TOKENIZER_DEFAULT, lowercase)
-        self.settings = {
+        lowercase = self.settings.lowercase
+        self._words = Words(self.NAME.lower(), self.settings.tokenize or BLEU.TOKENIZER_DEFAULT, lowercase)
+        self.signature = {
             "case": "lc" if lowercase else "mixed",
             "eff": "no",
             "tok": self._words.signature(),
@@ -42,7 +42,6 @@ class SentenceBLEU(ContextMetric):
         return results_of_segments(corpora, self._pooled, self._value)
 
     def _pooled(self, *references: str) -> dict[str, Any]:
-        """Return the n-gram counts of all references together."""
         return _COUNTS._extract_reference_info([self._text(text) for text in references])
 
     def _value(self, hypothesis: str, pooled: dict[str, Any]) -> float | None:

@@ -91,7 +91,6 @@ class Design:
 
     @property
     def unit(self) -> str:
-        """The unit that is swapped or drawn: segment or document."""
         return "segment" if self.ranges is None else "document"
 
     @property

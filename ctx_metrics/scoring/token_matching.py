@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..corpus import Corpus
+from ..engine.options import Layers
 from ..errors import InputError
 from ..language import guard_multilingual, primary
 from ..run.context import Capabilities, Stream
@@ -15,7 +16,7 @@ from ..run.inputs import Input, Keyword
 from ..settings import setting
 from ..wording import name_the_language
 from .base import ContextMetric, SystemResult, model_setting, multiref_setting
-from .segment_counts import places_of_pairs, results_of_pairs
+from .results import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:
     import torch
@@ -34,12 +35,6 @@ class EncoderMetric(ContextMetric):
 
     takes_multilingual = True
     model: "ResolvedModel"
-
-    def _default_model(self) -> str:
-        """Return the name of the encoder for the language of the texts, used if the user names none."""
-        from ..models.hub import encoder_for
-
-        return encoder_for(self._context.target_lang)
 
     def _take(self, model: "ResolvedModel") -> None:
         """Store the encoder; raises InputError, or gives notice, if it does not read the language of the texts."""
@@ -101,7 +96,6 @@ EXPLAIN = Input(explain=Keyword(bool, False))
 
 # The layers with the best segment-level Pearson correlation on WMT15/16 DA; see docs/bertr.md and docs/bertscore.md.
 EMBEDDED_LAYER, MULTILINGUAL_LAYER = "4", "7"
-Layers = int | str | Sequence[int]
 Matching = Callable[["EncodedText", "EncodedText"], PairMatch]
 
 
@@ -142,21 +136,21 @@ def layers_setting(of_paper: str = "") -> Any:
 class TokenMatchingMetric(EncoderMetric):
     """A value of each pair (hypothesis, reference) from the hidden states of their tokens, each text read alone.
 
-    Subclasses set NAME, Settings of EncoderSettings and TextSettings, and PAPER_MODELS, and write _matching.
+    Subclasses set NAME, Settings of EncoderSettings and TextSettings, and PAPER_MODELS, and write `match`.
     A segment whose hypothesis or reference has no tokens scores 0 and is counted.
     """
 
-    capabilities = Capabilities(reads=frozenset({"systems", "target_lang", "engine"}), inputs=(EXPLAIN,))
+    capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}), inputs=(EXPLAIN,))
     # by target language ("" for any other): hub name and layer
     PAPER_MODELS: ClassVar[dict[str, tuple[str, str | None]]]
 
     def _prepare(self) -> None:
         from ..engine.device import number_format
-        from ..engine.encoder import shared_encoder
-        from ..models import hub
+        from ..engine.encoder import layer_mixes, shared_encoder
+        from ..models.hub import encoder_for, resolve
 
         name, engine = self.NAME.lower(), self._context.engine
-        model, layers, max_length = self.options.model, self.options.layers, self.options.max_length
+        model, layers, max_length = self.settings.model, self.settings.layers, self.settings.max_length
         if model == "paper":
             if not self._context.target_lang:
                 raise InputError(
@@ -168,52 +162,47 @@ class TokenMatchingMetric(EncoderMetric):
             raise InputError(
                 f"{name}: a maximum length of {max_length} tokens leaves nothing to compare; give at least 1"
             )
-        self._take(hub.resolve(self._default_model() if model is None else model))
-        self.encoder = shared_encoder(self.model.folder, engine)
+        self._take(resolve(encoder_for(self._context.target_lang) if model is None else model))
         if layers is None:
             of_multilingual = MULTILINGUAL_LAYER if self.model.multilingual else "mean"
             layers = EMBEDDED_LAYER if self.model.embedded else of_multilingual
+        self.encoder = shared_encoder(self.model.folder, engine)
         self.mixes = layer_mixes(layers, self.encoder.layers, name)
         self.encoder.require(self.mixes)
+        dtype = number_format(engine.dtype, engine.device)
         if max_length is not None and max_length > self.encoder.max_content:
             self._say(f"the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
         self.max_length = min(max_length or self.encoder.max_content, self.encoder.max_content)
-        self.settings = {
+        self.signature = {
             **self.model.signature(),
             "inputs": "mt+ref",
             "layers": layers if layers in ("mean", "concat_last4") else ",".join(map(str, self.mixes[0])),
-            "multiref": self.options.multiref,
-            "dtype": number_format(engine.dtype, engine.device),
+            "multiref": self.settings.multiref,
+            "dtype": dtype,
             "maxlen": self.max_length,
             "long": "truncate",
         }
 
     @abstractmethod
-    def _matching(self, references: Sequence[Stream]) -> Matching:
-        """Return a function that matches an encoded hypothesis with an encoded reference.
+    def match(self, hypothesis: "EncodedText", reference: "EncodedText") -> PairMatch:
+        """Match an encoded hypothesis with an encoded reference."""
 
-        references    the reference streams of the run
-        """
+    def _matching(self, references: Sequence[Stream]) -> Matching:
+        """Return `match`, or the same with what the reference streams of the run determine."""
+        return self.match
 
     def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
         """Return the states of the tokens that can be matched, fp32 [tokens, width], and their weights within their text,
         float64 [tokens]. Only for settings with which weights do not depend on the whole corpus."""
-        states = self._states(text)[1:-1]
+        states = text.tokens[1:-1]
         return states, np.full(len(states), 1 / len(states))
 
     def value_of(self, precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
-        """Return the values of pairs from their precision and recall."""
         return recall
 
     def as_read(self, text: str) -> str:
         """Return a text as it is passed to the tokenizer."""
         return text
-
-    def _states(self, text: "EncodedText") -> "torch.Tensor":
-        """Return the states of all tokens, including the special ones at both ends: [tokens, total width of the mixes]."""
-        import torch
-
-        return torch.cat([text.states[mix] for mix in self.mixes], dim=1)
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         from ..engine.pairs import PairResult, map_pairs, one_by_one
@@ -232,7 +221,7 @@ class TokenMatchingMetric(EncoderMetric):
         valued = [
             PairResult(None if each.value is None else each.value.value, each.cut, each.empty) for each in results
         ]
-        made = results_of_pairs(places, valued, shape, self.options.multiref, self.max_length)
+        made = results_of_pairs(places, valued, shape, self.settings.multiref, self.max_length)
         if explain:
             of_systems = of_segments(places, [each.value for each in results], shape)
             made = [replace(each, matches=own) for each, own in zip(made, of_systems, strict=True)]
@@ -250,34 +239,3 @@ class TokenMatchingMetric(EncoderMetric):
             [(max(0, start - shift), end - shift) for start, end in of_text[1:-1]]
             for of_text, shift in zip(offsets, shifts, strict=True)
         ]
-
-
-def layer_mixes(layers: Layers, depth: int, name: str = "bertr") -> list[tuple[int, ...]]:
-    """Return the layers of an encoder to use, as groups: each group is averaged, and the averages are concatenated.
-
-    layers    a layer's number (0 is the embedding layer), several to average as a list or a text such as "3,4", "mean"
-              for all transformer layers, or "concat_last4"
-    depth     number of transformer layers
-    name      the metric's name, for messages
-
-    Raises InputError for layers that the encoder does not have.
-
-    >>> layer_mixes("4,3", 6), layer_mixes("mean", 3), layer_mixes("concat_last4", 6)
-    ([(3, 4)], [(1, 2, 3)], [(3,), (4,), (5,), (6,)])
-    """
-    if layers == "mean":
-        return [tuple(range(1, depth + 1))]
-    if layers == "concat_last4":
-        if depth < 3:
-            raise InputError(f"{name}: concat_last4 needs four hidden layers, and this encoder has {depth + 1}")
-        return [(number,) for number in range(depth - 3, depth + 1)]
-    given = [layers] if isinstance(layers, int) else layers
-    try:
-        numbers = sorted({int(number) for number in (given.split(",") if isinstance(given, str) else given)})
-    except ValueError:
-        raise InputError(
-            f"{name}: layers {layers!r} is not a layer number, a list such as 3,4,5, mean or concat_last4"
-        ) from None
-    if not numbers or numbers[0] < 0 or numbers[-1] > depth:
-        raise InputError(f"{name}: layers {layers} are not all in 0..{depth}, which this encoder has")
-    return [tuple(numbers)]

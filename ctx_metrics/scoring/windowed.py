@@ -13,8 +13,7 @@ from ..notices import Notice, counted, tallied
 from ..run.context import Stream
 from ..windows import Window, credit
 from ..wording import setting_named, worded
-from .base import best_reference
-from .results import ScoredWindow, SystemResult
+from .results import ScoredWindow, SystemResult, best_reference
 
 TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
 READ_TOGETHER = 4096  # with more windows that share no texts, systems are read one after another
@@ -64,7 +63,6 @@ def estimate_windows(
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
 
     def examples(systems: Sequence[int]) -> Iterator[tuple[int, int, list[Example]]]:
-        """Yield (system, window number, examples), window by window, so that texts shared by systems are adjacent."""
         for k in range(max(map(len, windows))):
             for system in systems:
                 if k < len(windows[system]):

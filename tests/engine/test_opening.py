@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import zipfile
 
@@ -18,10 +17,9 @@ from toy_translation import random_marian
 
 from ctx_metrics import BERTR
 from ctx_metrics.engine.checkpoint import SafeTensors
-from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.opening import JSON_LIMIT, file_sha256, opening
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import CtxMetricsError, InputError, ModelError, ResourceError
+from ctx_metrics.errors import CtxMetricsError, InputError, ResourceError
 from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.hub import resolve
@@ -35,9 +33,7 @@ EXAMPLE = Example("the cat sat", "a cat sat", "the old cat")
 HIDDEN, HEAD = "encoder.model.encoder.layer.0.output.dense.weight", "estimator.ff.3.weight"
 DEEP = "[" * 20_000
 CKPT = "FOLDER/checkpoints/model.ckpt"
-UNREADABLE = f"{CKPT} cannot be read: {{}}; copy or fetch it again"
-REFUSED = f"{CKPT} is damaged or holds more than tensors, so it is not loaded (weights_only); fetch it again"
-NO_NUMBERS = "but plain floats are needed; fetch it again"
+REFUSED = "is damaged or holds more than tensors"
 
 
 def line(function, folder) -> str:
@@ -102,8 +98,12 @@ def parameter(name: str, value):
     return in_ckpt("hyper_parameters", name, value)
 
 
+def other(name: str, **changes):
+    return lambda folder: write_json(folder / name, **changes)
+
+
 def config(**changes):
-    return lambda folder: write_json(folder / "encoder" / "config.json", **changes)
+    return other("encoder/config.json", **changes)
 
 
 def text(name: str, content):
@@ -126,129 +126,72 @@ def nested(levels: int = 40):
 MERGES = "class_identifier: regression_metric\na0: &a0 {k: v}\n" + "".join(
     f"a{k}: &a{k}\n  <<: [{', '.join([f'*a{k - 1}'] * 9)}]\n" for k in range(1, 9)
 )
-NAN = "{} is not finite everywhere; fetch it again"
-COMET = {
-    "compressed": (
-        lambda folder: compress(folder / "checkpoints" / "model.ckpt"),
-        f"{CKPT} is compressed, which torch.save does not do; write it again in Python: "
-        "torch.save(torch.load(PATH, weights_only=True), PATH)",
-    ),
-    "a refusal": (
-        ckpt(b"Rate limit exceeded"),
-        UNREADABLE.format("it is not a PyTorch file, because it begins with 'Rate limit exceeded'"),
-    ),
-    "html": (
-        ckpt(b"<!DOCTYPE html>\n<html><head><title>404</title>"),
-        UNREADABLE.format(
-            "it is not a PyTorch file, because it begins with '<!DOCTYPE html> <html><head><title>404</'"
-        ),
-    ),
+TOO_SMALL = "numbers, more than the"
+COMET = {  # what is damaged, and words of the line; those of a .ckpt and those of the encoder's config.json name that file
+    "compressed": (lambda folder: compress(folder / "checkpoints" / "model.ckpt"), f"{CKPT} is compressed"),
+    "a refusal": (ckpt(b"Rate limit exceeded"), f"{CKPT} cannot be read: it is not a PyTorch file"),
+    "html": (ckpt(b"<!DOCTYPE html>\n<html><head><title>404</title>"), "begins with '<!DOCTYPE html> <html>"),
     "bytes": (ckpt(b"\xff" * 99), REFUSED),
-    "an unpickler's stack": (ckpt(b"\x80\x02]q\x00"), UNREADABLE.format("EOFError")),
-    "an unpickler's memo": (ckpt(b"\x80\x02h\x61."), UNREADABLE.format("KeyError: 97")),
+    "an unpickler's stack": (ckpt(b"\x80\x02]q\x00"), f"{CKPT} cannot be read: EOFError"),
+    "an unpickler's memo": (ckpt(b"\x80\x02h\x61."), f"{CKPT} cannot be read: KeyError: 97"),
     "an archive's end": (ckpt(b"PK\x05\x06" + b"\0" * 18), REFUSED),
-    "nan": (tensor(HIDDEN, lambda t: t * torch.nan), f"{CKPT}: {NAN.format(HIDDEN)}"),
-    "inf in the head": (tensor(HEAD, lambda t: t + torch.inf), f"{CKPT}: {NAN.format(HEAD)}"),
-    "integers": (tensor(HEAD, torch.Tensor.long), f"{CKPT}: {HEAD} is a strided tensor of int64 on cpu, {NO_NUMBERS}"),
-    "bools": (tensor(HIDDEN, torch.Tensor.bool), f"{CKPT}: {HIDDEN} is a strided tensor of bool on cpu, {NO_NUMBERS}"),
-    "sparse": (
-        tensor(HIDDEN, torch.Tensor.to_sparse),
-        f"{CKPT}: {HIDDEN} is a sparse_coo tensor of float32 on cpu, {NO_NUMBERS}",
-    ),
-    "meta": (
-        tensor(HEAD, lambda t: t.to("meta")),
-        f"{CKPT}: {HEAD} is a strided tensor of float32 on meta, {NO_NUMBERS}",
-    ),
+    "nan": (tensor(HIDDEN, lambda t: t * torch.nan), f"{CKPT}: {HIDDEN} is not finite"),
+    "inf in the head": (tensor(HEAD, lambda t: t + torch.inf), f"{CKPT}: {HEAD} is not finite"),
+    "integers": (tensor(HEAD, torch.Tensor.long), f"{CKPT}: {HEAD} is a strided tensor of int64 on cpu"),
+    "bools": (tensor(HIDDEN, torch.Tensor.bool), f"{CKPT}: {HIDDEN} is a strided tensor of bool on cpu"),
+    "sparse": (tensor(HIDDEN, torch.Tensor.to_sparse), f"{CKPT}: {HIDDEN} is a sparse_coo tensor of float32 on cpu"),
+    "meta": (tensor(HEAD, lambda t: t.to("meta")), f"{CKPT}: {HEAD} is a strided tensor of float32 on meta"),
     "2^40 numbers of one": (
         tensor(HEAD, lambda t: t[:1, :1].clone().expand(1, 2**40)),
-        UNREADABLE.format("its tensors have 10995116... numbers, which its ... bytes cannot hold"),
+        f"{CKPT} cannot be read: its tensors have 10995116",
     ),
     "a thousand names of one tensor": (
         lambda folder, one=torch.ones(10**5): rewrite(folder, state_dict={f"loss.{k}": one for k in range(1000)}),
-        UNREADABLE.format("its tensors have 100... numbers, which its ... bytes cannot hold"),
+        f"{CKPT} cannot be read: its tensors have 100",
     ),
     "a layer of the head with a number of 5,000 digits": (
         tensor(f"estimator.ff.{'9' * 5000}.weight", torch.zeros(3)),
-        f"{CKPT} does not fit its hyper-parameters; not expected: estimator.ff.{'9' * 67}; fetch it again",
+        f"{CKPT} does not fit its hyper-parameters; not expected: estimator.ff.{'9' * 67};",
     ),
-    "no activation": (
-        parameter("activations", None),
-        f"{CKPT}: activations is None, which no COMET model has; fetch it again",
-    ),
-    "an activation of pairs": (
-        parameter("activations", "Glu"),
-        f"{CKPT}: torch.nn has no activation 'Glu'; fetch it again",
-    ),
-    "a value without end": (
-        parameter("pretrained_model", nested()),
-        f"{CKPT}: pretrained_model is a list, which no COMET model has; fetch it again",
-    ),
-    "merge keys": (
-        text("hparams.yaml", MERGES),
-        "FOLDER/hparams.yaml cannot be read: it holds a merge key (<<); copy or fetch it again",
-    ),
+    "no activation": (parameter("activations", None), f"{CKPT}: activations is None"),
+    "an activation of pairs": (parameter("activations", "Glu"), f"{CKPT}: torch.nn has no activation 'Glu'"),
+    "a value without end": (parameter("pretrained_model", nested()), f"{CKPT}: pretrained_model is a list"),
+    "merge keys": (text("hparams.yaml", MERGES), "FOLDER/hparams.yaml cannot be read: it holds a merge key (<<)"),
     "deep YAML": (
         text("hparams.yaml", f"class_identifier: {'[' * 500}"),
-        "FOLDER/hparams.yaml cannot be read: it is nested too deeply; copy or fetch it again",
+        "FOLDER/hparams.yaml cannot be read: it is nested too deeply",
     ),
     "large YAML": (
         text("hparams.yaml", "x: 1\n" * 100_000),
-        "FOLDER/hparams.yaml cannot be read: it is larger than 256 KiB; copy or fetch it again",
+        "FOLDER/hparams.yaml cannot be read: it is larger than 256 KiB",
     ),
     "a date": (
         text("hparams.yaml", "class_identifier: regression_metric\nday: 2001-99-99\n"),
-        "FOLDER/hparams.yaml cannot be read: month must be in 1..12; copy or fetch it again",
+        "FOLDER/hparams.yaml cannot be read: month must be in 1..12",
     ),
     "aliases": (
         text("hparams.yaml", yaml.safe_dump({"class_identifier": nested(12)})),
-        "FOLDER/hparams.yaml: class_identifier a list is none of regression_metric, referenceless_regression_metric, "
-        "unified_metric, xcomet_metric",
+        "FOLDER/hparams.yaml: class_identifier a list is none of regression_metric, ",
     ),
-    "10^12 words of width": (
-        config(hidden_size=10**12),
-        "FOLDER/encoder: config.json describes ... numbers, more than the ... bytes of weights in "
-        f"{CKPT} can hold; fetch both again",
-    ),
-    "1,000,000 layers": (
-        config(num_hidden_layers=1_000_000),
-        "FOLDER/encoder: config.json describes 8544024352 numbers, more than the ... bytes of weights in "
-        f"{CKPT} can hold; fetch both again",
-    ),
-    "large words": (
-        config(hidden_size=4 * 10**3000),
-        "FOLDER/encoder: config.json describes over 1e60 numbers, more than the ... bytes of weights in "
-        f"{CKPT} can hold; fetch both again",
-    ),
-    "one position": (
-        config(max_position_embeddings=1),
-        "FOLDER/encoder: config.json gives max_position_embeddings 1, which leaves no place for a word between the special "
-        "tokens; fetch it again",
-    ),
-    "a kind that is a list": (
-        config(model_type=[]),
-        "FOLDER/encoder is of kind a list; a text encoder must be one of bert, roberta, xlm-roberta, xlm-roberta-xl, rembert",
-    ),
-    "an epsilon that is a word": (
-        config(layer_norm_eps="x"),
-        "FOLDER/encoder: config.json gives 'x' for layer_norm_eps; fetch it again",
-    ),
-    "deep JSON": (
-        text("encoder/config.json", '{"model_type":' + DEEP),
-        "FOLDER/encoder holds no readable config.json, so it is no Hugging Face encoder",
-    ),
+    "10^12 words of width": (config(hidden_size=10**12), TOO_SMALL),
+    "1,000,000 layers": (config(num_hidden_layers=1_000_000), f"describes 8544024352 {TOO_SMALL}"),
+    "large words": (config(hidden_size=4 * 10**3000), f"describes over 1e60 {TOO_SMALL}"),
+    "one position": (config(max_position_embeddings=1), "FOLDER/encoder: config.json gives max_position_embeddings 1"),
+    "a kind that is a list": (config(model_type=[]), "FOLDER/encoder is of kind a list"),
+    "an epsilon that is a word": (config(layer_norm_eps="x"), "config.json gives 'x' for layer_norm_eps"),
+    "deep JSON": (text("encoder/config.json", '{"model_type":' + DEEP), "FOLDER/encoder holds no readable config.json"),
     "large JSON": (
         text("encoder/config.json", json.dumps({"x": "x" * JSON_LIMIT})),
-        "FOLDER/encoder holds no readable config.json, so it is no Hugging Face encoder",
+        "FOLDER/encoder holds no readable config.json",
     ),
 }
 
 
 @pytest.mark.parametrize("name", COMET)
 def test_a_comet_checkpoint(checkpoint, name, recwarn):
-    damage, expected = COMET[name]
+    damage, words = COMET[name]
     damage(checkpoint)
-    said = line(lambda: load_estimator(str(checkpoint), QUIET).estimate([EXAMPLE], "test"), checkpoint)
-    assert re.fullmatch(".+".join(map(re.escape, expected.split("..."))), said), said
+    assert words in line(lambda: load_estimator(str(checkpoint), QUIET).estimate([EXAMPLE], "test"), checkpoint)
     assert not [str(each.message) for each in recwarn]
 
 
@@ -343,34 +286,25 @@ def index(content: str):
 
 
 def own_config(**changes):
-    return lambda folder: write_json(folder / "config.json", **changes)
+    return other("config.json", **changes)
 
 
 DENSE = "encoder.layer.1.output.dense.weight"
-COMPRESSED = (
-    "FOLDER/pytorch_model.bin is compressed, which torch.save does not do; write it again in Python: "
-    "torch.save(torch.load(PATH, weights_only=True), PATH)"
-)
 BIN_COMPRESSED = as_pytorch(lambda folder: compress(folder / "pytorch_model.bin"))
+SHARDS = "FOLDER/model.safetensors.index.json is not a readable index of shards"
 ENCODERS = {
-    "nan": (weights(DENSE, lambda t: t * torch.nan), f"FOLDER/model.safetensors: {NAN.format(DENSE)}"),
-    "shape": (
-        weights(DENSE, lambda t: t[:3].clone()),
-        f"FOLDER/model.safetensors: {DENSE} is of shape [3, 96], not [48, 96]; fetch it again",
-    ),
-    "compressed": (BIN_COMPRESSED, COMPRESSED),
+    "nan": (weights(DENSE, lambda t: t * torch.nan), f"FOLDER/model.safetensors: {DENSE} is not finite"),
+    "shape": (weights(DENSE, lambda t: t[:3].clone()), f"{DENSE} is of shape [3, 96], not [48, 96]"),
+    "compressed": (BIN_COMPRESSED, "FOLDER/pytorch_model.bin is compressed"),
     "a refusal": (
         as_pytorch(text("pytorch_model.bin", "Rate limit exceeded")),
-        "FOLDER/pytorch_model.bin cannot be read: it is not a PyTorch file, because it begins with 'Rate limit exceeded'; copy or "
-        "fetch it again",
+        "FOLDER/pytorch_model.bin cannot be read: it is not a PyTorch file",
     ),
-    "shards that are numbers": (
-        index('{"weight_map": {"a": 3, "b": "x"}}'),
-        "FOLDER/model.safetensors.index.json is not a readable index of shards",
-    ),
-    "a deep index": (
-        index('{"weight_map":' + DEEP),
-        "FOLDER/model.safetensors.index.json is not a readable index of shards",
+    "shards that are numbers": (index('{"weight_map": {"a": 3, "b": "x"}}'), SHARDS),
+    "a deep index": (index('{"weight_map":' + DEEP), SHARDS),
+    "a missing shard": (
+        index('{"weight_map": {"a": "model-1.safetensors"}}'),
+        "cannot read FOLDER/model-1.safetensors: ",
     ),
     "2^40 numbers of one": (
         as_pytorch(
@@ -379,33 +313,23 @@ ENCODERS = {
                 folder / "pytorch_model.bin",
             )
         ),
-        "FOLDER/pytorch_model.bin cannot be read: its tensors have ... bytes cannot hold; copy or fetch it again",
+        "FOLDER/pytorch_model.bin cannot be read: its tensors have ",
     ),
     "a header of safetensors that promises 2^40 numbers": (
         promises(2**40),
-        "FOLDER/model.safetensors cannot be read: ...; copy or fetch it again",
+        "FOLDER/model.safetensors cannot be read: ",
     ),
-    "10^12 layers": (
-        own_config(num_hidden_layers=10**12),
-        "FOLDER: config.json describes 18960000000009360 numbers, more than the ... bytes of weights in "
-        "FOLDER/model.safetensors can hold; fetch both again",
-    ),
-    "one position": (
-        own_config(max_position_embeddings=1),
-        "FOLDER: config.json gives max_position_embeddings 1, which leaves no place for a word between the special tokens; "
-        "fetch it again",
-    ),
+    "10^12 layers": (own_config(num_hidden_layers=10**12), f"describes 18960000000009360 {TOO_SMALL}"),
+    "one position": (own_config(max_position_embeddings=1), "FOLDER: config.json gives max_position_embeddings 1"),
 }
 
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_text_encoder(tiny_bert, tmp_path, name):
-    damage, expected = ENCODERS[name]
+    damage, words = ENCODERS[name]
     folder = shutil.copytree(tiny_bert, tmp_path / "model")
     damage(folder)
-    said = line(lambda: BERTR(model=str(folder), engine=QUIET).corpus_score(["a cat"], [["the cat"]]), folder)
-    before, _, after = expected.partition("...")
-    assert said.startswith(before) and said.endswith(after), said
+    assert words in line(lambda: BERTR(model=str(folder), engine=QUIET).corpus_score(["a cat"], [["the cat"]]), folder)
 
 
 # models that other libraries load, and sentence encoders
@@ -436,36 +360,16 @@ KINDS = {
 @pytest.mark.parametrize(
     "kind, damage, words",
     [
-        (
-            "classifier",
-            own_config(num_hidden_layers=10**6),
-            "config.json gives 1000000 for num_hidden_layers, more than",
-        ),
-        (
-            "classifier",
-            own_config(type_vocab_size=10**12),
-            "config.json gives 1000000000000 for type_vocab_size, more than",
-        ),
-        (
-            "classifier",
-            own_config(num_labels=10**9, id2label=None),
-            "config.json gives 1000000000 for num_labels, more than",
-        ),
+        ("classifier", own_config(num_hidden_layers=10**6), "gives 1000000 for num_hidden_layers, more than"),
+        ("classifier", own_config(type_vocab_size=10**12), "gives 1000000000000 for type_vocab_size, more than"),
+        ("classifier", own_config(num_labels=10**9, id2label=None), "gives 1000000000 for num_labels, more than"),
         ("classifier", BIN_COMPRESSED, "pytorch_model.bin is compressed"),
         ("classifier", text("config.json", DEEP), "it is nested too deeply"),
-        (
-            "classifier",
-            lambda folder: write_json(folder / "tokenizer_config.json", model_max_length="x"),
-            "its model_max_length is 'x', no number",
-        ),
-        ("translation", own_config(encoder_layers=10**6), "config.json gives 1000000 for encoder_layers, more than"),
+        ("classifier", other("tokenizer_config.json", model_max_length="x"), "its model_max_length is 'x', no number"),
+        ("translation", own_config(encoder_layers=10**6), "gives 1000000 for encoder_layers, more than"),
         ("translation", BIN_COMPRESSED, "pytorch_model.bin is compressed"),
-        (
-            "translation",
-            lambda folder: write_json(folder / "generation_config.json", num_beams="x"),
-            "its num_beams is 'x', no number",
-        ),
-        ("library", own_config(n_layers=10**6), "config.json gives 1000000 for n_layers, more than"),
+        ("translation", other("generation_config.json", num_beams="x"), "its num_beams is 'x', no number"),
+        ("library", own_config(n_layers=10**6), "gives 1000000 for n_layers, more than"),
         ("library", BIN_COMPRESSED, "pytorch_model.bin is compressed"),
         ("sentence", text("modules.json", DEEP), "modules.json is not a readable list of modules"),
         (
@@ -589,10 +493,3 @@ def test_memory_holds_what_is_in_use(tmp_path):
     assert kept.sum() == 8 and kept.shape == (8,) and len(tensors) == 13
     with pytest.raises(KeyError):
         tensors["absent"]
-
-
-def test_a_missing_shard_is_named(tiny_bert, tmp_path):
-    folder = shutil.copytree(tiny_bert, tmp_path / "model")
-    index('{"weight_map": {"a": "model-1.safetensors"}}')(folder)
-    with pytest.raises(ModelError, match="model-1.safetensors cannot be read: "):
-        TextEncoder(folder)

@@ -212,7 +212,7 @@ def test_one_pass_serves_bertr_and_all_three(tmp_path, tiny_bert, sequences, bil
     assert sum(bilstm_runs) == 3 * distinct
     # the same as each by itself
     for metric, found in zip(metrics[1:], scores[1:]):
-        alone = type(metric)([REFERENCES], model=metric.options.model, engine=EngineOptions(store_mb=9, quiet=True))
+        alone = type(metric)([REFERENCES], model=metric.settings.model, engine=EngineOptions(store_mb=9, quiet=True))
         assert [alone.corpus_score(system, None).score for system in systems] == pytest.approx(found, abs=1e-3)
 
 

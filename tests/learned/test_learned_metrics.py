@@ -78,7 +78,7 @@ def test_signature(make, kind, folders):
     wanted = {"nrefs": "1", "model": kind, "inputs": "mt+ref", "dtype": "fp32", "maxlen": "68"}
     wanted |= {"long": "truncate", "multiref": "mean", "scale": "100"}
     assert wanted.items() <= shown.items() and len(shown["ckpt"]) == 12
-    others = {CLASSES[name](model=folders[name]).settings["ckpt"] for name in CLASSES}
+    others = {CLASSES[name](model=folders[name]).signature["ckpt"] for name in CLASSES}
     assert len(others) == 3
 
 
@@ -91,7 +91,7 @@ def test_models_that_read_the_source(make):
     assert make("-src", sources=REFERENCES).corpus_score(HYPOTHESES, [OTHERS]).score == score.score
     shown = str(metric.get_signature())
     assert "nrefs:0|" in shown and "|inputs:mt+src|" in shown and "multiref" not in shown
-    assert "sources" in metric.capabilities.reads and "sources" not in make(sources=OTHERS).capabilities.reads
+    assert "sources" in metric.can.reads and "sources" not in make(sources=OTHERS).can.reads
 
 
 def test_a_missing_source_or_reference_is_named(make, kind):

@@ -83,7 +83,7 @@ def test_a_sound_folder_scores(folder):
         score = used.corpus_score([EXAMPLE.hypothesis], [[EXAMPLE.reference]])
         assert score.score == pytest.approx(100 * found.value, abs=1e-6)
     by_source = COMET(sources=[EXAMPLE.source], model=str(change(folder, inputs="mt+src")), engine=QUIET)
-    assert by_source.num_refs == 0 and "sources" in by_source.capabilities.reads
+    assert by_source.num_refs == 0 and "sources" in by_source.can.reads
     assert by_source.corpus_score([EXAMPLE.hypothesis]).score != score.score
 
 

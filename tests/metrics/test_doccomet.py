@@ -68,11 +68,6 @@ def test_without_context_it_is_comet(regression):
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
 
 
-def test_no_ids_are_said(regression, caplog):
-    DocCOMET(sources=SOURCES, model=str(regression)).corpus_score(HYPOTHESES, [REFERENCES])
-    assert "doccomet: no document ids (doc_ids), so all segments are taken as one document" in caplog.messages
-
-
 def test_models_that_cannot_do_it(tmp_path):
     with pytest.raises(InputError, match="doccomet: the embedded model cannot read document context; name a COMET"):
         DocCOMET()

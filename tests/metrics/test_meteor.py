@@ -1,8 +1,4 @@
-import math
-import pickle
 import random
-import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -151,22 +147,6 @@ def test_stems_are_remembered(monkeypatch):
     stem_of.cache_clear()
 
 
-def test_odd_segments_are_counted(caplog):
-    hypotheses = ["a b", "", " ", "a", "a", "a b"]
-    streams = [["a b", "a", "a", "", None, None], [None, "", None, " ", None, "a b"]]
-    metric = METEOR(streams, [hypotheses])
-    score = metric.corpus_score(hypotheses, None)
-    [found] = metric.system_results()
-    same = 1 - 0.5 / 8
-    assert found.rows == [[same, 1], [0, 1], [0, 1], [0, 1], [0, 0], [same, 1]]
-    assert score.score == pytest.approx(100 * 2 * same / 5) and "(empty = 3 unreferenced = 1)" in str(score)
-    assert caplog.messages == [
-        "meteor: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)",
-        "meteor: 1 segment has no reference and is left out (segment 5)",
-    ]
-    assert math.isnan(metric.segment_scores(hypotheses)[4].score)
-
-
 def test_an_empty_reference_beside_another_is_no_empty_segment():
     metric = METEOR([["a b"], [""]], [["a b"]])
     assert "empty" not in str(metric.corpus_score(["a b"], None))
@@ -176,8 +156,6 @@ def test_tokenizer():
     assert METEOR().sentence_score("Hello, world", ["hello , world"]).score == pytest.approx(100 * (1 - 0.5 / 27))
     assert METEOR(tokenize="none").sentence_score("Hello, world", ["hello , world"]).score < 50
     assert METEOR(target_lang="zh", stem="none").sentence_score("我吃饭", ["我喝饭"]).score > 0
-    with pytest.raises(InputError, match="no tokenizer"):
-        METEOR(tokenize="13b")
 
 
 def test_signature():
@@ -187,13 +165,3 @@ def test_signature():
     nltk = version("nltk")
     assert long.startswith(f"nrefs:1|case:lc|tok:13a|stem:snowball-german|nltk:{nltk}|scale:100|ctx:")
     assert short.startswith(f"#:1|c:lc|tok:13a|sm:snowball-german|nl:{nltk}|sc:100|ctx:")
-
-
-def test_pickled_metric_scores_on():
-    metric = pickle.loads(pickle.dumps(METEOR([["die Häuser"]], target_lang="de")))
-    assert metric.corpus_score(["die Haus"], None).score == pytest.approx(100 * (1 - 0.5 / 8))
-
-
-def test_nltk_is_imported_to_score_only():
-    code = "import sys, ctx_metrics.metrics.meteor as m; m.METEOR(); assert not {'torch', 'nltk'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)

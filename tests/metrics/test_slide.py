@@ -8,7 +8,7 @@ import pytest
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.metrics.slide import blank_lines
+from ctx_metrics.metrics.slide import blank_lines, slide_grid
 from ctx_metrics.models import load
 from ctx_metrics.models.estimator import Estimate, Estimator
 from ctx_metrics.models.hub import ResolvedModel
@@ -26,12 +26,12 @@ class StubEstimator(Estimator):
     encoder = SimpleNamespace(device="cpu")
 
     def __init__(self, inputs="mt+ref"):
-        self.inputs, self.calls, self.units = inputs, [], []
+        self.inputs, self.calls, self.units, self.cut = inputs, [], [], False
 
     def estimate(self, examples, label, unit):
         self.calls.append(list(examples))
         self.units.append(unit)
-        return [Estimate(self.value(e), False, False) for e in examples]
+        return [Estimate(self.value(e), self.cut, False) for e in examples]
 
     @staticmethod
     def value(example):
@@ -156,9 +156,9 @@ def test_systems_that_share_no_text_are_read_one_after_another(stub, monkeypatch
 
 
 def test_inputs_decide_what_is_read(stub):
-    assert "sources" not in SLIDE(sources=SEVEN).capabilities.reads
+    assert "sources" not in SLIDE(sources=SEVEN).can.reads
     stub.inputs = "mt+src"
-    assert "sources" in SLIDE(sources=SEVEN).capabilities.reads
+    assert "sources" in SLIDE(sources=SEVEN).can.reads
     with pytest.raises(InputError, match="needs the sources: give sources"):
         SLIDE(doc_ids=["d"] * 7).corpus_score(SEVEN, [SEVEN])
     metric = SLIDE(sources=texts(*range(7)), doc_ids=["d"] * 7, window=2)
@@ -210,15 +210,6 @@ REFERENCES = [
 ]
 
 
-def test_windows_of_one_are_comet():
-    slide = SLIDE(doc_ids=list("aabb"), window=1, stride=1, target_lang="en")
-    comet = COMET(target_lang="en")
-    assert slide._extract_corpus_statistics(HYPOTHESES, [REFERENCES]) == comet._extract_corpus_statistics(
-        HYPOTHESES, [REFERENCES]
-    )
-    assert slide.corpus_score(HYPOTHESES, [REFERENCES]).score == comet.corpus_score(HYPOTHESES, [REFERENCES]).score
-
-
 def test_bertr_and_comet_share_one_pass(monkeypatch):
     encoded = []
     forward = PackedEncoder.__call__
@@ -253,8 +244,15 @@ def test_windows_of_one_are_segments_to_the_estimator(stub):
     assert stub.units == ["window", "segment", "segment", "window", "segment", "segment", "segment", "segment"]
 
 
+@pytest.mark.parametrize("window, places", [(1, "segment 1, 2"), (2, "from segment 1")])
+def test_a_notice_places_segments_or_where_windows_begin(stub, caplog, window, places):
+    stub.cut = True
+    SLIDE(doc_ids=["d"] * 2, window=window).corpus_score(SEVEN[:2], [SEVEN[:2]])
+    assert f"tokens a text ({places})" in caplog.text
+
+
 def test_rows_depend_in_windows_only(stub):
-    assert [SLIDE(**settings).capabilities.dependent_rows for settings in ({}, {"tokens": 50}, {"window": 1})] == [
+    assert [SLIDE(**settings).can.dependent_rows for settings in ({}, {"tokens": 50}, {"window": 1})] == [
         True,
         True,
         False,
@@ -269,15 +267,40 @@ def test_blank_lines_are_those_beside_others(stub):
     assert blank_lines(corpus, [Window(0, 3, 3.0)], "mt+ref") == [1, 2]
 
 
-def test_english_guard():
-    with pytest.raises(InputError, match="slide: no embedded model reads the language 'sah'"):
-        SLIDE(target_lang="sah")
-    COMET(target_lang="de", model="embedded")  # asked for: said, not refused
-
-
 def test_empty_lines_inside_a_window_are_counted(caplog):
     metric = SLIDE(doc_ids=list("aaab"), window=3, target_lang="en")
     score = metric.corpus_score(["It rains.", "", "It pours.", "The end."], [["It rains."] * 4])
     assert "blank = 1" in score.format() and "empty" not in score.format()
     assert "slide: 1 sentence has an empty hypothesis or reference inside a window (segment 2)" in caplog.messages
     assert "|docs:ids|window:3|" in str(metric.get_signature())
+
+
+# the grid of windows and strides: the same numbers as separate runs, each window read once
+
+GRID_SYSTEMS = [SEVEN, texts(70, 60, 50, 40, 30, 20, 15)]
+GRID_IDS = ["a"] * 4 + ["b"] * 2 + ["c"]
+
+
+@pytest.mark.parametrize("partial", ["drop", "include", "weight"])
+def test_equals_separate_runs(stub, partial):
+    references = [texts(10, 25, 30, 40, 50, 65, 70)]
+    grid = slide_grid(SLIDE(doc_ids=GRID_IDS, partial=partial), GRID_SYSTEMS, references, 4)
+    assert list(grid) == [(w, s) for w in range(1, 5) for s in range(1, w + 1)]
+    assert len(stub.calls) == 1
+    for (window, stride), found in grid.items():
+        metric = SLIDE(doc_ids=GRID_IDS, window=window, stride=stride, partial=partial)
+        assert found == pytest.approx(
+            [metric.corpus_score(system, references).score for system in GRID_SYSTEMS], abs=1e-9
+        )
+
+
+def test_each_distinct_window_is_read_once(stub):
+    slide_grid(SLIDE(doc_ids=["d"] * 7), [SEVEN], [SEVEN], 3)
+    (examples,) = stub.calls
+    # 7 of one sentence, 6 of two, 5 of three; the partial windows are among them
+    assert len(examples) == len(set(examples)) == 18
+
+
+def test_nothing_scored_is_nan(stub):
+    grid = slide_grid(SLIDE(doc_ids=GRID_IDS, partial="drop"), [SEVEN], [SEVEN], 5)
+    assert [math.isnan(grid[w, w][0]) for w in (1, 2, 4, 5)] == [False, False, False, True]

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import zipfile
 
 import pytest
 import torch
@@ -78,42 +77,20 @@ def message(model) -> str:
     return text
 
 
-def assert_names_it(text: str, folder) -> None:
-    """The line must name the checkpoint's folder or a file in it."""
-    assert str(folder) in text, text
-
-
 def test_undamaged_copies_score(copy):
     for name in ("regression", "kiwi", "xcomet"):
         estimator = load_estimator(str(copy(name)), EngineOptions(device="cpu", quiet=True))
         assert len(estimator.estimate([EXAMPLE], label="test")) == 1
 
 
+@pytest.mark.parametrize("part", [0, 0.01, 0.5, 0.999])
+def test_cut_short(copy, part):
+    path = ckpt(copy())
+    os.truncate(path, int(path.stat().st_size * part))
+    assert "model.ckpt" in message(path)
+
+
 class TestFile:
-    @pytest.mark.parametrize("part", [0, 0.01, 0.5, 0.999])
-    def test_cut_short(self, copy, part):
-        path = ckpt(copy())
-        os.truncate(path, int(path.stat().st_size * part))
-        assert "model.ckpt" in message(path)
-
-    @pytest.mark.parametrize("entry", ["data.pkl", "version"])
-    def test_flipped_bytes(self, copy, entry):
-        path = ckpt(copy())
-        with zipfile.ZipFile(path) as archive:
-            (info,) = [info for info in archive.infolist() if info.filename.endswith(f"/{entry}")]
-            content = archive.read(info)
-        data = bytearray(path.read_bytes())
-        at = data.index(content, info.header_offset)
-        for i in range(at, at + min(len(content), 400)):
-            data[i] ^= 0x55
-        path.write_bytes(data)
-        assert "model.ckpt" in message(path)
-
-    def test_not_an_archive(self, copy):
-        path = ckpt(copy())
-        path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n")
-        assert "model.ckpt" in message(path)
-
     def test_code_is_not_run(self, copy, tmp_path):
         marker = tmp_path / "ran"
 
@@ -128,17 +105,13 @@ class TestFile:
         torch.load(ckpt(folder), weights_only=False)
         assert marker.exists()  # so the file does hold code that runs
 
-    def test_a_folder_in_its_place(self, copy):
-        path = ckpt(copy())
-        path.unlink()
-        path.mkdir()
-        assert "model.ckpt" in message(path)
-
     def test_absent(self, copy):
         path = ckpt(copy())
         path.unlink()
         assert "model.ckpt" in message(path)
         assert "checkpoints" in message(path.parents[1])
+        path.mkdir()
+        assert "model.ckpt" in message(path)
 
 
 class TestContent:
@@ -185,19 +158,14 @@ class TestContent:
             text = message(folder)
             assert "model.ckpt" in text and tensor in text
 
-    def test_an_unknown_tensor(self, copy):
-        folder = copy()
+    def test_more_tensors_than_the_model_has(self, copy):
+        folder, layer = copy(), "encoder.model.encoder.layer."
         change_tensors(folder, **{"adapter.weight": torch.zeros(3)})
-        text = message(folder)
-        assert "model.ckpt" in text and "adapter.weight" in text
-
-    def test_a_layer_more_than_the_config_says(self, copy):
-        folder = copy()
-        layer = "encoder.model.encoder.layer."
+        assert "adapter.weight" in message(folder)
         tensors = read(folder)["state_dict"]
         more = {k.replace(".2.", ".3.", 1): v for k, v in tensors.items() if k.startswith(f"{layer}2.")}
-        change_tensors(folder, **more)
-        assert "model.ckpt" in message(folder)
+        change_tensors(folder, without=["adapter.weight"], **more)
+        assert f"model.ckpt does not fit its hyper-parameters; not expected: {layer}3." in message(folder)
 
     def test_leftovers_of_older_releases_do_not_matter(self, copy):
         model = "encoder.model."
@@ -214,13 +182,6 @@ class TestContent:
             for place in (folder, with_more)
         ]
         assert found[0] == found[1]
-
-    @pytest.mark.parametrize("tensor", ["estimator.ff.6.weight", "encoder.model.encoder.layer.0.output.dense.weight"])
-    @pytest.mark.parametrize("number", ["nan", "inf"])
-    def test_not_a_number(self, copy, tensor, number):
-        folder = copy()
-        change_tensors(folder, **{tensor: torch.full_like(read(folder)["state_dict"][tensor], float(number))})
-        assert_names_it(message(folder), folder)
 
 
 class TestSettings:
@@ -247,7 +208,7 @@ class TestSettings:
         folder = copy()
         path = folder / "hparams.yaml"
         path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), "class_identifier": kind}))
-        assert_names_it(message(folder), folder)
+        assert str(folder) in message(folder)
 
     @pytest.mark.parametrize(
         "name, setting, value",
@@ -279,7 +240,7 @@ class TestSettings:
         if setting == "pretrained_model":
             shutil.rmtree(folder / "encoder")
         change_parameters(folder, **{setting: value})
-        assert_names_it(message(folder), folder)
+        assert str(folder) in message(folder)
 
 
 class TestEncoder:
@@ -321,7 +282,7 @@ class TestEncoder:
     def test_config_of_another_model(self, copy, changes):
         folder = copy()
         change_config(folder, **changes)
-        assert_names_it(message(folder), folder)
+        assert str(folder) in message(folder)
 
     def test_tokenizer_of_another_model(self, copy):
         """Its ids reach beyond the word embeddings."""

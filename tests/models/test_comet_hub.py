@@ -4,9 +4,6 @@ import hashlib
 import json
 import re
 import shutil
-import socket
-import threading
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import hub_server
@@ -14,7 +11,7 @@ import pytest
 import torch
 import yaml
 from comet_checkpoints import RECIPES, build
-from hub_server import COMMITS, Handler
+from hub_server import COMMITS, Handler, hub_in
 from plugin_conftest import EXAMPLES, REF, SOURCE, A, run_forked
 
 from ctx_metrics.models.comet.checkpoint import convert
@@ -89,7 +86,6 @@ from sacrebleu.sacrebleu import main
 assert "huggingface_hub" not in sys.modules  # it reads its settings when imported
 """
 BODY = """
-import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()
 os.chdir(job['env']['FOLDER']); sys.argv = ['sacrebleu', *job['args']]
 main()
 """
@@ -100,62 +96,42 @@ def runs(repositories, tmp_path_factory) -> dict:
     """What the command made of each model, and what the server was asked for meanwhile."""
     patch, folder = pytest.MonkeyPatch(), tmp_path_factory.mktemp("hub")
     patch.setattr(hub_server, "REPOS", repositories)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), CometHandler)
-    server.asked = []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        closed = f"http://127.0.0.1:{free.getsockname()[1]}"
-    url = f"http://127.0.0.1:{server.server_port}"
+    with hub_in(folder, CometHandler) as hub:
 
-    def job(model, home="home", endpoint=url, offline="0"):
-        return {
-            "args": [REF, "-i", A, "-m", "comet", "--comet-model", model, "--source", SOURCE],
-            "env": {
-                "FOLDER": str(EXAMPLES),
-                "HF_ENDPOINT": endpoint,
-                "HF_HOME": str(folder / home),
-                "HF_HUB_OFFLINE": offline,
-                "HF_HUB_DISABLE_XET": "1",
-                "HF_HUB_ETAG_TIMEOUT": "3",
-            },
+        def job(model, home="home", **settings):
+            made = hub.job([REF, "-i", A, "-m", "comet", "--comet-model", model, "--source", SOURCE], home, **settings)
+            made["env"]["FOLDER"] = str(EXAMPLES)
+            return made
+
+        snapshot = folder / "home" / "hub" / "models--own--comet" / "snapshots" / COMMITS["main"]
+        jobs = {
+            "first": job("own/comet"),
+            "again": job("own/comet"),
+            "offline": job("own/comet", offline="1"),
+            "no network": job("own/comet", network=False),
+            "cached folder": job(str(snapshot), offline="1"),
+            "cached file": job(str(snapshot / "checkpoints" / "model.ckpt"), offline="1"),
+            "revision": job("own/comet@v2"),
+            "revision offline": job("own/comet@v2", offline="1"),
+            "commit offline": job("own/comet@" + COMMITS["v2"], offline="1"),
+            "main still": job("own/comet", offline="1"),
+            "converted": job("own/converted", "other"),
+            "converted offline": job("own/converted", "other", offline="1"),
+            "gated": job("own/gated"),
+            "missing": job("own/nothing"),
+            "no such revision": job("own/comet@v9"),
+            "text": job("own/text"),
+            "unfinished": job("own/unfinished"),
+            "broken": job("own/broken"),
+            "encoder": job("own/encoder", "other"),
+            "no encoder": job("own/orphan"),
+            "no encoder, offline": job("own/orphan", offline="1"),
+            "never fetched": job("own/comet", "empty", offline="1"),
+            "never fetched, no network": job("own/comet", "empty", network=False),
         }
-
-    snapshot = folder / "home" / "hub" / "models--own--comet" / "snapshots" / COMMITS["main"]
-    jobs = {
-        "first": job("own/comet"),
-        "again": job("own/comet"),
-        "offline": job("own/comet", offline="1"),
-        "no network": job("own/comet", endpoint=closed),
-        "cached folder": job(str(snapshot), offline="1"),
-        "cached file": job(str(snapshot / "checkpoints" / "model.ckpt"), offline="1"),
-        "revision": job("own/comet@v2"),
-        "revision offline": job("own/comet@v2", offline="1"),
-        "commit offline": job("own/comet@" + COMMITS["v2"], offline="1"),
-        "main still": job("own/comet", offline="1"),
-        "converted": job("own/converted", "other"),
-        "converted offline": job("own/converted", "other", offline="1"),
-        "gated": job("own/gated"),
-        "missing": job("own/nothing"),
-        "no such revision": job("own/comet@v9"),
-        "text": job("own/text"),
-        "unfinished": job("own/unfinished"),
-        "broken": job("own/broken"),
-        "encoder": job("own/encoder", "other"),
-        "no encoder": job("own/orphan"),
-        "no encoder, offline": job("own/orphan", offline="1"),
-        "never fetched": job("own/comet", "empty", offline="1"),
-        "never fetched, no network": job("own/comet", "empty", endpoint=closed),
-    }
-    for number, each in enumerate(jobs.values()):  # each process first leaves a mark in the server's log
-        each["env"]["MARK"] = f"{url}/mark/{number}"
-    results = run_forked(folder / "jobs", SETUP, BODY, jobs)
-    for number, done in enumerate(results.values()):
-        log = [*server.asked[server.asked.index(f"GET /mark/{number}") + 1 :], "GET /mark/"]
-        done.asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]
+        results = hub.run(SETUP, BODY, jobs)
+    for done in results.values():
         done.home = folder
-    server.shutdown()
-    server.server_close()
     patch.undo()
     return results
 

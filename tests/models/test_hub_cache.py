@@ -1,14 +1,10 @@
 """Models from a hub that is a small server of ours: what is fetched, what is cached, what is said."""
 
 import json
-import socket
-import threading
-from http.server import ThreadingHTTPServer
 
 import pytest
-from hub_server import REPOS, Handler
+from hub_server import REPOS, hub_in
 from identities import identity_of
-from plugin_conftest import run_forked
 
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import hub
@@ -37,65 +33,37 @@ print(json.dumps({**outcome, "sigpipe": during, "after": signal.getsignal(signal
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory) -> dict[str, dict]:
     """What resolve() made of each job, and what the server was asked for meanwhile; one process imports torch for all."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked = []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        closed = f"http://127.0.0.1:{free.getsockname()[1]}"
-    url, folder = f"http://127.0.0.1:{server.server_port}", tmp_path_factory.mktemp("hub")
+    folder = tmp_path_factory.mktemp("hub")
+    with hub_in(folder) as hub:
 
-    def job(name, home="home", endpoint=url, offline="0"):
-        return {
-            "args": [name],
-            "env": {
-                "HF_ENDPOINT": endpoint,
-                "HF_HOME": str(folder / home),
-                "HF_HUB_OFFLINE": offline,
-                "HF_HUB_DISABLE_XET": "1",
-                "HF_HUB_ETAG_TIMEOUT": "3",
-            },
-        }
+        def job(name, home="home", **settings):
+            return hub.job([name], home, **settings)
 
-    jobs = {
-        "first": job("own/both"),
-        "again": job("own/both"),
-        "no network, cached": job("own/both", endpoint=closed),
-        "offline, cached": job("own/both", offline="1"),
-        "revision": job("own/both@v2"),
-        "revision again": job("own/both@v2"),
-        "commit": job("own/both@" + "2" * 40),
-        "main still": job("own/both"),
-        "bin": job("own/bin"),
-        "shards": job("own/shards"),
-        "single": job("single"),
-        "gated": job("own/gated"),
-        "missing": job("own/nothing"),
-        "no such revision": job("own/both@v9"),
-        "no network": job("own/both", "empty", closed),
-        "offline": job("own/both", "empty", offline="1"),
-        "no weights": job("own/no-weights"),
-        "no config": job("own/no-config"),
-    }
-    # each process first leaves a mark in the server's log
-    body = "import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()" + BODY
-    for number, each in enumerate(jobs.values()):
-        each["env"]["MARK"] = f"{url}/mark/{number}"
-    results = {}
-    for number, (name, done) in enumerate(
-        run_forked(folder / "jobs", "import ctx_metrics.models.hub as hub", body, jobs).items()
-    ):
-        assert done.returncode == 0, (name, done.stderr)
-        log = [*server.asked[server.asked.index(f"GET /mark/{number}") + 1 :], "GET /mark/"]
-        asked = log[: next(i for i, line in enumerate(log) if line.startswith("GET /mark/"))]
-        results[name] = {
-            **json.loads(done.stdout.splitlines()[-1]),
-            "stdout": done.stdout,
-            "stderr": done.stderr,
-            "asked": asked,
+        jobs = {
+            "first": job("own/both"),
+            "again": job("own/both"),
+            "no network, cached": job("own/both", network=False),
+            "offline, cached": job("own/both", offline="1"),
+            "revision": job("own/both@v2"),
+            "revision again": job("own/both@v2"),
+            "commit": job("own/both@" + "2" * 40),
+            "main still": job("own/both"),
+            "bin": job("own/bin"),
+            "shards": job("own/shards"),
+            "single": job("single"),
+            "gated": job("own/gated"),
+            "missing": job("own/nothing"),
+            "no such revision": job("own/both@v9"),
+            "no network": job("own/both", "empty", network=False),
+            "offline": job("own/both", "empty", offline="1"),
+            "no weights": job("own/no-weights"),
+            "no config": job("own/no-config"),
         }
-    server.shutdown()
-    server.server_close()
+        results = {}
+        for name, done in hub.run("import ctx_metrics.models.hub as hub", BODY, jobs).items():
+            assert done.returncode == 0, (name, done.stderr)
+            outcome = json.loads(done.stdout.splitlines()[-1])
+            results[name] = {**outcome, "stdout": done.stdout, "stderr": done.stderr, "asked": done.asked}
     return results
 
 

@@ -42,7 +42,7 @@ def made(monkeypatch) -> list[dict]:
 
         def __init__(self, **arguments):
             calls.append(arguments)
-            self.capabilities = Capabilities()  # this model does not read the sources
+            self.can = Capabilities()  # this model does not read the sources
 
         def win_probabilities(self):
             return probabilities(len(calls[-1]["systems"]), len(calls[-1]["systems"][0]))

@@ -316,7 +316,7 @@ def test_a_feature_that_reads_another_language_by_another_encoder(tmp_path, mult
 
 def test_a_source_that_no_feature_reads(tmp_path):
     folder = write_pairwise(tmp_path / "model", ("comet:model=embedded",))
-    assert "sources" not in Pairwise(model=str(folder)).capabilities.reads
+    assert "sources" not in Pairwise(model=str(folder)).can.reads
 
 
 @pytest.mark.parametrize("format", some(["json", "text", "latex"], ["json"]))

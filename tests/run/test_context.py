@@ -12,7 +12,7 @@ from ctx_metrics.errors import ModelError
 from ctx_metrics.metrics.bertscore import greedy_match, largest_cosines
 from ctx_metrics.run.context import CONTEXT, Context, build, capabilities
 from ctx_metrics.run.finite import check_finite, checked
-from ctx_metrics.scoring.base import best_reference
+from ctx_metrics.scoring.results import best_reference
 from ctx_metrics.scoring.scores import scores
 
 
@@ -44,7 +44,7 @@ class Inherits(Passing):
         (Inherits, {"sources"}),
         (object, set()),
         (BLEU, {"trg_lang"}),
-        (SLIDE, {"systems", "sources", "doc_ids", "source_lang", "target_lang", "engine"}),
+        (SLIDE, {"sources", "doc_ids", "source_lang", "target_lang", "engine"}),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )

@@ -60,5 +60,5 @@ def _tables(names: list[str], scores: dict[tuple[str, int, int], float], asked: 
 
 
 def _signature(metric: SLIDE, scale: int, window: object, stride: object) -> str:
-    metric.settings.update(window=window, stride=stride)
+    metric.signature.update(window=window, stride=stride)
     return printed_signature(metric, scale)

@@ -116,7 +116,7 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     if not isinstance(metric, SLIDE):
         raise InputError("--slide-grid is for the slide of ctx-metrics")
     grid = slide_grid(metric, systems, judged.references, largest)
-    metric.settings.update(window=f"1-{largest}", stride=f"1-{largest}")
+    metric.signature.update(window=f"1-{largest}", stride=f"1-{largest}")
     signature = str(metric.get_signature().format())
     return [
         MetricScores(f"slide({window},{stride})", None, np.array(values, float), signature)

@@ -157,16 +157,13 @@ class AdaptedCheckpoint:
         return {**self._changes, **self.head}
 
     def weights(self) -> Tensors:
-        """The encoder's tensors by their bare names, with the learned changes merged in."""
         return _Merged(self._encoder.weights(), self._changes)
 
     def is_current(self) -> bool:
-        """Whether the files of this folder and of its encoder still have the hashes that they had when this was made."""
         ours = [self.file, self.root / CONFIG]
         return self._encoder.is_current() and same_hashes(self._hashes, lambda: file_hashes(ours))
 
     def resolved(self) -> ResolvedModel:
-        """The model with its hash, for the signature."""
         return self.model
 
     def release(self) -> None:

@@ -340,7 +340,6 @@ class UnifiedEstimator(CometEstimator):
         return self.features(matched)
 
     def _estimate(self, values: list[float], spans: list[ErrorSpan] | None) -> Estimate:
-        """Return the estimate from the head's value for each combination of inputs, and from the error spans."""
         names = [PARTS[combination] for combination in self.combinations]
         if spans is None or not self.xcomet:
             parts = dict(zip(names, values, strict=True)) if len(values) > 1 else {}
@@ -499,6 +498,5 @@ def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most:
 
 
 def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
-    """The error message when a model is asked to read inputs that it does not take."""
     setting = worded("--comet-inputs, --slide-inputs", "inputs")
     return f"{name} takes the inputs {' or '.join(choices)}, not {asked} ({setting})"
