@@ -25,12 +25,12 @@ import torch
 from comet.cli import mbr as comet_mbr
 from tabulate import tabulate
 
-from ctx_metrics.choice.blocks import MinimumRisk
 from ctx_metrics.choice.candidates import Item, read_items
-from ctx_metrics.choice.decisions import Method
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.run.context import Context
+from ctx_metrics.run.context import Context, MetricSettings
+from ctx_metrics.run.registry import metric_table
 
 Scores = list[np.ndarray]
 
@@ -40,7 +40,9 @@ def ours(name: str, items: list[Item], folder: Path, dtype: str, **method: Any) 
     settings = {"model": str(folder)} if name == "comet" else {}
     context = Context(target_lang="en", engine=EngineOptions(dtype=dtype, quiet=True))
     forget_texts()
-    found = MinimumRisk([(name, settings)], [1.0], context, Method(**method))(items, True)
+    found = MinimumRisk(
+        [MetricSettings(name, metric_table()[name.upper()], settings)], [1.0], context, Method(**method)
+    )(items, True)
     return [np.array(each) / (100 if name == "comet" else 1) for each in found.scores]
 
 

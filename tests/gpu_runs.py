@@ -17,9 +17,9 @@ from sacrebleu.metrics import METRICS
 from sentence_folders import distilbert, pooling, write_model
 from toy_judgements import write_judgements
 
-from ctx_metrics.choice.blocks import MinimumRisk
+from ctx_metrics.choice.blocks import choose
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.decisions import Method
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.pairwise.training import learn as pairwise_training
@@ -31,7 +31,7 @@ from ctx_metrics.pseudo_references.paraphrase.data import LabelledPairs
 from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED
 from ctx_metrics.roundtrip.back_translation import BackTranslation
 from ctx_metrics.roundtrip.model_translator import ModelTranslator
-from ctx_metrics.run.context import Context
+from ctx_metrics.run.context import Context, MetricSettings
 from ctx_metrics.run.streams import named
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
@@ -233,9 +233,9 @@ def translation(folders, engine, name):
 def mbr(folders, engine, name):
     own = None if name == "mbr" else tuple(REFERENCES[:3])
     items = [Item(tuple(HYPOTHESES[:4]), own, SOURCES[0]), Item(tuple(OTHERS[:3]), own, SOURCES[1])]
-    metric = ("comet", {"model": folders.comet("regression")})
-    made = MinimumRisk([metric], [1.0], Context(engine=engine), Method())
-    return [score for scores in made(items, True).scores for score in scores]
+    metric = MetricSettings("comet", METRICS["COMET"], {"model": folders.comet("regression")})
+    chosen = choose(items, MinimumRisk([metric], [1.0], Context(engine=engine), Method()))
+    return [score for scores in chosen.scores for score in scores]
 
 
 # training, a few steps each

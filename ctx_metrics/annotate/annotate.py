@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..notices import collected, counted, notice
 from ..scale import faults
-from ..scale.blocks import HERE, Block, BlockRun, OnePart, Part, Place
+from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
 from ..scale.scorer import OfMetric, Scored, Scorer, Texts, roles
 from . import summary
@@ -49,7 +49,7 @@ class Annotation:
 
     @property
     def metrics(self) -> list[str]:
-        return [name for name, _ in self.scorer.metrics]
+        return [each.name for each in self.scorer.metrics]
 
     @property
     def columns(self) -> list[str]:
@@ -63,7 +63,7 @@ class Annotation:
         """Everything besides its texts and the signatures that a block's scores and its part depend on."""
         return {
             "columns": dict(self.scorer.columns),
-            "metrics": [[name, repr(sorted(settings.items()))] for name, settings in self.scorer.metrics],
+            "metrics": [[each.name, repr(sorted(each.own.items()))] for each in self.scorer.metrics],
             "context": repr(
                 [self.scorer.context.source_lang, self.scorer.context.target_lang, self.scorer.context.engine.dtype]
             ),
@@ -108,7 +108,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     known = len(records)
     rows = None if quiet else _rows(run)
     blocks = _run(place, total=rows, kept_in=folder, quiet=quiet, done=_rows_of(records))
-    blocks.complete(OnePart(run.scorer), _unfinished(run, parts, records))
+    blocks.complete(run.scorer, _unfinished(run, parts, records))
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
     if len(records) == known and parts.has_summary():
@@ -207,7 +207,7 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
         texts = _texts(run, block)
         if not measured:
             with collected():  # the earlier run has printed these notices
-                _run(place, quiet=True).complete(OnePart(run.scorer), [_block(block, texts, measured.append)])
+                _run(place, quiet=True).complete(run.scorer, [_block(run, block, texts, measured.append)])
         [scored] = measured
         fits = partial(
             _fits, key=_key(run, texts), rows=len(block.rows), metrics=scored.metrics, top=run.top is not None
@@ -224,13 +224,13 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
 
 
 def _run(place: Place, **more: Any) -> BlockRun:
-    return BlockRun("annotate", "row", place=place, **more)
+    return BlockRun("annotate", "row", place=place, single=True, **more)
 
 
-def _block(block: Planned, texts: Texts, take: Callable[[Scored], object]) -> Block:
+def _block(run: Annotation, block: Planned, texts: Texts, take: Callable[[Scored], object]) -> Block:
     """A block of a run, which `take` gets scored."""
-    where = f"rows from {block.before + 1:,} on"
-    return Block([Part(len(block.rows), take)], lambda _: (texts, block.number == 0), where, block.before, rows=True)
+    where = f"{run.tables[block.table].path}, rows from {block.first + 1:,} on"
+    return Block([Part(len(block.rows), take)], lambda _: (texts, block.number == 0), where, block.before)
 
 
 def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
@@ -253,7 +253,7 @@ def _unfinished(run: Annotation, parts: Parts, records: dict[int, Record]) -> It
     for block in planned(run):
         if block.number not in finished:
             texts = _texts(run, block)
-            yield _block(block, texts, partial(_write, run, parts, records, block, _key(run, texts)))
+            yield _block(run, block, texts, partial(_write, run, parts, records, block, _key(run, texts)))
 
 
 def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, key: str, scored: Scored) -> None:

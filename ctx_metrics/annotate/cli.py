@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from ..cli.common import flags
+from ..cli.common.inputs import given_inputs
 from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
 from ..cli.common.work import Work, checked_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine.options import EngineOptions
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
-from ..run.context import MetricSettings
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
 from ..settings import CommandLine, add_all, setting
@@ -167,54 +167,51 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [flags.quiet()])
 
 
-def check(args: CommandLine) -> list[MetricSettings]:
-    """Derive the values that depend on several flags, and return the metrics; exit with 2, as argparse does, if flags
-    contradict each other."""
+def _check(line: CommandLine, tables: Tables, scores: Scores, metrics: Sequence[str]) -> None:
+    """Exit with 2, as argparse does, if flags contradict each other."""
     from ..scale.scorer import of_several_columns
     from .rows import is_number
 
-    error = args.parser.error
-    if args.folder.startswith("memory:"):
-        error(f"-o {args.folder}: the memory of this process is lost when the command ends; name a folder")
-    chosen = chosen_metrics(args, args.metrics or [DEFAULT_METRIC], model=args.model)
-    args.metrics = [each.name for each in chosen]
-    for role in {role for role, _ in args.columns} - {*of_several_columns()}:
-        if [each for each, _ in args.columns].count(role) > 1:
-            error(f"--columns gives {role} twice; give one column")
-    if args.names and len(args.names) - len(args.metrics) not in (0, args.drop is not None):
-        error(
-            f"--names has {counted(len(args.names), 'name', 'names')} for "
-            f"{counted(len(args.metrics), 'metric', 'metrics')} ({', '.join(args.metrics)})"
+    if tables.folder.startswith("memory:"):
+        line.error(f"-o {tables.folder}: the memory of this process is lost when the command ends; name a folder")
+    given = [role for role, _ in tables.columns]
+    for role in {*given} - {*of_several_columns()}:
+        if given.count(role) > 1:
+            line.error(f"--columns gives {role} twice; give one column")
+    names = tables.names or []
+    if names and len(names) - len(metrics) not in (0, scores.drop is not None):
+        line.error(
+            f"--names has {counted(len(names), 'name', 'names')} for "
+            f"{counted(len(metrics), 'metric', 'metrics')} ({', '.join(metrics)})"
         )
-    for name in args.names or []:
+    for name in names:
         if fault := name_fault(name):
-            error(f"--names has {fault}")
+            line.error(f"--names has {fault}")
         if any("\ud800" <= letter <= "\udfff" for letter in name):
-            error("--names has a name that is not UTF-8, as the table is")
-    args.names = [name.strip() for name in args.names or []]  # stripped, as the names in a header are
-    if len({*args.names}) < len(args.names):
-        error("--names has the same name twice; give each new column its own name")
-    for name in [*(each.name for each in args.keep), *([args.by] if args.by else [])]:
-        if name not in args.metrics:
-            error(f"{name} is not among the metrics of -m ({', '.join(args.metrics)})")
-    if args.by and not args.top:
-        error("--by selects the metric of --top; give --top too, or leave --by out")
-    numbers = [is_number(name) for _, name in args.columns]
+            line.error("--names has a name that is not UTF-8, as the table is")
+    if len({name.strip() for name in names}) < len(names):
+        line.error("--names has the same name twice; give each new column its own name")
+    for name in [*(each.name for each in scores.keep), *([scores.by] if scores.by else [])]:
+        if name not in metrics:
+            line.error(f"{name} is not among the metrics of -m ({', '.join(metrics)})")
+    if scores.by and not scores.top:
+        line.error("--by selects the metric of --top; give --top too, or leave --by out")
+    numbers = [is_number(name) for _, name in tables.columns]
     if any(numbers) and not all(numbers):
-        error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
-    if args.drop is not None and args.no_text_checks:
-        error("--drop needs the checks that --no-text-checks turns off; leave one out")
-    if "wrong-language" in (args.drop or ()) and args.language_pair is None:
-        error("--drop wrong-language needs the language: give the language pair with -l")
-    checked_work(args)
-    for each in installed_inputs():
-        if fault := each.column_error(each.read(args)):
-            error(fault)
-    return chosen
+        line.error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
+    if scores.drop is not None and scores.no_text_checks:
+        line.error("--drop needs the checks that --no-text-checks turns off; leave one out")
+    if "wrong-language" in (scores.drop or ()) and tables.language_pair is None:
+        line.error("--drop wrong-language needs the language: give the language pair with -l")
+    for each, of_input in given_inputs(line).items():
+        if fault := each.column_error(of_input):
+            line.error(fault)
 
 
-def run(args: CommandLine) -> int:
-    chosen = check(args)
+def run(line: CommandLine) -> int:
+    tables, scores, engine, work = line[Tables], line[Scores], line[EngineOptions], checked_work(line)
+    metrics = chosen_metrics(line, scores.metrics or [DEFAULT_METRIC], model=scores.model)
+    _check(line, tables, scores, [each.name for each in metrics])
     check_output()  # for the summary, which goes to stdout
     from ..run.context import Context, capabilities
     from ..scale import blocks, faults
@@ -222,44 +219,39 @@ def run(args: CommandLine) -> int:
     from . import annotate, summary
     from .tables import find_tables
 
-    tables = find_tables(args.tables)
-    source, target = args.language_pair or (None, None)
-    context = Context(
-        source_lang=source,
-        target_lang=target,
-        engine=args[EngineOptions],
-        inputs={
-            name: value
-            for each in installed_inputs()
-            for name, value in each.values(None, each.read(args).settings, None).items()
-            if name != each.name
-        },
-    )
-    by = args.by or args.metrics[0]
-    columns = annotate.columns_of(tables[0], args.columns)
-    if "copies" in (args.drop or ()) and "src" not in columns:
-        args.parser.error("--drop copies needs the source: name its column (--columns src=NAME)")
-    names = list(args.names or args.metrics)
-    if args.drop is not None and len(names) == len(args.metrics):
+    found = find_tables(tables.tables)
+    columns = annotate.columns_of(found[0], tables.columns)
+    if "copies" in (scores.drop or ()) and "src" not in columns:
+        line.error("--drop copies needs the source: name its column (--columns src=NAME)")
+    source, target = tables.language_pair or (None, None)
+    inputs = {
+        name: value
+        for each, of_input in given_inputs(line).items()
+        for name, value in each.values(None, of_input.settings, None).items()
+        if name != each.name
+    }
+    context = Context(source_lang=source, target_lang=target, engine=engine, inputs=inputs)
+    names = [name.strip() for name in tables.names or []]  # as the names in a header are
+    names = names or [each.name for each in metrics]
+    if scores.drop is not None and len(names) == len(metrics):
         names.append(faults.COLUMN)
+    by = next(each for each in metrics if each.name == (scores.by or metrics[0].name))
     made = annotate.Annotation(
-        tables,
-        Scorer(
-            [(each.name, each.own) for each in chosen], context, columns, not args.no_text_checks, args.drop is not None
-        ),
+        found,
+        Scorer(metrics, context, columns, not scores.no_text_checks, scores.drop is not None),
         names,
-        args.keep,
-        args.top,
-        by,
-        not capabilities(next(each.cls for each in chosen if each.name == by)).higher_is_better,
-        args.block,
-        args.drop,
+        scores.keep,
+        scores.top,
+        by.name,
+        not capabilities(by.cls).higher_is_better,
+        line[Blocks].block,
+        scores.drop,
     )
-    with blocks.opened(args.on, args.workers) as where:
-        found = annotate.annotate(made, args.folder, where, args.quiet)
-    for name, of_metric in found["metrics"].items():
-        for line in of_metric["notices"]:
-            notice(f"{name}: {line}")
+    with blocks.opened(work.on, work.workers) as place:
+        summarised = annotate.annotate(made, tables.folder, place, engine.quiet)
+    for name, of_metric in summarised["metrics"].items():
+        for each in of_metric["notices"]:
+            notice(f"{name}: {each}")
         notice(f"{name}|{of_metric['signature']}")
-    print(summary.shown(found), end="")
+    print(summary.shown(summarised), end="")
     return 0

@@ -2,25 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
 
-from ..notices import Notice, collected
-from ..run.context import Context
-from ..scale.blocks import HERE, Block, BlockRun, OnePart, Part, Place
+from ..notices import Notice
+from ..run.context import Context, MetricSettings
+from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import Line, ResultCache, key_of, notice_fits
 from .candidates import Item
-from .decisions import Method, expected, is_exact
-from .of_metric import utility
-from .utilities import Distinct, WeightedSum, distinct
 
 TEXTS = 8_192  # most texts of a block, unless a single source has more
 SOURCES = 256
-Metrics = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 class Chosen(NamedTuple):
@@ -38,7 +35,7 @@ class Chooser(ABC):
     """Scores candidates with the weighted sum of some metrics. What is kept has its fields in its key."""
 
     NAME: ClassVar[str]
-    metrics: Metrics
+    metrics: Sequence[MetricSettings]
     weights: Sequence[float]
     context: Context
 
@@ -81,46 +78,21 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-@dataclass(frozen=True)
-class MinimumRisk(Chooser):
-    """Minimum Bayes risk with the weighted sum of some metrics as utility.
-
-    nbest    how many candidates of each source the user wants
-    """
-
-    NAME: ClassVar = "mbr"
-    method: Method
-    nbest: int = 1
-
-    def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        with collected():
-            return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
-
-    def _utilities(self, items: Sequence[Distinct]) -> list:
-        return [(name, utility(name, settings, self.context, items)) for name, settings in self.metrics]
-
-    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
-        """The expected utilities of a block's candidates."""
-        texts = [distinct(item) for item in items]
-        named = self._utilities(texts if first else texts[:1])
-        found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
-        return Chosen(
-            [scores[item.place].tolist() for scores, item in zip(found, texts, strict=True)],
-            {name: each.signature for name, each in named},
-            {name: each.counts for name, each in named},
-            [is_exact(item, scores, self.method, self.nbest) for item, scores in zip(texts, found, strict=True)],
-        )
-
-
 def choose(
-    items: Sequence[Item], chooser: Chooser, place: Place = HERE, kept: ResultCache | None = None, quiet: bool = False
+    items: Sequence[Item],
+    chooser: Chooser,
+    opened: AbstractContextManager[Place] | None = None,
+    cache: ResultCache | None = None,
 ) -> Chosen:
     """Score the candidates of all items.
 
-    Raises InputError for texts and metrics that cannot be used, and whatever the metrics raise; `kept` then holds the blocks
-    that were finished.
+    opened    the place of the blocks, open while they are scored; None: this process
+    cache     the results of earlier runs; None: nothing is kept
+
+    Raises InputError for texts and metrics that cannot be used, and whatever the metrics raise; the cache then holds the
+    blocks that were finished.
     """
-    signatures = chooser.signatures(items) if kept is not None else {}
+    signatures = chooser.signatures(items) if cache is not None else {}
     whole = Chosen([[]] * len(items), {}, {}, [True] * len(items))
 
     def take(start: int, end: int, found: Chosen) -> None:
@@ -136,9 +108,11 @@ def choose(
         fits = partial(KeptChosen.fits, items=own, signatures=signatures)
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 
-    run = BlockRun(chooser.NAME, "source", len(items), place, kept, KeptChosen, device=chooser.context.engine.device)
-    run.quiet = quiet
-    run.complete(OnePart(chooser), (block(*each) for each in block_ranges(items)))
+    blocks, engine = [block(*each) for each in block_ranges(items)], chooser.context.engine
+    with opened or nullcontext(HERE) as place:
+        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChosen, single=True)
+        run.device, run.quiet = engine.device, engine.quiet
+        run.complete(chooser, blocks)
     return whole
 
 

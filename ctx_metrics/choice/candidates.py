@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..notices import counted, notice
 from ..reading import BOM, holds_surrogate, json_object, read_lines
-from .fairseq import is_fairseq, read_fairseq
 
 FORMS = ("lines", "nbest", "tsv", "jsonl", "fairseq")
 EXAMPLE = 'an object with candidates, such as {"src": "...", "candidates": ["...", "..."]}'
 _NBEST = re.compile(r"(\d+) *\|\|\| ?(.*)")
 _DIGITS = 18  # most digits of a source's number
 _LAST_NUMBER = re.compile(r"(-?(?:(?<!\d)\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|-?inf|nan)\s*$")
+_BEGINNING = 1000  # lines to search for the first hypothesis of fairseq's output, which a log may precede
+_HYPOTHESIS = re.compile(r"[HD]-\d+\t-?(\d|inf|nan)")
+_LINE = re.compile(r"([SHD])-(\d{1,18})(?:\t(.*))?")
+_OTHER = re.compile(r"[A-Z]-\d+(_\d+)?(\t|$)")  # references, token scores, alignments, steps, times
 
 
 class Item(NamedTuple):
@@ -97,11 +100,7 @@ def _read(
     if form == "lines":
         return _of_lines(path, lines, number, known)
     if form == "fairseq":
-        # fairseq prints sources tokenized; prefer those of a file
-        return [
-            Item(tuple(texts), tuple(scores), source if known is None else None)
-            for source, texts, scores in read_fairseq(path, lines)
-        ]
+        return _of_fairseq(path, lines, known)
     return {"nbest": _of_nbest, "tsv": _of_tsv, "jsonl": _of_jsonl}[form](path, lines)
 
 
@@ -244,6 +243,76 @@ def _texts(where: str, name: str, given: Any) -> tuple[str, ...]:
         if holds_surrogate(each):
             raise InputError(f"{where}: {name} hold a lone surrogate, which is not text; write the file as UTF-8")
     return tuple(each.removeprefix(BOM) for each in given)
+
+
+def is_fairseq(lines: Sequence[str]) -> bool:
+    """Whether these lines are fairseq's output.
+
+    >>> is_fairseq(["S-0\\tein Haus", "H-0\\t-0.3\\ta house"]), is_fairseq(["a house", "the house"])
+    (True, False)
+    """
+    return any(map(_HYPOTHESIS.match, lines[:_BEGINNING]))
+
+
+def _of_fairseq(path: str, lines: Sequence[str], known: Sequence[Any] | None) -> list[Item]:
+    """Read the output of fairseq-generate or fairseq-interactive: each line has a kind and the number of its source.
+
+    Detokenized hypotheses (D-) are preferred; without any, the H- lines are read. Other lines, such as a log, are skipped
+    with a notice.
+
+    Raises InputError, naming `path`, for a source without hypotheses, and for missing or unreadable lines.
+    """
+    sources: dict[int, str] = {}
+    found: dict[str, dict[int, list[tuple[str, float]]]] = {"H": {}, "D": {}}
+    others = []
+    for place, line in enumerate(lines, 1):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            if line and not _OTHER.match(line):
+                others.append(place)
+            continue
+        kind, number, content = match[1], int(match[2]), match[3] or ""
+        if kind == "S":
+            if sources.setdefault(number, content) != content:
+                raise InputError(
+                    f"{path}, line {place}: source {number} is another text than before; give the output of one test set"
+                )
+            continue
+        score, _, text = content.partition("\t")
+        try:
+            found[kind].setdefault(number, []).append((text, float(score)))
+        except ValueError as error:
+            raise InputError(
+                f"{path}, line {place}: {score[:40]!r} is not a score; fairseq writes {kind}-NUMBER, a score and a text, "
+                "with tabs between"
+            ) from error
+    own_kind = "D" if found["D"] else "H"
+    own = found[own_kind]
+    if not own:
+        raise InputError(f"{path}: no line is a hypothesis of fairseq's output (H- or D-)")
+    for number in range(max([*own, *sources, *found["H"]]) + 1):
+        detokenized, all_ = len(own.get(number, [])), len(found["H"].get(number, []))
+        if not detokenized:
+            raise InputError(
+                f"{path}: source {number} has no {own_kind}- lines; every source from 0 on needs candidates"
+            )
+        if all_ not in (0, detokenized):
+            raise InputError(
+                f"{path}: source {number} has {counted(all_, 'H- line', 'H- lines')}, but {detokenized} D-; "
+                "the file is cut short or mixed"
+            )
+        if sources and number not in sources:
+            raise InputError(f"{path}: source {number} has no S- line, but others have one")
+    if not found["D"]:
+        notice(f"{path}: it has no D- lines, so the hypotheses are those of H-, which are tokenized")
+    if others:
+        notice(f"{path}: skipped {counted(len(others), 'line', 'lines')} of fairseq's log")
+    if known is not None:  # fairseq prints sources tokenized; prefer those of a file
+        sources = {}
+    return [
+        Item(tuple(text for text, _ in each), tuple(score for _, score in each), sources.get(number))
+        for number, each in sorted(own.items())
+    ]
 
 
 def say_duplicates(items: Sequence[Item]) -> None:

@@ -11,11 +11,9 @@ from ..errors import InputError
 from ..metrics.slide import SLIDE
 from ..models.estimator import Example
 from ..notices import counted
-from ..run.context import Context, build, build_all, capabilities
-from ..run.registry import metric_table
+from ..run.context import Context, MetricSettings, build, build_all, capabilities
 from ..scoring.scores import all_scores
 from ..windows import Window, sentence_windows
-from .blocks import Metrics
 from .candidates import Item
 
 Text = tuple[int, int, tuple[int, ...]]  # a document's number, a window's first segment, and the candidates in it
@@ -29,7 +27,11 @@ class OfDocuments(NamedTuple):
 
 
 def best_documents(
-    metrics: Metrics, weights: Sequence[float], context: Context, items: Sequence[Item], doc_ids: Sequence[str]
+    metrics: Sequence[MetricSettings],
+    weights: Sequence[float],
+    context: Context,
+    items: Sequence[Item],
+    doc_ids: Sequence[str],
 ) -> OfDocuments:
     """Score each candidate by the document it is part of: the k-th candidates of all segments form the k-th document.
 
@@ -45,20 +47,18 @@ def best_documents(
                 f"k-th document: give every source the same number"
             )
     systems = [[item.candidates[k] for item in items] for k in range(number)]
-    table = metric_table()
-    chosen = [(table[name.upper()], settings) for name, settings in metrics]
-    made = build_all(chosen, _filled(context, items, doc_ids, systems))
+    made = build_all([(each.cls, each.own) for each in metrics], _filled(context, items, doc_ids, systems))
     total = np.zeros((number, len(document_ranges(doc_ids))))
     for weight, metric, of_systems in zip(weights, made, all_scores(made, systems, doc_ids), strict=True):
         sign = 1 if capabilities(metric).higher_is_better else -1
         total += sign * weight * np.array([each.documents for each in of_systems])
     of_segments = np.repeat(total, [end - start for start, end in document_ranges(doc_ids)], axis=1)
-    signatures = {name: str(each.get_signature().format()) for (name, _), each in zip(metrics, made, strict=True)}
+    signatures = {name: str(each.get_signature().format()) for (name, *_), each in zip(metrics, made, strict=True)}
     return OfDocuments(of_segments.T.tolist(), signatures)
 
 
 def best_paths(
-    metrics: Metrics, context: Context, items: Sequence[Item], doc_ids: Sequence[str], beam: int
+    metrics: Sequence[MetricSettings], context: Context, items: Sequence[Item], doc_ids: Sequence[str], beam: int
 ) -> OfDocuments:
     """Choose one candidate per segment by beam search, such that slide scores the windows of each document best. The score
     of a chosen candidate is the mean of its document's windows; the others have NaN.
@@ -67,7 +67,7 @@ def best_paths(
 
     Raises InputError for metrics other than slide over sentences, and for a model that reads references.
     """
-    [(name, settings), *others] = metrics
+    [(name, _, settings), *others] = metrics
     if name != "slide" or others:
         raise InputError("--documents path needs the windows of slide; give -m slide alone")
     systems = [[item.candidates[0] for item in items]]

@@ -1,18 +1,23 @@
-"""Reranks candidates by reference-free metrics, optionally combined with the decoder's own scores."""
+"""Reranks candidates by reference-free metrics, optionally combined with the decoder's own scores, whose weight can be tuned
+on candidates with known references."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
 from ..notices import collected
-from ..run.context import build, capabilities
+from ..run.context import Context, build, capabilities
 from ..run.registry import metric_table
 from ..scale.scorer import Scorer
 from ..scoring.base import ContextMetric
+from ..scoring.comparison import scorer
+from ..scoring.scores import scores as scores_of
 from .blocks import Chooser, Chosen
 from .candidates import Item
 
@@ -27,8 +32,7 @@ class Reranking(Chooser):
         """The metrics' signatures, without scoring; raises InputError for metrics that cannot score a candidate alone."""
         first = items[0]
         found = {}
-        for name, settings in self.metrics:
-            cls = metric_table()[name.upper()]
+        for name, cls, settings in self.metrics:
             can = capabilities(cls)
             if "doc_ids" in can.reads:
                 raise InputError(
@@ -58,11 +62,11 @@ class Reranking(Chooser):
         if items[0].source is not None:
             texts["src"] = [[source for source, _ in distinct]]
         scored = Scorer(self.metrics, self.context, {})(texts, first)
-        lower = {name: not capabilities(metric_table()[name.upper()]).higher_is_better for name, _ in self.metrics}
+        signs = [1 if capabilities(each.cls).higher_is_better else -1 for each in self.metrics]
         sums = np.sum(
             [
-                weight * (-1 if lower[name] else 1) * scored.metrics[name].scores
-                for weight, (name, _) in zip(self.weights, self.metrics, strict=True)
+                weight * sign * scored.metrics[each.name].scores
+                for weight, sign, each in zip(self.weights, signs, self.metrics, strict=True)
             ],
             axis=0,
         )
@@ -98,3 +102,94 @@ def mixed(items: Sequence[Item], scores: Sequence[Sequence[float]], weight: floa
         [each + weight * given for each, given in zip(own, item.scores or (), strict=True)]
         for item, own in zip(items, scores, strict=True)
     ]
+
+
+class Tuned(NamedTuple):
+    """The weight whose choices the judging metric scores best.
+
+    weight         at least 0
+    title          the judging metric's
+    without, best, decoder    its score of the choices at weight 0, at the best weight, and by the decoder's scores alone
+    """
+
+    weight: float
+    title: str
+    without: float
+    best: float
+    decoder: float
+
+
+def check_judge(name: str) -> None:
+    """Raise InputError for a metric that cannot score one output against one reference."""
+    if not capabilities(metric_table()[name.upper()]).compares_two_texts:
+        raise InputError(
+            f"--tune-by {name}: the metric cannot judge single outputs; choose another one, such as chrf or comet"
+        )
+
+
+def tuned(
+    items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str, context: Context
+) -> Tuned:
+    """Find the weight w >= 0 at which the candidates with the highest score + w * decoder score are best as a corpus, by the
+    metric `judge`. The search is exact: as w grows, the choice for a source changes only where two lines cross, and all
+    crossings are tried (Och 2003).
+
+    context    languages and engine of the judge
+
+    Raises whatever the metric raises.
+    """
+    metric, rows = _judged(items, references, judge, context)
+    sign = 1 if capabilities(metric).higher_is_better else -1
+    changes: list[tuple[float, np.ndarray]] = []
+    total, last = np.zeros(rows[0].shape[1]), np.zeros(rows[0].shape[1])
+    for item, own, of_item in zip(items, scores, rows, strict=True):
+        path = envelope(own, item.scores or ())
+        total += of_item[path[0][1]]
+        last += of_item[int(np.argmax(item.scores or ()))]
+        changes += [(w, of_item[k] - of_item[j]) for (_, j), (w, k) in pairwise(path)]
+    changes.sort(key=lambda change: change[0])
+    places = np.array([0.0, *(w for w, _ in changes)])
+    sums = total + np.concatenate([np.zeros((1, len(total))), *(delta[None] for _, delta in changes)]).cumsum(0)
+    found = sign * scorer(metric)(sums)
+    alone = np.append(np.diff(places) > 0, True)  # of several changes at the same weight, only the last counts
+    best = int(np.flatnonzero(alone)[np.argmax(found[alone])])
+    beyond = places[best + 1] if best + 1 < len(places) else 2 * places[best] + 1
+    decoder = float(scorer(metric)(last[None])[0])
+    weight = 0.0 if best == 0 and found[0] >= found[alone].max() else float((places[best] + beyond) / 2)
+    return Tuned(weight, _title(metric, rows), float(sign * found[0]), float(sign * found[best]), decoder)
+
+
+def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[float, int]]:
+    """The upper envelope of the lines score + w * slope for w >= 0: pairs (w from which a line is the highest, its index).
+
+    >>> envelope([3.0, 2.0, 0.0], [0.0, 1.0, 2.0])
+    [(0.0, 0), (1.0, 1), (2.0, 2)]
+    """
+    now = max(range(len(scores)), key=lambda k: (scores[k], slopes[k]))
+    path, at = [(0.0, now)], 0.0
+    while True:
+        steeper = [k for k in range(len(scores)) if slopes[k] > slopes[now]]
+        if not steeper:
+            return path
+        crossings = {k: (scores[now] - scores[k]) / (slopes[k] - slopes[now]) for k in steeper}
+        now = min(steeper, key=lambda k: (crossings[k], -slopes[k]))
+        at = max(at, crossings[now])
+        path.append((at, now))
+
+
+def _judged(
+    items: Sequence[Item], references: Sequence[str], judge: str, context: Context
+) -> tuple[Metric, list[np.ndarray]]:
+    """The judging metric, and its statistics for each item's candidates."""
+    texts = [text for item in items for text in item.candidates]
+    beside = [reference for item, reference in zip(items, references, strict=True) for _ in item.candidates]
+    sources = None if items[0].source is None else [item.source or "" for item in items for _ in item.candidates]
+    of_run = replace(context, references=[beside], systems=[texts], sources=sources)
+    metric = build(metric_table()[judge.upper()], of_run)
+    rows = np.array(scores_of(metric, texts).rows, np.float64)
+    ends = np.cumsum([len(item.candidates) for item in items])
+    return metric, np.split(rows, ends[:-1])
+
+
+def _title(metric: Metric, rows: Sequence[np.ndarray]) -> str:
+    return str(metric._compute_score_from_stats(rows[0][0].tolist()).name)

@@ -1,4 +1,4 @@
-"""Utilities: a metric's values for candidates with other texts as references, for all pairs that are asked for."""
+"""Utilities: a metric's values for candidates with other texts as references, computed in the fastest way it allows."""
 
 import warnings
 from abc import ABC, abstractmethod

@@ -54,7 +54,6 @@ class Outputs:
     features: torch.Tensor
 
     def rows(self, rows: np.ndarray) -> "Outputs":
-        """Return the outputs with the given indices, int64 [rows]."""
         return Outputs(self.terms[rows], self.features[rows])
 
 

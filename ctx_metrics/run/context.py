@@ -92,6 +92,11 @@ class Capabilities:
         """The keywords of the inputs that hold streams of segments."""
         return frozenset[str]().union(*(each.streams for each in self.inputs))
 
+    @property
+    def compares_two_texts(self) -> bool:
+        """Whether the metric scores one output against one reference, with nothing else but the source."""
+        return self.references and not (self.compares_systems or "doc_ids" in self.reads or self.streams)
+
 
 def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
     """Return the capabilities of a metric or a metric class.

@@ -1,5 +1,6 @@
 """Runs in blocks: a place computes block after block, and what an earlier run kept is not computed again."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,6 @@ from ..errors import CtxMetricsError
 from ..notices import Notice, collected, counted, notice
 from ..progress import Progress
 from .kept import ResultCache
-from .scorer import located
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -83,17 +83,15 @@ class Part(Generic[Result]):
 class Block(NamedTuple):
     """Parts that are computed together.
 
-    task     returns what the run's function needs to compute the parts with these numbers
+    task     returns the arguments of the run's function for the parts with these numbers
     where    the block's position, for errors about its segments, such as "rows from 41 on"
     before   number of segments before the block
-    rows     whether the segments are rows of tables
     """
 
     parts: Sequence[Part]
-    task: Callable[[Sequence[int]], Any]
+    task: Callable[[Sequence[int]], tuple]
     where: str = ""
     before: int = 0
-    rows: bool = False
 
 
 @dataclass
@@ -103,6 +101,7 @@ class BlockRun:
     label, unit, total    such as "comet", "output", 3000; total: None if unknown
     cache, form           where results are kept between runs, and in which form; None: nowhere
     kept_in               where else they are kept: the folder that `take` of the parts writes to
+    single                whether each block has one part, whose result the function returns; else it returns a list
     device                computes the blocks, for errors about memory
     done                  units that are finished; those of an earlier run at first
     """
@@ -114,31 +113,36 @@ class BlockRun:
     cache: ResultCache | None = None
     form: type[Form] | None = None
     kept_in: str = ""
+    single: bool = False
     device: str = "auto"
     quiet: bool = False
     done: int = 0
     _reused: int = 0
     _asked: deque[tuple[Block, list[Part]]] = field(default_factory=deque)
 
-    def complete(self, function: Callable[[Any], Sequence[Any]], blocks: Iterable[Block]) -> None:
+    def complete(self, function: Callable[..., Any], blocks: Iterable[Block]) -> None:
         """Compute all parts that are not kept, in order, and give every part its result.
 
-        function    returns the results of the parts of a task; another process may call it
+        function    computes the parts of a block; another process may call it
 
         Raises what the function raises, with the block's position, and KeyboardInterrupt with what is kept.
         """
         try:
             with Progress(self.label, self.unit, self.total, done=self.done, quiet=self.quiet) as bar:
-                for found in self.place.map(_Apart(function, self.label, self.device), self._tasks(blocks, bar)):
+                apart = _Apart(function, self.single, self.label, self.device)
+                for found in self.place.map(apart, self._tasks(blocks, bar)):
                     block, left = self._asked.popleft()
                     if isinstance(found, CtxMetricsError):
-                        raise type(found)(_located(str(found), block.where)) from found
+                        raise type(found)(located(str(found), block.where)) from found
                     results, said = found
-                    self._say(said, block)
+                    for each in said:
+                        notice(self._moved(each, block))
                     for part, result in zip(left, results, strict=True):
                         if self.cache is not None and self.form and (form := self.form.of(result, said)) is not None:
                             self.cache.put(part.key(), form)
-                        self._take(part, result, bar)
+                        part.take(result)
+                        self.done += part.size
+                        bar.update(part.size)
         except KeyboardInterrupt as error:
             folder = self.kept_in if self.cache is None else self.cache.path
             if not folder:
@@ -150,33 +154,30 @@ class BlockRun:
         if self._reused:
             notice(f"{self._of_all(self._reused)} were kept by an earlier run (--ctx-cache)")
 
-    def _tasks(self, blocks: Iterable[Block], bar: Progress) -> Iterator[Any]:
+    def _tasks(self, blocks: Iterable[Block], bar: Progress) -> Iterator[tuple]:
         for block in blocks:
-            left = [number for number, part in enumerate(block.parts) if not self._is_kept(part, block, bar)]
+            left = [number for number, part in enumerate(block.parts) if not self._is_kept(part, block)]
+            if known := sum(part.size for number, part in enumerate(block.parts) if number not in left):
+                self.done += known
+                self._reused += known
+                bar.update(known)
             if left:
                 self._asked.append((block, [block.parts[number] for number in left]))
                 yield block.task(left)
 
-    def _is_kept(self, part: Part, block: Block, bar: Progress) -> bool:
+    def _is_kept(self, part: Part, block: Block) -> bool:
         """Whether an earlier run kept a part's result; the part then gets it."""
-        if self.cache is None or self.form is None:
-            return False
-        found = self.cache.get(part.key(), self.form, part.fits)
+        found = self.cache.get(part.key(), self.form, part.fits) if self.cache is not None and self.form else None
         if found is None:
             return False
-        self._say(found.said, block)
-        self._take(part, found.result(), bar)
-        self._reused += part.size
+        for each in found.said:
+            notice(self._moved(each, block))
+        part.take(found.result())
         return True
 
-    def _take(self, part: Part, result: Any, bar: Progress) -> None:
-        part.take(result)
-        self.done += part.size
-        bar.update(part.size)
-
-    def _say(self, notices: Iterable[Notice], block: Block) -> None:
-        for each in notices:
-            notice((each.of_rows() if block.rows else each).after(block.before))
+    def _moved(self, given: Notice, block: Block) -> Notice:
+        """A notice about a block, with positions in the whole."""
+        return (given.of_rows() if self.unit == "row" else given).after(block.before)
 
     def _of_all(self, number: int) -> str:
         many = f"{self.unit}s"
@@ -185,32 +186,29 @@ class BlockRun:
         return f"{self.label}: {number:,} of {counted(self.total, self.unit, many)}"
 
 
-def _located(line: str, where: str) -> str:
-    return located(line, where) if where else line
+def located(line: str, where: str) -> str:
+    """Put the block's location before a line about its segments; other lines stay as they are.
+
+    >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
+    ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
+    """
+    return f"{where}: {line}" if where and re.search(r"\b(segments?|lines?) \d", line) else line
 
 
 @dataclass(frozen=True)
 class _Apart:
     """A function of blocks for another process: it returns its results and notices, or the error in their place."""
 
-    function: Callable[[Any], Sequence[Any]]
+    function: Callable[..., Any]
+    single: bool
     label: str
     device: str
 
-    def __call__(self, task: Any) -> tuple[Sequence[Any], list[Notice]] | CtxMetricsError:
+    def __call__(self, task: tuple) -> tuple[Sequence[Any], list[Notice]] | CtxMetricsError:
         try:
             with collected() as said, memory_for(self.label, self.device):
                 forget_texts()  # so that a block's results do not depend on the blocks before it
-                return self.function(task), said
+                found = self.function(*task)
         except CtxMetricsError as error:
             return error
-
-
-@dataclass(frozen=True)
-class OnePart:
-    """A function for blocks with a single part: calls another one with the task's fields, and returns a list."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, task: tuple) -> list:
-        return [self.function(*task)]
+        return [found] if self.single else found, said

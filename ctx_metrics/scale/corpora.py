@@ -67,15 +67,6 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class Segments(NamedTuple):
-    """Some segments of some systems, with the class and arguments of the metric that scores them."""
-
-    cls: type[ContextMetric]
-    given: dict[str, Any]
-    systems: list[Sequence[str]]
-    references: list[Stream]
-
-
 @dataclass
 class InBlocks:
     """Scores corpora block by block.
@@ -117,8 +108,8 @@ def _block(
     references: list[Stream] = [list(stream[start:end]) for stream in shared.references]
     systems = [list(corpus.hypotheses[start:end]) for corpus in corpora]
 
-    def task(numbers: Sequence[int]) -> Segments:
-        return Segments(type(metric), metric.given | beside, [systems[number] for number in numbers], references)
+    def task(numbers: Sequence[int]) -> tuple:
+        return type(metric), metric.given | beside, [systems[number] for number in numbers], references
 
     is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
     fits = partial(KeptSystem.fits, segments=end - start, width=2 if is_mean else None)
@@ -145,9 +136,10 @@ def key_of_part(
     return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
 
 
-def score_segments(task: Segments) -> list[SystemResult]:
-    metric = task.cls(references=task.references, systems=task.systems, **task.given)
-    return metric.part_results(guard=False)
+def score_segments(
+    cls: type[ContextMetric], given: dict[str, Any], systems: list[Sequence[str]], references: list[Stream]
+) -> list[SystemResult]:
+    return cls(references=references, systems=systems, **given).part_results(guard=False)
 
 
 def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple[int, int]]:

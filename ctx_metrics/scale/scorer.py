@@ -1,7 +1,6 @@
 """Score one block with every metric, in any process."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,10 +10,9 @@ from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
 from ..notices import Notice, collected, notice, tallied
-from ..run.context import Context, build_all, capabilities
+from ..run.context import Context, MetricSettings, build_all, capabilities
 from ..run.finite import check_finite
 from ..run.inputs import FileInput, installed_inputs
-from ..run.registry import metric_table
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import weighted_mean
 from ..scoring.results import without_reference
@@ -50,7 +48,7 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores blocks with metrics, each given by name with its settings, in a context without texts.
+    """Scores blocks with metrics, in a context without texts.
 
     It can be pickled. A process loads the models on the first call, and keeps them.
 
@@ -59,7 +57,7 @@ class Scorer:
     faults     whether to look for faults in every row
     """
 
-    metrics: Sequence[tuple[str, Mapping[str, Any]]]
+    metrics: Sequence[MetricSettings]
     context: Context
     columns: Mapping[str, Sequence[str]]
     checks: bool = False
@@ -68,9 +66,7 @@ class Scorer:
     @property
     def reads_documents(self) -> str:
         """The name of the first metric that reads documents, or ""."""
-        table = metric_table()
-        reads = (name for name, _ in self.metrics if "doc_ids" in capabilities(table[name.upper()]).reads)
-        return next(reads, "")
+        return next((each.name for each in self.metrics if "doc_ids" in capabilities(each.cls).reads), "")
 
     def __call__(self, texts: Texts, first: bool) -> Scored:
         """The scores of a block's texts; in the first block, languages are checked.
@@ -121,10 +117,7 @@ class Scorer:
             doc_ids=[text or "" for text in texts["doc"][0]] if "doc" in texts else None,
             inputs={**self.context.inputs, **_inputs(texts)},
         )
-        table = metric_table()
-        names = [name for name, _ in self.metrics]
-        chosen = [(table[name.upper()], settings) for name, settings in self.metrics]
-        for name, (cls, _) in zip(names, chosen, strict=True):
+        for name, cls, _ in self.metrics:
             if not context.references and not issubclass(cls, ContextMetric):
                 raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
             for each in capabilities(cls).inputs:
@@ -135,7 +128,8 @@ class Scorer:
                         else "use `ctx-metrics score`"
                     )
                     raise InputError(f"{name}: needs {each.words}: {how}")
-        made = dict(zip(names, build_all(chosen, context), strict=True))
+        built = build_all([(each.cls, each.own) for each in self.metrics], context)
+        made = {each.name: metric for each, metric in zip(self.metrics, built, strict=True)}
         for name, metric in made.items():
             can = capabilities(metric)
             if can.whole_corpus or can.compares_systems:
@@ -216,12 +210,3 @@ def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
         return metric.of_mean(weighted_mean(np.array(rows, np.float64).reshape(-1, 2)))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
-
-
-def located(line: str, where: str) -> str:
-    """Put the block's location before a line about its segments; other lines stay as they are.
-
-    >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
-    ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
-    """
-    return f"{where}: {line}" if re.search(r"\b(segments?|lines?) \d", line) else line

@@ -73,7 +73,6 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def source_table(paths: Sequence[Source]) -> str:
-    """Return a table of the data, with one row per path."""
     weighted = any(path.weight is not None for path in paths)
     rows = []
     for path in paths:
@@ -84,7 +83,6 @@ def source_table(paths: Sequence[Source]) -> str:
 
 
 def recipe_table(recipe: Mapping[str, Any], without: Sequence[str] = ()) -> str:
-    """Return a table of a recipe's settings, with one row per setting."""
     rows = [(key, "none" if value is None else value) for key, value in recipe.items() if key not in without]
     return table(("setting", "value"), rows)
 

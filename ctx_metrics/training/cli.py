@@ -136,8 +136,6 @@ class Data:
 
 @dataclass(frozen=True)
 class Model:
-    """Flags for the model's initial weights and its languages."""
-
     init: Folder | None = setting("Start from a trained model of the same network and sizes: a folder, or embedded.")
     init_share: Share | None = setting(
         "Share of the weights of --init in the written weights, from 0 to 1: .5 writes the mean of the first and "
@@ -151,8 +149,6 @@ class Model:
 
 @dataclass(frozen=True)
 class Output(TrainingFolder):
-    """Flags for the output folder, the cache and the plot."""
-
     cache: File | None = cache("the encoder's states of all texts", "on the same encoder and layers")
     cache_mb: Positive = setting(
         "Maximum disk space for --cache, in MiB; texts beyond it are encoded again in each epoch.", CACHE_MB
@@ -161,7 +157,6 @@ class Output(TrainingFolder):
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the teacher if the command line names one."""
     table = metric_table()
     parts: Sequence[Part] = [
         Data,
@@ -221,7 +216,6 @@ def _check(
     architecture: Architecture,
     recipe: Recipe,
 ) -> None:
-    """Exit with status 2, as argparse does, if flags contradict each other."""
     from .data import check_pairs
 
     error, kind = line.error, data.kind

@@ -37,13 +37,11 @@ class Source(NamedTuple):
         return cls(name_of(path), data_sha256(path), weight, counts)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the source as an entry of config.json."""
         weight = {} if self.weight is None else {"weight": self.weight}
         return {"name": self.name, "sha256": self.sha256, **weight, **self.counts}
 
 
 def as_json(sources: Mapping[str, Sequence[Source]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the entries of config.json for the paths of each side."""
     return {side: [each.as_json() for each in paths] for side, paths in sources.items()}
 
 
@@ -71,7 +69,6 @@ def data_sha256(path: str) -> str:
 
 
 def check_given_once(paths: Sequence[str]) -> None:
-    """Raise InputError if two paths name the same file or folder."""
     for number, path in enumerate(paths):
         if any(os.path.realpath(path) == os.path.realpath(other) for other in paths[:number]):
             raise InputError(f"{path} is given twice; give it once")

@@ -118,7 +118,6 @@ def name_of(path: str) -> str:
 
 
 def can_plot() -> bool:
-    """Whether a learning curve can be drawn; prints a notice if not."""
     from .. import plots
 
     try:

@@ -104,7 +104,6 @@ class Task(ABC):
         """Return the values that the progress bar shows after a check."""
 
     def size(self, batch: Any) -> int:
-        """Return the number of rows of a batch."""
         return len(batch)
 
     def rate(self, progress: Progress, steps: int) -> float:
@@ -124,11 +123,9 @@ class Task(ABC):
         optimizer.step()
 
     def place(self, progress: Progress) -> str:
-        """Return the name of the next step's loss, for messages."""
         return f"loss of step {progress.step + 1}"
 
     def tensors(self) -> Mapping[str, torch.Tensor]:
-        """Return the trained tensors of the network."""
         return self.network.state_dict()
 
 
@@ -227,13 +224,11 @@ class Loop:
             progress.rate = task.slower(progress.rate)
 
     def _is_out_of_patience(self) -> bool:
-        """Whether the phase ends because as many checks as `patience` allows brought no new best."""
         progress, patience = self.progress, self.task.recipe.patience
         waited = len(progress.checks) - 1 - max(progress.best, progress.begun - 1)
         return patience is not None and waited >= max(patience, 1)
 
     def _end_epoch(self) -> None:
-        """Go to the next epoch, or to the next phase if this was the last epoch."""
         progress = self.progress
         progress.epoch, progress.taken = progress.epoch + 1, 0
         if progress.epoch < self.task.recipe.epochs and not self._is_out_of_patience():

@@ -115,7 +115,6 @@ def moments(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    """Load the result of `moments` into an optimizer for the same parameters."""
     whole = optimizer.state_dict()
     for name, tensor in tensors.items():
         number, _, kind = name.partition(".")
@@ -124,7 +123,6 @@ def load_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tens
 
 
 def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
-    """Return the checksum of everything in a state."""
     parts = [
         tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data for name in sorted(tensors)
     ]

@@ -51,7 +51,6 @@ class Chunk(NamedTuple):
 
     @property
     def identity(self) -> bytes:
-        """Bytes that identify the chunk."""
         return b"".join(self.texts)
 
 
@@ -155,12 +154,10 @@ class EmbeddingCache:
         return of_texts
 
     def _part(self, number: int, row: int) -> tuple[int, int]:
-        """Return where a text starts among its chunk's content tokens, and how many it has."""
         start, end = self._chunks[number].ends[row : row + 2]
         return start, end - start
 
     def close(self) -> None:
-        """Release the folder for other processes; the cache cannot be used afterwards."""
         self._kept.clear()
         if self._lock is not None:
             self._lock.release()
@@ -193,7 +190,6 @@ class EmbeddingCache:
         self._know(texts, self._next if has_room else None)
 
     def _know(self, texts: list[bytes], plan: int | None) -> None:
-        """Register the chunks of a plan, given its texts and its number (None if it is not on disk)."""
         for number, chunk in enumerate(chunked(texts)):
             file = None if plan is None else self.folder / f"chunk-{plan:0>4}-{number:0>6}.f16"
             self._planned.update({text: (len(self._chunks), row) for row, text in enumerate(chunk)})
@@ -201,7 +197,6 @@ class EmbeddingCache:
         self._next = self._next if plan is None else plan + 1
 
     def _check(self, chunks: set[int]) -> None:
-        """Drop chunks that are damaged on disk, with a notice of how many."""
         with self._os_errors():
             unchecked = [(number, self._chunks[number]) for number in (chunks & self._kept) - self._sound]
             damaged = {
@@ -238,7 +233,6 @@ class EmbeddingCache:
         return states.numpy()
 
     def _open(self, ckpt: str) -> None:
-        """Lock the folder, check its settings, and register its contents."""
         self.folder.mkdir(parents=True, exist_ok=True)
         identity = self.folder / IDENTITY
         others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
@@ -273,7 +267,6 @@ class EmbeddingCache:
         self._kept = {number for number, chunk in enumerate(self._chunks) if chunk.file and chunk.file.exists()}
 
     def _used(self) -> int:
-        """Return the number of bytes in use."""
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
     def _os_errors(self) -> AbstractContextManager[None]:
@@ -281,7 +274,6 @@ class EmbeddingCache:
 
 
 def check_identity(path: Path, made_with: dict) -> None:
-    """Raise InputError if the folder was made with other settings."""
     try:
         written = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
@@ -296,7 +288,6 @@ def check_identity(path: Path, made_with: dict) -> None:
 
 
 def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """Split texts into chunks, in their order."""
     starts = groups([len(text) // ID_BYTES for text in texts], CHUNK_TOKENS)
     return (list(texts[start:end]) for start, end in pairwise(starts))
 
@@ -307,7 +298,6 @@ def as_bytes(texts: Sequence[bytes]) -> bytes:
 
 
 def from_bytes(content: bytes) -> list[bytes]:
-    """Return the texts that `as_bytes` serialised."""
     number, *lengths = np.frombuffer(content, np.int32, 1 + int.from_bytes(content[:ID_BYTES], "little")).tolist()
     return [content[start:end] for start, end in pairwise(accumulate(lengths, initial=ID_BYTES * (1 + number)))]
 

@@ -391,6 +391,27 @@ def test_bad_rows_leave_nothing_or_what_was_finished(ctx, table, tmp_path, monke
     assert not (tmp_path / "out3").exists() and 3 <= len(parts(tmp_path / "out40")) <= 5
 
 
+def test_an_error_in_a_later_block_names_its_rows(ctx, tmp_path):
+    own = [{"src": row["src"], "mt": row["mt"]} for row in rows()]
+    own[40]["mt"] = "long " * 999
+    tables = [write_tsv(tmp_path / "a.tsv", own[:20]), write_tsv(tmp_path / "b.tsv", own[20:])]
+    done = ctx(
+        "annotate",
+        *tables,
+        "-m",
+        "comet",
+        "-l",
+        "de-en",
+        "--comet-on-long",
+        "error",
+        "--block",
+        "8",
+        "-o",
+        tmp_path / "out",
+    )
+    assert done.code == 1 and f"error: {tmp_path}/b.tsv, rows from 17 on: comet: " in done.err
+
+
 def test_a_full_disk(ctx, table, tmp_path):
     own = rows()
     own[40]["src"] *= 200

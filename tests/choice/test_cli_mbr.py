@@ -12,7 +12,7 @@ from plugin_conftest import REF, SOURCE, A, B, C, lines_of
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.tuning import envelope, tuned
+from ctx_metrics.choice.reranking import envelope, tuned
 from ctx_metrics.run.context import Context
 
 THREE = [A, B, C]

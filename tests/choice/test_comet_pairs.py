@@ -8,15 +8,15 @@ import torch
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
 
+from ctx_metrics import COMET
 from ctx_metrics.choice import comet_pairs as pairs
-from ctx_metrics.choice.blocks import MinimumRisk
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.comet_pairs import PairHead
-from ctx_metrics.choice.decisions import Method
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
-from ctx_metrics.run.context import Context
+from ctx_metrics.run.context import Context, MetricSettings
 
 NAMES = ["regression", "regression-layernorm", "regression-cls", "regression-patch"]
 OPTIONS = EngineOptions(device="cpu", quiet=True)
@@ -63,7 +63,9 @@ def test_the_mean_reference_and_centroids(tmp_path):
     mean = 100 * head.grid(vectors, vectors.mean(0, keepdim=True), source)[:, 0]
 
     def chosen(**method):
-        made = MinimumRisk([("comet", {"model": str(folder)})], [1.0], Context(engine=OPTIONS), Method(**method))
+        made = MinimumRisk(
+            [MetricSettings("comet", COMET, {"model": str(folder)})], [1.0], Context(engine=OPTIONS), Method(**method)
+        )
         return made([item], True).scores[0]
 
     assert chosen(method="aggregate") == pytest.approx(mean, abs=1e-4)
@@ -88,7 +90,12 @@ def test_comet_mbr(tmp_path):
         of_sources, of_outputs = mbr.build_embeddings(sources, outputs, model, 8)
         matrix = mbr.mbr_decoding(of_sources, of_outputs.reshape(3, per, -1), model).numpy()
     items = [Item(tuple(outputs[k * per : k * per + per]), None, src) for k, src in enumerate(sources)]
-    made = MinimumRisk([("comet", {"model": str(folder)})], [1.0], Context(engine=OPTIONS), Method(exclude_self=True))
+    made = MinimumRisk(
+        [MetricSettings("comet", COMET, {"model": str(folder)})],
+        [1.0],
+        Context(engine=OPTIONS),
+        Method(exclude_self=True),
+    )
     found = np.array(made(items, True).scores) / 100
     assert found == pytest.approx(matrix, abs=1e-5)
     assert found.argmax(1).tolist() == matrix.argmax(1).tolist()

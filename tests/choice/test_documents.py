@@ -7,13 +7,13 @@ import pytest
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
 
-from ctx_metrics import InputError
+from ctx_metrics import COMET, InputError
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.documents import best_documents, best_paths, search
 from ctx_metrics.choice.written import order
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.metrics.slide import SLIDE
-from ctx_metrics.run.context import Context
+from ctx_metrics.run.context import Context, MetricSettings
 from ctx_metrics.windows import sentence_windows
 
 CONTEXT = Context(engine=EngineOptions(device="cpu", quiet=True))
@@ -34,7 +34,7 @@ def slide(model: str, hypotheses: list[str], first: int, last: int, **settings) 
 
 
 def test_the_best_document_is_the_one_with_the_best_score(model):
-    found = best_documents([("slide", {"model": model, "window": 2})], [1.0], CONTEXT, ITEMS, IDS)
+    found = best_documents([MetricSettings("slide", SLIDE, {"model": model, "window": 2})], [1.0], CONTEXT, ITEMS, IDS)
     for first, last in ((0, 4), (4, 7)):
         expected = [
             slide(model, [item.candidates[k] for item in ITEMS[first:last]], first, last, window=2) for k in range(3)
@@ -54,7 +54,7 @@ def test_a_wide_beam_finds_the_best_path(model, window, stride, partial):
         items, ids = ITEMS[:3], IDS[:3]
     else:
         items, ids = ITEMS, IDS
-    found = best_paths([("slide", {"model": model, **settings})], CONTEXT, items, ids, beam=81)
+    found = best_paths([MetricSettings("slide", SLIDE, {"model": model, **settings})], CONTEXT, items, ids, beam=81)
     for first, last in ((0, 4), (4, 7)) if len(items) == 7 else ((0, 3),):
         scored = {
             path: slide(
@@ -81,21 +81,21 @@ def test_a_narrow_beam_is_greedy_and_never_better():
 
 
 @pytest.mark.parametrize(
-    ("items", "ids", "metrics", "said"),
+    ("items", "ids", "said"),
     [
-        (ITEMS, IDS[:3], ["slide"], "--docids: 3 document ids for the candidates of 7 segments"),
-        ([*ITEMS[:6], Item(("a",), None, "b")], IDS, ["slide"], "source 7 has 1 candidate, but source 1 has 3"),
+        (ITEMS, IDS[:3], "--docids: 3 document ids for the candidates of 7 segments"),
+        ([*ITEMS[:6], Item(("a",), None, "b")], IDS, "source 7 has 1 candidate, but source 1 has 3"),
     ],
 )
-def test_documents_that_cannot_be_made(model, items, ids, metrics, said):
+def test_documents_that_cannot_be_made(model, items, ids, said):
     with pytest.raises(InputError, match=said):
-        best_documents([(name, {"model": model}) for name in metrics], [1.0], CONTEXT, items, ids)
+        best_documents([MetricSettings("slide", SLIDE, {"model": model})], [1.0], CONTEXT, items, ids)
 
 
 def test_paths_that_cannot_be_found(model):
     for metrics, said in (
-        ([("comet", {})], "needs the windows of slide"),
-        ([("slide", {"model": model, "tokens": 50})], "does not work with windows of tokens"),
+        ([MetricSettings("comet", COMET)], "needs the windows of slide"),
+        ([MetricSettings("slide", SLIDE, {"model": model, "tokens": 50})], "does not work with windows of tokens"),
     ):
         with pytest.raises(InputError, match=said):
             best_paths(metrics, CONTEXT, ITEMS, IDS, 2)

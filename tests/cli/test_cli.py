@@ -104,7 +104,9 @@ def test_flags_of_other_commands_are_explained(ctx):
     ]
 
 
-@pytest.mark.parametrize("argv", [["--help"], ["score", "--help"], ["cite", "slide"], ["score", "-m", "bertr", "-h"]])
+@pytest.mark.parametrize(
+    "argv", [["--help"], ["score", "--help"], ["cite", "slide"], ["score", "-m", "bertr", "-h"], ["train", "-h"]]
+)
 def test_torch_is_imported_to_score_only(argv):
     code = (
         "import sys\nfrom ctx_metrics.cli import main\n"

@@ -20,7 +20,7 @@ from sentence_folders import TANH, dense, pooling, write_model
 
 import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTSBERT, PRSentBLEU, release
-from ctx_metrics.choice import blocks
+from ctx_metrics.choice import minimum_risk
 from ctx_metrics.engine.device import TokenBudget
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
 from ctx_metrics.engine.memory import LoadedModels, memory_for
@@ -335,7 +335,7 @@ def test_a_classifier_that_does_not_fit(monkeypatch):
 def test_commands_end_with_the_line(ctx, monkeypatch):
     flags = "give a smaller --ctx-batch-tokens, --ctx-dtype bf16 or --ctx-device cpu, or a smaller model"
     monkeypatch.setattr(TextEncoder, "load", fail)
-    monkeypatch.setattr(blocks, "expected", fail)
+    monkeypatch.setattr(minimum_risk, "expected", fail)
     for argv, what in ((["score", "-r", REF, "-t", A, "-m", "bertr"], "bertr"), (["mbr", A, B, "-m", "chrf"], "mbr")):
         done = ctx(*argv, "-q", "--ctx-device", "cpu")
         said = f"ctx-metrics: error: device cpu has too little memory for {what}; {flags} ({CUBLAS})"

@@ -1,4 +1,4 @@
-"""The pairwise network against its equations, written out in loops, with their derivatives."""
+"""The pairwise network and its costs against their equations, written out in loops."""
 
 import math
 
@@ -54,84 +54,53 @@ def places(shape):
 
 
 def score(shape, values, texts, features):
-    """s(1, 2) of one pair and its derivatives by every parameter, number by number."""
-    gradients = {name: np.zeros_like(value) for name, value in values.items()}
-    total = values["output_bias"][0]
-    gradients["output_bias"][0] = 1.0
-    psi = 0
+    """s(1, 2) of one pair, number by number."""
+    total, psi = values["output_bias"][0], 0
     if shape.vectors and shape.hidden:
-        bias_of = {group: bias for group, _, bias, _ in places(shape)}
-        for group in range(3):
+        before = np.zeros((3, shape.hidden))
+        for group, matrix, bias, text in places(shape):
             for unit in range(shape.hidden):
-                before = values["bias"][bias_of[group], unit]
-                for in_group, matrix, _, text in places(shape):
-                    if in_group == group:
-                        for d in range(shape.vectors):
-                            before += values["weight"][matrix, unit, d] * texts[text][d]
-                h = math.tanh(before)
-                w = values["output"][group * shape.hidden + unit]
-                total += w * h
-                gradients["output"][group * shape.hidden + unit] = h
-                gradients["bias"][bias_of[group], unit] += w * (1 - h * h)
-                for in_group, matrix, _, text in places(shape):
-                    if in_group == group:
-                        for d in range(shape.vectors):
-                            gradients["weight"][matrix, unit, d] += w * (1 - h * h) * texts[text][d]
+                before[group, unit] += values["bias"][bias, unit] / 2  # each group reads two texts
+                for d in range(shape.vectors):
+                    before[group, unit] += values["weight"][matrix, unit, d] * texts[text][d]
         psi = 3 * shape.hidden
+        for place, h in enumerate(np.tanh(before).flatten()):
+            total += values["output"][place] * h
     elif shape.vectors:
         for text in range(3):
             for d in range(shape.vectors):
                 total += values["weight"][text, d] * texts[text][d]
-                gradients["weight"][text, d] = texts[text][d]
     for text in range(2):
         for k in range(shape.features):
-            place = psi + text * shape.features + k
-            total += values["output"][place] * features[text][k]
-            gradients["output"][place] = features[text][k]
-    return total, gradients
+            total += values["output"][psi + text * shape.features + k] * features[text][k]
+    return total
 
 
 def logit(shape, values, texts, features):
-    """The logit of a pair and its derivatives: of (1, 2), or half of that less (2, 1)."""
-    straight, by_straight = score(shape, values, texts, features)
+    """The logit of a pair: of (1, 2), or half of that less (2, 1)."""
+    straight = score(shape, values, texts, features)
     if not shape.antisymmetric:
-        return straight, by_straight
-    other, by_other = score(shape, values, [texts[1], texts[0], texts[2]], features[::-1])
-    return (straight - other) / 2, {name: (by_straight[name] - by_other[name]) / 2 for name in values}
+        return straight
+    return (straight - score(shape, values, [texts[1], texts[0], texts[2]], features[::-1])) / 2
 
 
 def sigmoid(x):
     return 1 / (1 + math.exp(-x))
 
 
-def hand_logistic(shape, values, batch, y):
-    """The logistic cost of a batch, and its derivatives."""
-    cost, total = 0.0, {name: np.zeros_like(value) for name, value in values.items()}
-    for pair in range(len(y)):
-        x, by = logit(shape, values, [t[pair] for t in batch[:3]], [f[pair] for f in batch[3:]])
-        cost -= (y[pair] * math.log(sigmoid(x)) + (1 - y[pair]) * math.log(1 - sigmoid(x))) / len(y)
-        for name in values:
-            total[name] += (sigmoid(x) - y[pair]) * by[name] / len(y)
-    return cost, total
-
-
-def hand_kendall(shape, values, batch, y, beta, gamma):
-    """The Kendall cost of a batch, and its derivatives."""
-    cost, total = 0.0, {name: np.zeros_like(value) for name, value in values.items()}
+def hand_cost(kind, shape, values, batch, y, beta=7.0, gamma=5.0):
+    """The logistic or the Kendall cost of a batch."""
+    cost = 0.0
     for pair in range(len(y)):
         texts, features = [t[pair] for t in batch[:3]], [f[pair] for f in batch[3:]]
-        x, by = logit(shape, values, texts, features)
-        x_swapped, by_swapped = logit(shape, values, [texts[1], texts[0], texts[2]], features[::-1])
-        theta, theta_swapped = sigmoid(x), sigmoid(x_swapped)
-        d = theta - theta_swapped
-        gaussian = math.exp(-beta * d * d / 2)
-        against, along = sigmoid(-gamma * d), sigmoid(gamma * d)
-        cost += (y[pair] * against + (1 - y[pair]) * along + gaussian) / len(y)
-        by_d = (1 - 2 * y[pair]) * gamma * along * against - beta * d * gaussian
-        for name in values:
-            slope = theta * (1 - theta) * by[name] - theta_swapped * (1 - theta_swapped) * by_swapped[name]
-            total[name] += by_d * slope / len(y)
-    return cost, total
+        theta = sigmoid(logit(shape, values, texts, features))
+        if kind == "logistic":
+            cost -= math.log(theta if y[pair] else 1 - theta)
+            continue
+        d = theta - sigmoid(logit(shape, values, [texts[1], texts[0], texts[2]], features[::-1]))
+        cost += sigmoid(-gamma * d) if y[pair] else sigmoid(gamma * d)
+        cost += math.exp(-beta * d * d / 2)
+    return cost / len(y)
 
 
 def finite_differences(cost, values, step=1e-5):
@@ -153,7 +122,7 @@ def test_logits_are_the_papers_equations(shape):
     got = network(*batch).detach().numpy()
     rows = [each.numpy() for each in batch]
     wanted = [
-        logit(shape, parameters(network), [t[pair] for t in rows[:3]], [f[pair] for f in rows[3:]])[0]
+        logit(shape, parameters(network), [t[pair] for t in rows[:3]], [f[pair] for f in rows[3:]])
         for pair in range(PAIRS)
     ]
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
@@ -165,31 +134,22 @@ def test_logits_are_the_papers_equations(shape):
 
 @pytest.mark.parametrize("kind", ["logistic", "kendall"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_gradients_of_both_costs_by_hand(shape, kind):
+def test_both_costs_and_their_gradients(shape, kind):
     network, batch = double(shape), inputs(shape)
     y = torch.tensor([1.0, 0, 0, 1, 1], dtype=torch.float64)
     rows, values = [each.numpy() for each in batch], parameters(network)
     if kind == "logistic":
         cost = logistic_cost(network(*batch), y)
-
-        def hand(at):
-            return hand_logistic(shape, at, rows, y.numpy())
     else:
         thetas = network(*batch).sigmoid(), network(*swapped(*batch)).sigmoid()
         cost = kendall_cost(*thetas, y, beta=7.0, gamma=5.0)
-
-        def hand(at):
-            return hand_kendall(shape, at, rows, y.numpy(), beta=7.0, gamma=5.0)
-
     cost.backward()
-    wanted, gradients = hand(values)
-    assert cost.item() == pytest.approx(wanted, rel=1e-12)
-    numeric = finite_differences(lambda at: hand(at)[0], values)
+    assert cost.item() == pytest.approx(hand_cost(kind, shape, values, rows, y.tolist()), rel=1e-12)
+    numeric = finite_differences(lambda at: hand_cost(kind, shape, at, rows, y.tolist()), values)
     for name, parameter in network.named_parameters():
         # what the reference adds cancels where swapping negates and there are no groups: no gradient, or zeros
         got = np.zeros_like(values[name]) if parameter.grad is None else parameter.grad.numpy()
-        np.testing.assert_allclose(got, gradients[name], rtol=1e-9, atol=1e-12, err_msg=name)
-        np.testing.assert_allclose(numeric[name], gradients[name], rtol=1e-6, atol=1e-8, err_msg=name)
+        np.testing.assert_allclose(numeric[name], got, rtol=1e-6, atol=1e-8, err_msg=name)
 
 
 def test_number_of_parameters():
@@ -227,15 +187,8 @@ def test_a_tournament_swaps_in_every_bit():
     with torch.inference_mode():
         network = PairwiseNetwork(shape)
         terms = network.terms(texts.reshape(-1, 9)).reshape(systems + 1, segments, -1)
-        p = np.stack(
-            [
-                [
-                    probability(network.logits(terms[i], terms[j], terms[-1], features[i], features[j]).numpy())
-                    for j in range(4)
-                ]
-                for i in range(4)
-            ]
-        )
+        pairs = [(terms[i], terms[j], terms[-1], features[i], features[j]) for i in range(4) for j in range(4)]
+        p = np.stack([probability(network.logits(*pair).numpy()) for pair in pairs]).reshape(4, 4, segments)
     np.testing.assert_array_equal(p, 1 - p.transpose(1, 0, 2))
     assert (p[range(4), range(4)] == 0.5).all() and (p[0, 1] != 0.5).all()
 

@@ -76,7 +76,7 @@ def test_documents_and_sizes():
     assert block_ranges(Corpus(["t"] * 3), 2, False) == [(0, 2), (2, 3)]
 
 
-def refuse(task):
+def refuse(*task):
     raise AssertionError("scored again")
 
 
@@ -102,7 +102,7 @@ def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, c
 def test_a_system_more(small_blocks, monkeypatch, tmp_path):
     kept, scored = ResultCache(str(tmp_path)), []
     original = module.score_segments
-    monkeypatch.setattr(module, "score_segments", lambda task: scored.append(task.systems) or original(task))
+    monkeypatch.setattr(module, "score_segments", lambda *task: scored.append(task[2]) or original(*task))
     one = results(BERTR, {}, InBlocks(kept=kept), systems=SYSTEMS[:1])[1]
     scored.clear()
     both = results(BERTR, {}, InBlocks(kept=kept))[1]

@@ -14,6 +14,7 @@ from ctx_metrics.engine.checkpoint import read_weights
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.hub import file_sha256
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality.development import read_development
@@ -309,63 +310,44 @@ def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "tensors", "message"),
     [
-        ({"encoder_model": "GPT"}, "encoder_model is 'GPT', which cannot be"),
-        ({"inputs": "ref"}, "inputs is 'ref', which cannot be"),
-        ({"rank": 3}, r"does not fit its config.json \(encoder.layer.0.*: \[2, .* and \[3, "),
-        ({"encoder_ckpt": "0" * 12}, "was trained on an encoder that hashes to 0"),
-        ({"weights_sha256": "1" * 64}, "the weights were changed"),
-        ({"rank": None}, "rank is null"),
-        ({"shares": [0.5, 0.5]}, r"shares is \[0.5, 0.5\], which cannot be"),
-        ({"shares": [0.5, 0.6, -0.1]}, r"shares is \[0.5, 0.6, -0.1\], which cannot be"),
-        ({"shares": [0.5, 0.5, "0"]}, r"shares is \[0.5, 0.5, '0'\], which cannot be"),
-        ({"shares": [1, 1, 1]}, r"shares is \[1, 1, 1\], which cannot be"),
-    ],
-)
-def test_folders_that_cannot_be(tmp_path, models, change, message):
-    folder = copied(models["xlmr"][0], tmp_path, change)
-    with pytest.raises(ModelError, match=message) as raised:
-        load_estimator(str(folder), QUIET)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "tensor", "message"),
-    [
-        ("encoder.layer.0.output.dense.up", None, "output.dense.up: not there and"),
-        ("encoder.layer.0.output.dense.bias", None, "output.dense.bias: not there and"),
-        ("matching.mean", None, "matching.mean: not there and"),
-        ("layerwise_attention.gamma", torch.ones(2), r"layerwise_attention.gamma: \[2\] and \[1\]"),
-        ("extra", torch.zeros(2), r"extra: \[2\] and not there"),
+        ({"encoder_model": "GPT"}, {}, "encoder_model is 'GPT', which cannot be"),
+        ({"inputs": "ref"}, {}, "inputs is 'ref', which cannot be"),
+        ({"rank": 3}, {}, r"does not fit its config.json \(encoder.layer.0.*: \[2, .* and \[3, "),
+        ({"encoder_ckpt": "0" * 12}, {}, "was trained on an encoder that hashes to 0"),
+        ({"weights_sha256": "1" * 64}, {}, "the weights were changed"),
+        ({"rank": None}, {}, "rank is null"),
+        ({"shares": [0.5, 0.5]}, {}, r"shares is \[0.5, 0.5\], which cannot be"),
+        ({"shares": [0.5, 0.6, -0.1]}, {}, r"shares is \[0.5, 0.6, -0.1\], which cannot be"),
+        ({"shares": [0.5, 0.5, "0"]}, {}, r"shares is \[0.5, 0.5, '0'\], which cannot be"),
+        ({"shares": [1, 1, 1]}, {}, r"shares is \[1, 1, 1\], which cannot be"),
+        ({}, {"encoder.layer.0.output.dense.up": None}, "output.dense.up: not there and"),
+        ({}, {"encoder.layer.0.output.dense.bias": None}, "output.dense.bias: not there and"),
+        ({}, {"matching.mean": None}, "matching.mean: not there and"),
+        ({}, {"layerwise_attention.gamma": torch.ones(2)}, r"layerwise_attention.gamma: \[2\] and \[1\]"),
+        ({}, {"extra": torch.zeros(2)}, r"extra: \[2\] and not there"),
         (
-            f"estimator.ff.{'9' * 5000}.weight",
-            torch.zeros(2),
-            rf"json \(estimator.ff.{'9' * 67}: \[2\] and not there\)",
+            {},
+            {f"estimator.ff.{'9' * 5000}.weight": torch.zeros(2)},
+            rf"\(estimator.ff.{'9' * 67}: \[2\] and not there\)",
         ),
-        ("estimator.ff.x.weight", torch.zeros(2), r"estimator.ff.x.weight: \[2\] and not there"),
-        ("estimator.ff.3.bias", None, "lacks the tensor 'estimator.ff.3.bias'"),
-        ("estimator.ff.0.bias", torch.full((5,), torch.nan), "estimator.ff.0.bias is not finite everywhere; train"),
+        ({}, {"estimator.ff.x.weight": torch.zeros(2)}, r"estimator.ff.x.weight: \[2\] and not there"),
+        ({}, {"estimator.ff.3.bias": None}, "lacks the tensor 'estimator.ff.3.bias'"),
+        (
+            {},
+            {"estimator.ff.0.bias": torch.full((5,), torch.nan)},
+            "estimator.ff.0.bias is not finite everywhere; train",
+        ),
     ],
 )
-def test_weights_that_do_not_belong(tmp_path, models, name, tensor, message):
-    tensors = load_file(models["xlmr"][0] / "model.safetensors")
-    tensors.pop(name, None)
-    if tensor is not None:
-        tensors[name] = tensor
-    folder = copied(models["xlmr"][0], tmp_path, {}, tensors)
-    with pytest.raises(ModelError, match=message):
-        load_estimator(str(folder), QUIET)
-
-
-def copied(folder, to, change, tensors=None):
-    """A copy of a model with another config.json, and perhaps other weights, whose hash it has."""
-    import hashlib
-
-    target = to / "m"
-    target.mkdir()
-    save_file(load_file(folder / "model.safetensors") if tensors is None else tensors, target / "model.safetensors")
+def test_folders_that_cannot_be(tmp_path, models, change, tensors, message):
+    """A copy of a model with another config.json, or other weights, whose hash it has."""
+    folder, whole = models["xlmr"][0], load_file(models["xlmr"][0] / "model.safetensors") | tensors
+    save_file({name: tensor for name, tensor in whole.items() if tensor is not None}, tmp_path / "model.safetensors")
     config = json.loads((folder / "config.json").read_text())
-    config["weights_sha256"] = hashlib.sha256((target / "model.safetensors").read_bytes()).hexdigest()
-    (target / "config.json").write_text(json.dumps({**config, **change}))
-    return target
+    config["weights_sha256"] = file_sha256(tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
+    with pytest.raises(ModelError, match=message) as raised:
+        load_estimator(str(tmp_path), QUIET)
+    assert "\n" not in str(raised.value)

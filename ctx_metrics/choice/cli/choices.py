@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common import flags
 from ...cli.common.metrics import Metrics, chosen_metrics, metric_names
@@ -13,7 +13,7 @@ from ...cli.score import DEFAULT_METRIC, add_metric_flags
 from ...engine.options import EngineOptions
 from ...flag_types import File, Model, Positive, expanduser, finite
 from ...notices import notice
-from ...run.context import Context
+from ...run.context import Context, MetricSettings
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
@@ -31,9 +31,6 @@ COMET_MBR = {
     "--translations": "-t FILE: candidates have no flag here: ctx-metrics {} FILE",
     "--sources": "--sources FILE: -s FILE",
 }
-
-
-ENDINGS = {"jsonl": "jsonl", "nbest": "nbest"}
 
 
 @dataclass(frozen=True)
@@ -61,9 +58,46 @@ class Candidates:
         "Do not check the candidates for copies of the source, other languages and repetitions.", False
     )
 
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The source and the target language, each None if unknown."""
+        return self.language_pair or (None, None)
+
+    def read(self, references: str | None = None) -> "list[Item]":
+        """Read the candidates, and their pseudo-references if a file of them is given.
+
+        Warns about copies of the source, other languages and repetitions, unless --no-text-checks is given.
+        """
+        from ..candidates import read_items
+
+        items = read_items(
+            self.candidates,
+            self.input_format,
+            self.num_samples,
+            sources=self.source,
+            references=references,
+            encoding=self.encoding,
+        )
+        if self.no_text_checks:
+            return items
+        from ...run.fault_notices import check_faults
+        from ...run.streams import named
+
+        sources = [item.source for item in items]
+        if len(self.candidates) > 1:  # each file holds one system
+            systems = [named([item.candidates[k] for item in items], path) for k, path in enumerate(self.candidates)]
+        else:
+            systems = [named([text for item in items for text in item.candidates], self.candidates[0])]
+            sources = [item.source for item in items for _ in item.candidates]
+        there = None if None in sources else named(sources, self.source or "the sources")
+        check_faults(systems, source=there, languages=self.languages)
+        return items
+
 
 @dataclass(frozen=True)
-class By:
+class ByMetrics:
+    """The metrics that choose."""
+
     metrics: Metrics | None = setting(
         f"One or more of %(choices)s; the scores of several are added up. (Default: {DEFAULT_METRIC})",
         flag="-m --metrics",
@@ -83,6 +117,8 @@ class By:
 
 @dataclass(frozen=True)
 class Written:
+    """What is written of the choices."""
+
     top: Positive | None = setting(
         "Write the K best distinct candidates, each once. (Default: 1 with text, all with other formats)",
         metavar="K",
@@ -94,87 +130,89 @@ class Written:
     )
     output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
 
+    @property
+    def ending(self) -> str:
+        return (self.output or "").rpartition(".")[2].lower()
+
+    @property
+    def form(self) -> str:
+        by_ending = self.ending if self.ending in ("nbest", "jsonl") else ""
+        return self.format or by_ending or ("nbest" if self.top else "text")
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """A checked command line of mbr or rerank."""
+
+    candidates: Candidates
+    metrics: Sequence[MetricSettings]
+    weights: Sequence[float]
+    context: Context
+    written: Written
+    work: Work
+    kept: Kept
+
+    def scored(self, items: "Sequence[Item]", chooser: "Chooser") -> "Chosen":
+        """Score the candidates; print counts and signatures."""
+        from ...scale.blocks import opened
+        from ...scale.kept import ResultCache
+        from ..blocks import choose
+        from ..candidates import say_duplicates
+        from ..written import check_form
+
+        check_form(items, self.written.form)
+        cache = ResultCache(self.kept.ctx_cache) if self.kept.ctx_cache is not None else None
+        found = choose(items, chooser, opened(self.work.on, self.work.workers), cache)
+        say_duplicates(items)
+        for name, counts in found.counts.items():
+            if some := [f"{kind} = {number:,}" for kind, number in counts.items() if number]:
+                notice(f"{name}: {', '.join(some)} (counted over all scored texts)")
+        self.say_signatures(found.signatures)
+        return found
+
+    def say_signatures(self, signatures: Mapping[str, str]) -> None:
+        """Print the metrics' signatures on stderr, unless --quiet."""
+        for name, signature in () if self.context.engine.quiet else signatures.items():
+            notice(f"{name}|{signature}")
+
+    def write(
+        self, items: "Sequence[Item]", scores: Sequence[Sequence[float]], approximate: Sequence[str] = ()
+    ) -> None:
+        """Write the choices; see written.render."""
+        from ...cli.common.output import write
+        from ..written import render
+
+        write(render(items, scores, self.written.form, self.written.top, approximate), self.written.output)
+
 
 def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None:
     """Add all flags; the command's own settings, `own`, follow the choice of metrics."""
-    add_all(parser, [Candidates, By, *own, Written])
+    add_all(parser, [Candidates, ByMetrics, *own, Written])
     add_metric_flags(parser, argv)
     add_all(parser, [Work, Kept, flags.quiet("No progress bars, and no signatures on stderr.")])
 
 
-def check(args: CommandLine) -> list[tuple[str, Mapping[str, Any]]]:
-    """Derive the values that depend on several flags, and return the metrics; exit with 2, as argparse does, if flags
-    contradict each other."""
-    error = args.parser.error
-    chosen = chosen_metrics(args, args.metrics or [DEFAULT_METRIC], model=args.model)
-    args.metrics = [each.name for each in chosen]
-    checked_work(args)
-    if args.weights is None:
-        args.weights = [1.0] * len(args.metrics)
-    if len(args.weights) != len(args.metrics):
-        error(
-            f"--weights has {len(args.weights)} for {len(args.metrics)} metrics ({', '.join(args.metrics)}); "
-            "give one per metric"
+def checked(line: CommandLine) -> Choosing:
+    """Return what a command line asks for; exits with 2, as argparse does, if flags contradict each other."""
+    engine, candidates, by, written = line[EngineOptions], line[Candidates], line[ByMetrics], line[Written]
+    work = checked_work(line)
+    metrics = chosen_metrics(line, by.metrics or [DEFAULT_METRIC], model=by.model)
+    weights = by.weights or [1.0] * len(metrics)
+    if len(weights) != len(metrics):
+        names = ", ".join(each.name for each in metrics)
+        line.error(f"--weights has {len(weights)} for {len(metrics)} metrics ({names}); give one per metric")
+    if not any(weights):
+        line.error("--weights are all 0; give at least one above 0")
+    if written.format is None and written.ending in ("json", *SEPARATED):
+        line.error(
+            f"-o {written.output}: there is no format {written.ending} here; name a .jsonl or .nbest file, or give --format"
         )
-    if not any(args.weights):
-        error("--weights are all 0; give at least one above 0")
-    ending = ENDINGS.get(last := (args.output or "").rpartition(".")[2].lower())
-    if args.format is None and last in ("json", *SEPARATED):
-        error(f"-o {args.output}: there is no format {last} here; name a .jsonl or .nbest file, or give --format")
-    args.format = args.format or ending or ("nbest" if args.top else "text")
-    if args.format == "text" and (args.top or 1) > 1:
-        error("--format text has one line per source; write --top candidates as nbest or jsonl")
-    check_writable(args.output)
-    return [(each.name, each.own) for each in chosen]
-
-
-def context_of(args: CommandLine) -> Context:
-    source, target = args.language_pair or (None, None)
-    return Context(source_lang=source, target_lang=target, engine=args[EngineOptions])
-
-
-def check_candidates(items: "Sequence[Item]", args: CommandLine) -> None:
-    """Warn about files of candidates with copies of the source, other languages or repetitions, unless --no-text-checks."""
-    if args.no_text_checks:
-        return
-    from ...run.fault_notices import check_faults
-    from ...run.streams import named
-
-    sources = [item.source for item in items]
-    if len(args.candidates) > 1:  # each file holds one system
-        systems = [named([item.candidates[k] for item in items], path) for k, path in enumerate(args.candidates)]
-    else:
-        systems = [named([text for item in items for text in item.candidates], args.candidates[0])]
-        sources = [item.source for item in items for _ in item.candidates]
-    there = None if None in sources else named(sources, args.source or "the sources")
-    check_faults(systems, source=there, languages=args.language_pair or (None, None))
-
-
-def scored(items: "Sequence[Item]", chooser: "Chooser", args: CommandLine) -> "Chosen":
-    """Score the candidates on the machines, and with the cache, that the flags name; print counts and signatures."""
-    from ...scale.blocks import opened
-    from ...scale.kept import ResultCache
-    from ..blocks import choose
-    from ..candidates import say_duplicates
-    from ..written import check_form
-
-    check_form(items, args.format)
-    kept = ResultCache(args.ctx_cache) if args.ctx_cache is not None else None
-    with opened(args.on, args.workers) as place:
-        found = choose(items, chooser, place, kept, args.quiet)
-    say_duplicates(items)
-    for name, counts in found.counts.items():
-        if some := [f"{kind} = {number:,}" for kind, number in counts.items() if number]:
-            notice(f"{name}: {', '.join(some)} (counted over all scored texts)")
-    say_signatures(found.signatures, args)
-    return found
-
-
-def say_signatures(signatures: Mapping[str, str], args: CommandLine) -> None:
-    """Print the metrics' signatures on stderr, unless --quiet."""
-    for name, signature in signatures.items():
-        if not args.quiet:
-            notice(f"{name}|{signature}")
+    if written.form == "text" and (written.top or 1) > 1:
+        line.error("--format text has one line per source; write --top candidates as nbest or jsonl")
+    check_writable(written.output)
+    source, target = candidates.languages
+    context = Context(source_lang=source, target_lang=target, engine=engine)
+    return Choosing(candidates, metrics, weights, context, written, work, line[Kept])
 
 
 def hints_of(subcommand: str, words: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from functools import partial
 
 from ...flag_types import File
 from ...notices import counted, notice
-from ...settings import CommandLine, from_flags, setting
-from ..decisions import Method
+from ...settings import CommandLine, setting
+from ..minimum_risk import Method
 from . import choices
 
 SUMMARY = "choose the candidate that agrees best with all others"
@@ -45,38 +45,24 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     choices.add_choices(parser, argv, References, Method)
 
 
-def run(args: CommandLine) -> int:
-    from ...cli.common import output
-    from ..blocks import MinimumRisk
-    from ..candidates import read_items
-    from ..written import render
+def run(line: CommandLine) -> int:
+    from ..minimum_risk import MinimumRisk
 
-    chosen = choices.check(args)
-    method = from_flags(Method, args)
+    asked, method, references = choices.checked(line), line[Method], line[References].references
     method.check_numbers()
-    if args.references and method.exclude_self:
-        args.parser.error(
-            "--exclude-self is for candidates as their own pseudo-references; leave it or --references out"
-        )
-    items = read_items(
-        args.candidates,
-        args.input_format,
-        args.num_samples,
-        sources=args.source,
-        references=args.references,
-        encoding=args.encoding,
+    if references and method.exclude_self:
+        line.error("--exclude-self is for candidates as their own pseudo-references; leave it or --references out")
+    items = asked.candidates.read(references)
+    found = asked.scored(
+        items, MinimumRisk(asked.metrics, asked.weights, asked.context, method, asked.written.top or 1)
     )
-    choices.check_candidates(items, args)
-    chooser = MinimumRisk(chosen, args.weights, choices.context_of(args), method, args.top or 1)
-    found = choices.scored(items, chooser, args)
     if number := found.exact.count(False):
         of_all = f"{number:,} of {counted(len(items), 'source', 'sources')}"
         notice(
             f"mbr: --method {method.method} only approximates the scores of {of_all}, so other candidates may be chosen "
             "than by --method exact, which scores all pairs"
         )
-    approximate = ["" if exact else method.method for exact in found.exact]
-    output.write(render(items, found.scores, args.format, args.top, approximate), args.output)
+    asked.write(items, found.scores, ["" if exact else method.method for exact in found.exact])
     return 0
 
 

@@ -5,10 +5,10 @@ documents are chosen: the best candidate document, or the best path from segment
 """
 
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common.metrics import metric_names, named_metric
 from ...errors import InputError
@@ -58,6 +58,10 @@ class Mixing:
         choices=metric_names,
     )
 
+    @property
+    def judge(self) -> str:
+        return self.tune_by or "chrf"
+
 
 @dataclass(frozen=True)
 class Documents:
@@ -79,90 +83,81 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     choices.add_choices(parser, argv, Mixing, Documents)
 
 
-def run(args: CommandLine) -> int:
-    from ...cli.common import output
-    from ..candidates import read_items
+def run(line: CommandLine) -> int:
     from ..reranking import Reranking, check_decoder_scores, mixed
-    from ..written import render
 
-    chosen = _check(args)
-    items = read_items(
-        args.candidates, args.input_format, args.num_samples, sources=args.source, encoding=args.encoding
-    )
+    asked, mixing, documents = choices.checked(line), line[Mixing], line[Documents]
+    _check(line, asked, mixing, documents)
+    items = asked.candidates.read()
     if items[0].source is None:
         raise InputError("rerank needs the source of each candidate: give -s FILE, or src in JSON lines")
-    choices.check_candidates(items, args)
-    if args.docids:
-        output.write(render(items, _of_documents(items, chosen, args), args.format, args.top), args.output)
+    if documents.docids:
+        asked.write(items, _of_documents(asked, documents, items))
         return 0
-    references = None if args.tune is None else _references(args, len(items))
-    if args.tune or args.mix:
-        check_decoder_scores(items, "--tune" if args.tune else "--mix")
-    chooser = Reranking(chosen, args.weights, choices.context_of(args))
-    found = choices.scored(items, chooser, args)
-    if references is not None:
-        from ..tuning import tuned
+    references = None if mixing.tune is None else _references(mixing, asked.candidates.encoding, len(items))
+    if mixing.tune or mixing.mix:
+        check_decoder_scores(items, "--tune" if mixing.tune else "--mix")
+    found = asked.scored(items, Reranking(asked.metrics, asked.weights, asked.context))
+    if references is None:
+        asked.write(items, mixed(items, found.scores, mixing.mix or 0.0))
+        return 0
+    from ...cli.common import output
+    from ..reranking import tuned
 
-        best = tuned(items, found.scores, references, args.tune_by, choices.context_of(args))
-        rows = [
-            ["metric alone", "0", best.without],
-            ["best", f"{best.weight:.6g}", best.best],
-            ["decoder alone", "", best.decoder],
-        ]
-        output.write(output.cells("tsv", ["chosen by", "--mix", best.title], rows, 2), args.output)
-        return 0
-    output.write(render(items, mixed(items, found.scores, args.mix or 0.0), args.format, args.top), args.output)
+    best = tuned(items, found.scores, references, mixing.judge, asked.context)
+    rows = [
+        ["metric alone", "0", best.without],
+        ["best", f"{best.weight:.6g}", best.best],
+        ["decoder alone", "", best.decoder],
+    ]
+    output.write(output.cells("tsv", ["chosen by", "--mix", best.title], rows, 2), asked.written.output)
     return 0
 
 
-def _check(args: CommandLine) -> list[tuple[str, Mapping[str, Any]]]:
-    """Derive the values that depend on several flags; exit with 2, as argparse does, if flags contradict each other."""
-    error = args.parser.error
-    chosen = choices.check(args)
-    if args.tune and args.mix is not None:
-        error("--tune finds the value of --mix; leave one out")
-    if args.tune and args.top:
-        error("--tune prints the value of --mix and no candidates; leave --top out")
-    if args.tune_by is not None and args.tune is None:
-        error("--tune-by works only with --tune FILE; give both, or leave it out")
-    if args.beam is not None and args.documents != "path":
-        error("--beam works only with --documents path; give both, or leave it out")
-    if args.docids is None and args.documents != "best":
-        error("--documents needs the documents: give --docids FILE")
-    if args.docids and (args.tune or args.mix or args.on or args.ctx_cache):
-        error(
+def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents: Documents) -> None:
+    """Exit with 2, as argparse does, if flags contradict each other."""
+    if mixing.tune and mixing.mix is not None:
+        line.error("--tune finds the value of --mix; leave one out")
+    if mixing.tune and asked.written.top:
+        line.error("--tune prints the value of --mix and no candidates; leave --top out")
+    if mixing.tune_by is not None and mixing.tune is None:
+        line.error("--tune-by works only with --tune FILE; give both, or leave it out")
+    if documents.beam is not None and documents.documents != "path":
+        line.error("--beam works only with --documents path; give both, or leave it out")
+    if documents.docids is None and documents.documents != "best":
+        line.error("--documents needs the documents: give --docids FILE")
+    if documents.docids and (mixing.tune or mixing.mix or asked.work.on or asked.kept.ctx_cache):
+        line.error(
             "--docids chooses whole documents and does not work with --mix, --tune, --on and --ctx-cache; leave those out"
         )
-    return chosen
 
 
-def _references(args: CommandLine, sources: int) -> list[str]:
+def _references(mixing: Mixing, encoding: str, sources: int) -> list[str]:
     """The references of --tune, one per source; raises InputError if they or the judging metric cannot be used."""
-    from ..tuning import check_judge
+    from ..reranking import check_judge
 
-    args.tune_by = args.tune_by or "chrf"
-    check_judge(args.tune_by)
-    lines = read_lines(args.tune, args.encoding)
+    assert mixing.tune is not None
+    check_judge(mixing.judge)
+    lines = read_lines(mixing.tune, encoding)
     if len(lines) != sources:
         raise InputError(
-            f"{args.tune} has {counted(len(lines), 'line', 'lines')}, but there are candidates for {sources:,} sources; "
+            f"{mixing.tune} has {counted(len(lines), 'line', 'lines')}, but there are candidates for {sources:,} sources; "
             "give one reference per source"
         )
     return lines
 
 
-def _of_documents(
-    items: "list[Item]", chosen: list[tuple[str, Mapping[str, Any]]], args: CommandLine
-) -> list[list[float]]:
+def _of_documents(asked: choices.Choosing, documents: Documents, items: "list[Item]") -> list[list[float]]:
     """Score the candidates as parts of whole documents, and print the signatures."""
     from ..documents import best_documents, best_paths
 
-    doc_ids, context = read_lines(args.docids, args.encoding), choices.context_of(args)
-    if args.documents == "path":
-        found = best_paths(chosen, context, items, doc_ids, args.beam or BEAM)
+    assert documents.docids is not None
+    doc_ids = read_lines(documents.docids, asked.candidates.encoding)
+    if documents.documents == "path":
+        found = best_paths(asked.metrics, asked.context, items, doc_ids, documents.beam or BEAM)
     else:
-        found = best_documents(chosen, args.weights, context, items, doc_ids)
-    choices.say_signatures(found.signatures, args)
+        found = best_documents(asked.metrics, asked.weights, asked.context, items, doc_ids)
+    asked.say_signatures(found.signatures)
     return found.scores
 
 

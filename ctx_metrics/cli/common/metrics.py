@@ -129,7 +129,8 @@ def chosen_metrics(
     Exits with 2, as argparse does, for a flag of a metric in neither `names` nor `also`, an unknown KEY, a VALUE that the
     flag rejects, or a model that no metric takes.
     """
-    table, named = metric_table(), {*map(name_of, names), *also}
+    named, own = {*map(name_of, names), *also}, {name: _own_settings(name, line) for name in names}
+    table = metric_table()
     others = {name: dests for name, dests in line.own.items() if name not in named}
     foreign = [
         (name, word)
@@ -146,9 +147,7 @@ def chosen_metrics(
         line.error(
             f"{flag} is a flag of {name}, which is not among the metrics of -m; add the metric, or leave the flag out"
         )
-    chosen = [
-        MetricSettings(name, table[name_of(name).upper()], _own_settings(name, line)) for name in dict.fromkeys(names)
-    ]
+    chosen = [MetricSettings(name, table[name_of(name).upper()], settings) for name, settings in own.items()]
     if model is None:
         return chosen
     with_model = [each.name for each in chosen if capabilities(each.cls).estimator]  # not text encoders such as bertr's

@@ -41,8 +41,6 @@ examples:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Flags for the systems to compare, the ranking, and the output."""
-
     references: Files = setting("References, one segment per line.", flag="REF", group="inputs")
     translations: Files = setting(
         "The systems' outputs, one file per system, at least two.", flag="-i --input -t --translations", required=True
@@ -77,7 +75,6 @@ FLAGS = [Comparison, ("engine", EngineOptions), flags.quiet("No progress bars, a
 
 
 def _check(line: CommandLine, given: Comparison) -> None:
-    """Exit with status 2, as argparse does, if flags contradict each other."""
     if "-" in (*given.translations, *given.references, given.source, given.docids):
         line.error("-: the standard input is not read here; name a file")
     if len(given.translations) < 2:
@@ -178,7 +175,6 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, given: Co
 
 
 def _tables(names: Sequence[str], ranking: "Ranking", signature: str, given: Comparison) -> str:
-    """Return the ranking, the matrix, their explanation, and the signature as text."""
     from ...meta.measures.bradley_terry import PRIOR
 
     decimals = output.decimals_of("table", given.width)

@@ -68,8 +68,6 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Judgements(DataOptions):
-    """Flags for the judgements to read, including rankings, and for the outputs to pair."""
-
     reference: Name | None = setting(
         "Reference to use. In a tree: its name, such as refA. In MQM annotations: the human translation. With "
         "rankings: the reference file."
@@ -84,8 +82,6 @@ class Judgements(DataOptions):
 
 @dataclass(frozen=True)
 class NamedRecipe:
-    """The recipe that the other flags modify."""
-
     recipe: Literal["paper", "modern"] = setting(
         "paper: Adagrad and a fixed number of epochs, as in Guzman et al. (2015); modern: AdamW with larger steps "
         "and early stopping.",
@@ -96,8 +92,6 @@ class NamedRecipe:
 
 @dataclass(frozen=True)
 class Output(TrainingFolder):
-    """Flags for the output folder, the cache and the plot."""
-
     cache: File | None = cache("features and sentence vectors", "on the same texts")
     no_plot: bool = setting("Draw no learning curve.", False)
 
@@ -150,7 +144,6 @@ def run(line: CommandLine) -> int:
 def _check(
     line: CommandLine, pairs: Pairs, judgements: Judgements, architecture: Architecture, recipe: PairwiseRecipe
 ) -> None:
-    """Exit with status 2, as argparse does, if flags contradict each other."""
     from ...training.data import check_pairs
 
     error = line.error

@@ -135,7 +135,6 @@ def count_pairs(sets: Sequence[JudgedSet]) -> tuple[int, int]:
 
 
 def preferences_of(judged: JudgedSet) -> np.ndarray:
-    """Return a set's preferences; raises ValueError if it has none."""
     if judged.preferences is None:
         raise ValueError(f"{judged.name} has no preferences")
     return judged.preferences
@@ -285,7 +284,6 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
 
 
 def _reference(judged: JudgedSet, segment: int) -> str | None:
-    """Return a segment's first reference that is not missing, or None."""
     return next((stream[segment] for stream in judged.references if stream[segment] is not None), None)
 
 
@@ -294,7 +292,6 @@ def _source(judged: JudgedSet, segment: int) -> str | None:
 
 
 def _say(path: str, count: Counter, threshold: float | None) -> None:
-    """Print a notice of what was left out of a path, if anything; raises InputError if nothing is left."""
     left = [(number, why) for why, number in count.items() if number and why not in ("rows", "kept")]
     reasons = ", ".join(
         f"{f'{number:,}' if k else counted(number, 'pair', 'pairs')} {why}" for k, (number, why) in enumerate(left)

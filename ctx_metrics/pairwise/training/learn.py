@@ -189,7 +189,6 @@ def one_language(sets: Sequence[JudgedSet]) -> str | None:
 
 
 def digest(comparisons: Comparisons) -> str:
-    """Return the sha256 of all arrays of the comparisons."""
     sha256 = hashlib.sha256()
     for array in (comparisons.texts, comparisons.outputs, comparisons.pairs):
         sha256.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())

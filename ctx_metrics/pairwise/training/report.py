@@ -56,7 +56,6 @@ def curve(checks: Sequence[Check], best: int, name: str) -> Figure:
 
 
 def uses(folder: str) -> list[str]:
-    """Return the commands that use a model."""
     folder = shlex.quote(folder)
     return [
         f"sacrebleu REF -i SYSTEM1 SYSTEM2 -m pairwise --pairwise-model {folder}",

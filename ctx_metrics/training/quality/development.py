@@ -63,7 +63,6 @@ class DevelopmentSet:
 
     @property
     def partners(self) -> list[str]:
-        """The reference of each output, or its source if it has none."""
         return partners_of(self.references, self.sources)
 
     def scores(self, values: np.ndarray) -> dict[str, float]:

@@ -70,7 +70,6 @@ class TrainingSet:
 
     @property
     def datasets(self) -> list[str]:
-        """The data set of each row."""
         return [place.dataset for place in self.places]
 
     @property

@@ -148,7 +148,6 @@ def partners_of(references: Sequence[str | None], sources: Sequence[str | None])
 
 
 def check_inputs(of_set: JudgementSet, inputs: str) -> None:
-    """Raise InputError if no row of a set has a partner that the inputs require."""
     partners = PARTNERS[inputs]
     if not any(getattr(row, partner) for row in of_set.rows for partner in partners):
         if len(partners) > 1:
@@ -234,7 +233,6 @@ def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
 
 
 def _positive(text: str) -> float | None:
-    """Parse a positive number; None for anything else."""
     try:
         number = float(text)
     except ValueError:

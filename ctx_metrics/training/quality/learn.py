@@ -160,7 +160,6 @@ def default_layers(kind: str, depth: int) -> list[int]:
 
 
 def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]:
-    """Return the entry `network` of config.json."""
     if architecture.kind == "comet":
         return {
             "features": len(feature_names(range(layers))),
@@ -175,7 +174,6 @@ def sizes(architecture: Architecture, layers: int, width: int) -> dict[str, Any]
 
 
 def make_network(kind: str, network: dict[str, Any], dropout: float | None) -> LearnedNetwork | RegressorNetwork:
-    """Return a network of these sizes with random weights."""
     if kind == "comet":
         rate = 0.1 if dropout is None else dropout
         return RegressorNetwork(**network, alignment_dropout=rate, pooled_dropout=rate)
@@ -188,7 +186,6 @@ def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
 
 
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
-    """Initialise the network with the weights of a model of the same sizes and with the same encoder."""
     given = read_config(init)
     check_fields(init, given, FIELDS)
     wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
@@ -219,7 +216,6 @@ class TokenInputs:
         self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses), strict=True))
 
     def batch(self, rows: Sequence[int]) -> tuple:
-        """Return the network's arguments for some rows."""
         sides = []
         for texts in (self.hypotheses, self.partners):
             states = self.cache.states([texts[row] for row in rows])
@@ -252,9 +248,7 @@ class FeatureInputs:
         self.lengths = [(0, 0)] * len(pairs)
 
     def features(self) -> torch.Tensor:
-        """Return the alignment features of all rows: fp32 [n, features]."""
         return torch.tensor([each[0] for each in self.inputs])
 
     def batch(self, rows: Sequence[int]) -> tuple:
-        """Return the network's arguments for some rows."""
         return network_inputs([self.inputs[row] for row in rows])

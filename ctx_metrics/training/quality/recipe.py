@@ -55,7 +55,6 @@ class Architecture:
 
     @property
     def reads(self) -> str:
-        """The inputs, or the default."""
         return self.inputs or "mt+ref"
 
 

@@ -37,7 +37,6 @@ def card(name: str, kind: str, trained: Trained, sources: Mapping[str, Sequence[
 
 
 def curve(trained: Trained, name: str) -> Figure:
-    """Draw the mean loss since the last check and the development score over the rows read."""
     points = [(check.rows, check.loss, check.score) for check in trained.checks]
     labels = "rows read", "training loss", f"development\n{METRICS[trained.config['development']['metric']]}"
     return learning_curve(points, trained.best, labels, f"{name}: best of {len(points)} checks")

@@ -91,11 +91,9 @@ class QualityTask(Task):
         return total
 
     def read(self, batch: list[int]) -> tuple:
-        """Return the network's inputs for some rows."""
         return self.inputs.batch(batch)
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
-        """Return the network's predictions, one or more of shape [n]."""
         return self.network.outputs(*inputs)
 
     def check(self, progress: Progress, loss: float) -> Check:
@@ -108,7 +106,6 @@ class QualityTask(Task):
 
     @torch.inference_mode()
     def values(self, inputs: Any) -> np.ndarray:
-        """Return the network's values for all rows: float64 [n]."""
         self.network.eval()
         order = sorted(range(len(inputs.lengths)), key=inputs.lengths.__getitem__)
         values = np.zeros(len(order))
@@ -118,7 +115,6 @@ class QualityTask(Task):
         return values
 
     def on_device(self, inputs: tuple) -> tuple:
-        """Return the inputs with tensors moved to the network's device."""
         return tuple(send(each, self.device) if isinstance(each, torch.Tensor) else each for each in inputs)
 
 

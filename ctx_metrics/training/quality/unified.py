@@ -77,7 +77,6 @@ class UnifiedInputs:
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
 
     def ways(self, row: int) -> list[str]:
-        """Return the ways in which a row can be read."""
         return [way for way in WAYS if self.rows[row].keys() >= set(way.split("+"))]
 
     def tokens(self, row: int, way: str) -> int:
@@ -85,12 +84,10 @@ class UnifiedInputs:
         return sum(len(self.rows[row][name].ids) for name in way.split("+"))
 
     def sequence(self, row: int, way: str) -> TokenIds:
-        """Return the token ids of a row read in a way."""
         texts = [self.rows[row][name] for name in way.split("+")]
         return joined(texts, self.kind, self.tokenizer.pad, self.most)
 
     def padded(self, rows: Sequence[tuple[int, str]]) -> tuple[torch.Tensor, ...]:
-        """Return the network's arguments for some rows, each with the way to read it."""
         sequences = [self.sequence(*row) for row in rows]
         ids, mask, types = padded(sequences, self.tokenizer.pad or 0)
         starts = range(0, ids.numel(), ids.shape[1])

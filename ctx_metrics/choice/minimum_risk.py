@@ -14,13 +14,27 @@ centroids    u(h, centroids of the references), weighted by cluster size (Deguch
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
+from ..notices import collected
+from ..run.context import Context, MetricSettings, build, capabilities
+from ..scale.scorer import Scorer
+from ..scoring.estimated import EstimatorMetric
+from ..scoring.scores import of_parts
+from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting
-from .utilities import Distinct, Utility
+from .blocks import Chooser, Chosen
+from .candidates import Item
+from .ngrams import COUNTS
+from .utilities import CountedPairs, Distinct, HeadPairs, ScoredPairs, Utility, WeightedSum, distinct
+
+if TYPE_CHECKING:
+    from .comet_pairs import PairHead
 
 METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
 BOOTSTRAP = 500  # resamples of prune
@@ -74,6 +88,94 @@ class Method:
                 f"--method {self.method} works only with {others}COMET models of the class RegressionMetric, not with "
                 f"{what}; use exact or prune"
             )
+
+
+@dataclass(frozen=True)
+class MinimumRisk(Chooser):
+    """Minimum Bayes risk with the weighted sum of some metrics as utility.
+
+    nbest    how many candidates of each source the user wants
+    """
+
+    NAME: ClassVar = "mbr"
+    method: Method
+    nbest: int = 1
+
+    def signatures(self, items: Sequence[Item]) -> dict[str, str]:
+        with collected():
+            return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
+
+    def _utilities(self, items: Sequence[Distinct]) -> list[tuple[str, Utility]]:
+        return [(each.name, utility(each, self.context, items)) for each in self.metrics]
+
+    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
+        """The expected utilities of a block's candidates."""
+        texts = [distinct(item) for item in items]
+        named = self._utilities(texts if first else texts[:1])
+        found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
+        return Chosen(
+            [scores[item.place].tolist() for scores, item in zip(found, texts, strict=True)],
+            {name: each.signature for name, each in named},
+            {name: each.counts for name, each in named},
+            [is_exact(item, scores, self.method, self.nbest) for item, scores in zip(texts, found, strict=True)],
+        )
+
+
+def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct]) -> Utility:
+    """Return the fastest utility for a metric, with the languages and engine of a context without texts.
+
+    first    some items; their texts serve to check the languages of a model
+
+    Raises InputError for metrics that read no reference, or read more than one segment.
+    """
+    name, cls, settings = chosen
+    can = capabilities(cls)
+    if "doc_ids" in can.reads:
+        raise InputError(
+            f"{name}: the metric reads documents, but candidates are single segments; choose another metric, such as comet"
+        )
+    if not can.compares_two_texts:
+        raise InputError(
+            f"{name}: the metric cannot compare a candidate with one other candidate; choose another metric, such as chrf, "
+            "bertr or comet"
+        )
+    texts = replace(
+        context,
+        references=[[item.references[0] for item in first]],
+        systems=[[item.texts[0] for item in first]],
+        sources=None if first[0].source is None else [item.source or "" for item in first],
+    )
+    metric = cls if can.whole_corpus else build(cls, texts, settings)
+    if why := capabilities(metric).whole_corpus:
+        raise InputError(
+            f"{name}: the value of a pair depends on all other pairs ({why}), but candidates are compared pair by "
+            f"pair; choose another metric"
+        )
+    assert isinstance(metric, Metric)
+    if type(metric) in COUNTS:
+        return CountedPairs(name, of_parts(metric))
+    signature = str(metric.get_signature().format())
+    if isinstance(metric, TokenMatchingMetric):
+        from .matched import MatchedPairs
+
+        return MatchedPairs(name, metric, signature)
+    if isinstance(metric, EstimatorMetric):
+        if not metric.can.references:
+            raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
+        if (head := _head(metric)) is not None:
+            return HeadPairs(name, head, signature)
+    return ScoredPairs(name, not can.higher_is_better, Scorer([chosen], context, {}), signature)
+
+
+def _head(metric: EstimatorMetric) -> "PairHead | None":
+    """The model's head, split into parts, if it is a regression model that reads a source and a reference; else None."""
+    from ..models.comet.model import RegressionEstimator
+    from .comet_pairs import PairHead
+
+    estimator = metric.estimator
+    if isinstance(estimator, RegressionEstimator) and estimator.inputs == "mt+src+ref":
+        return PairHead(estimator)
+    return None
 
 
 def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:

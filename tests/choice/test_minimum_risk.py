@@ -1,17 +1,17 @@
 """Expected utilities by every method, over utilities whose values are known."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ctx_metrics import InputError
-from ctx_metrics.choice.blocks import MinimumRisk, block_ranges, choose
+from ctx_metrics.choice.blocks import block_ranges, choose
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.decisions import Method, completed, expected, is_exact
-from ctx_metrics.choice.of_metric import utility
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expected, is_exact, utility
 from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
-from ctx_metrics.run.context import Context, build
+from ctx_metrics.run.context import Context, MetricSettings, build
 from ctx_metrics.run.registry import metric_table
 from ctx_metrics.scale.kept import ResultCache
 
@@ -133,7 +133,7 @@ def test_a_method_is_exact_where_it_scores_all_pairs(method, candidates, exact):
     """Of chrF on random sentences, against the scores of all pairs."""
     draw = np.random.default_rng(3)
     item = distinct(Item(tuple(" ".join(draw.choice([*"abcdefgh"], 6)) for _ in range(candidates))))
-    chrf = utility("chrf", {}, Context(), [item])
+    chrf = utility(CHRF[0], Context(), [item])
     [every], [found] = expected(chrf, [item], Method()), expected(chrf, [item], method)
     assert is_exact(item, found, method) == exact
     assert bool(np.allclose(found, every, rtol=0, atol=1e-9)) == exact  # NaN, of what was left out, is never close
@@ -200,7 +200,7 @@ def test_methods_that_a_utility_does_not_have():
             expected(utility, [distinct(numbers(3))], Method(method))
 
 
-CHRF = [("chrf", {})]
+CHRF = [MetricSettings("chrf", metric_table()["CHRF"])]
 ITEMS = [numbers(5, seed) for seed in range(7)]
 
 
@@ -209,21 +209,21 @@ def chooser(**method) -> MinimumRisk:
 
 
 def test_blocks_change_nothing(monkeypatch):
-    whole = choose(ITEMS, chooser(), quiet=True)
+    whole = choose(ITEMS, chooser())
     monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
     assert list(block_ranges(ITEMS)) == [(0, 2), (2, 4), (4, 6), (6, 7)]
-    assert choose(ITEMS, chooser(), quiet=True).scores == whole.scores
+    assert choose(ITEMS, chooser()).scores == whole.scores
 
 
 def test_what_was_kept_is_not_scored_again(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
     kept = ResultCache(str(tmp_path / "kept"))
-    first = choose(ITEMS[:4], chooser(method="prune"), kept=kept, quiet=True)
-    again = choose(ITEMS, chooser(method="prune"), kept=kept, quiet=True)
+    first = choose(ITEMS[:4], chooser(method="prune"), cache=kept)
+    again = choose(ITEMS, chooser(method="prune"), cache=kept)
     assert np.array_equal(again.scores[:4], first.scores, equal_nan=True) and again.exact[:4] == first.exact
     assert "mbr: 4 of 7 sources were kept by an earlier run (--ctx-cache)" in caplog.messages
     caplog.clear()
-    choose(ITEMS, chooser(), kept=kept, quiet=True)  # of another method
+    choose(ITEMS, chooser(), cache=kept)  # of another method
     assert not caplog.messages
 
 
@@ -239,9 +239,9 @@ def test_an_interrupt_says_what_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(ResultCache, "put", interrupted)
     said = f"^mbr: 2 of 7 sources are kept in {tmp_path}/kept; run the same command again to continue$"
     with pytest.raises(KeyboardInterrupt, match=said):
-        choose(ITEMS, chooser(), kept=kept, quiet=True)
+        choose(ITEMS, chooser(), cache=kept)
     with pytest.raises(KeyboardInterrupt, match="^$"):
-        choose(ITEMS, chooser(), place=SimpleNamespace(map=interrupted), quiet=True)
+        choose(ITEMS, chooser(), nullcontext(SimpleNamespace(map=interrupted)))
 
 
 TEXTS = ("It rained all day.", "It rained.", "", "  ", "We left early , too .", "It rained all day.")
@@ -258,7 +258,7 @@ def test_tokens_are_matched_as_the_metric_matches_them(name, settings, cells, mo
     monkeypatch.setattr("ctx_metrics.choice.matched.TOKENS", cells)
     context = Context(target_lang="en")
     items = [distinct(Item(TEXTS)), distinct(Item(TEXTS[:2], references=TEXTS[2:]))]
-    made = utility(name, settings, context, items)
+    made = utility(MetricSettings(name, metric_table()[name.upper()], settings), context, items)
     made.read(items)
     every = [(k, np.arange(len(item.texts)), np.arange(len(item.references))) for k, item in enumerate(items)]
     for item, grid in zip(items, made.grids(every), strict=True):
