@@ -234,8 +234,8 @@ def mbr(folders, engine, name):
     own = None if name == "mbr" else tuple(REFERENCES[:3])
     items = [Item(tuple(HYPOTHESES[:4]), own, SOURCES[0]), Item(tuple(OTHERS[:3]), own, SOURCES[1])]
     metric = MetricSettings("comet", METRICS["COMET"], {"model": folders.comet("regression")})
-    chosen = choose(items, MinimumRisk([metric], [1.0], Context(engine=engine), Method()))
-    return [score for scores in chosen.scores for score in scores]
+    chooser = MinimumRisk([metric], [1.0], Context(engine=engine), Method())
+    return [score for scores in choose(items, chooser).scores for score in scores]
 
 
 # training, a few steps each

@@ -180,8 +180,6 @@ def _add_baseline(agreement: Agreement, protocol: Protocol, sets: Sequence[Judge
 
 
 class _Comparisons:
-    """The significance tests between the metrics of one protocol; each is made only once."""
-
     def __init__(
         self, protocol: Protocol, sets: Sequence[JudgedSet], measured: dict[str, _Measured], significance: Significance
     ):

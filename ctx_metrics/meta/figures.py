@@ -162,8 +162,6 @@ def agreement_bars(agreement: Agreement) -> Figure:
 
 
 def _print_values(axes, agreement: Agreement, overall: np.ndarray) -> None:
-    """Print the values (M,) and ranks in columns to the right of the axes."""
-
     columns = [(25, "value", *(fixed(value, 3) for value in overall))]
     if agreement.ranks is not None:
         columns.append((44, "rank", *(str(rank or NOTHING) for rank in agreement.ranks)))

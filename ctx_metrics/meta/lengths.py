@@ -37,16 +37,6 @@ def agreement_by_length(
     Within a bucket, the human and metric scores of a system are means of its segment scores. Metrics are not run again, so
     the context that they read for a segment is unchanged. Sets without document ids or human segment scores are left out.
     Returns None if no set is left, all documents have the same length, or no metric scores segments.
-
-    >>> from ctx_metrics.meta.protocols import make_protocols
-    >>> human = np.array([[1.0, 2, 3, 4, 5], [0, 1, 2, 5, 6]])
-    >>> judged = JudgedSet("toy", ["A", "B"], 5, doc_ids=["x", "x", "y", "z", "z"], segment_scores=human)
-    >>> metric = MetricScores("m", np.array([[1.0, 1, 1, 1, 1], [0, 0, 0, 0, 0]]), None)
-    >>> curves = agreement_by_length([judged], {"toy": [metric]}, make_protocols()["sys-acc"], 2)
-    >>> curves.buckets, curves.documents, curves.segments
-    ([(1, 1), (2, 2)], [1, 2], [1, 4])
-    >>> curves.values["m"]  # on documents of two, people see no difference, the metric one
-    [1.0, 0.0]
     """
     usable = [judged for judged in sets if judged.doc_ids is not None and judged.segment_scores is not None]
     lengths = [_document_lengths(judged.doc_ids or ()) for judged in usable]

@@ -155,7 +155,6 @@ def _notes(report: Report) -> list[str]:
 
 
 def _has_gaps(agreement: Agreement) -> bool:
-    """Whether a value is missing in the table."""
     within = () if agreement.within is None else agreement.within[: len(agreement.metrics) - bool(agreement.baseline)]
     return any(np.isnan(values).any() for values in (agreement.overall, agreement.values, within))
 
@@ -311,12 +310,10 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def capital(title: str) -> str:
-    """Capitalise the first letter of a title: "soft accuracy" becomes "Soft accuracy"."""
     return title[:1].upper() + title[1:]
 
 
 def one_line(name: str) -> str:
-    """A name without tabs and line ends."""
     return " ".join(name.split())
 
 

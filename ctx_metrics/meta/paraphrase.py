@@ -51,8 +51,6 @@ def auc(labels: np.ndarray, scores: np.ndarray) -> float:
 
 
 class AreaUnderCurve(Protocol):
-    """AUC for pairs labelled 0 or 1."""
-
     name, title = "auc", "area under the ROC curve, paraphrases against other pairs"
     level, unit, test = "segment", "sentence pairs", "bootstrap"
 
@@ -69,8 +67,6 @@ class AreaUnderCurve(Protocol):
 
 
 class GradedCorrelation(SegmentCorrelation):
-    """Correlation with graded labels; kind is spearman or pearson."""
-
     unit, test = "sentence pairs", "bootstrap"
 
     def __init__(self, kind: str):
@@ -99,14 +95,6 @@ def paraphrase_check(
 
     Metrics that read documents, sources or round trips are left out, with a notice; TER and any other metric for which lower
     is better are negated. Raises InputError if no metric is left, and whatever a metric raises.
-
-    >>> from sacrebleu.metrics import CHRF
-    >>> pairs = [("It rains.", "It rains!", 1), ("We left.", "It rains.", 0), ("We left.", "We went.", 0)]
-    >>> one, other, labels = zip(*pairs)
-    >>> toy = PairSet("toy", ["sentence1"], 3, [one], [other], segment_scores=np.array([labels], float))
-    >>> report = paraphrase_check([toy], [MetricSettings("chrf", CHRF)])
-    >>> report.agreements[0].protocol, report.agreements[0].values.tolist(), report.sets
-    ('auc', [[1.0]], {'toy': {'sentence pairs': 3, 'labels': '0 or 1'}})
     """
     lacks = {each.name: _lacks(sets[0], each, engine) for each in metrics}
     messages = [f"{name}: left out, sentence pairs have {lack}" for name, lack in lacks.items() if lack]

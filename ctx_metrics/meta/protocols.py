@@ -105,7 +105,6 @@ class Protocol(ABC):
         return {judged.name: self.lacks(judged) for judged in sets}
 
     def overall_value(self, measured: Sequence[Measurement]) -> float:
-        """Combine the measurements on several sets into one value."""
         if self.overall == "mean":
             return float(np.mean([each.value for each in measured]))
         return float(ratio(np.sum([each.parts.sum(axis=0) for each in measured if each.parts is not None], axis=0)))
@@ -344,7 +343,6 @@ def make_protocols(average: str | None = None, threshold: float = 25.0) -> dict[
 
 
 def usual_protocols(judged: JudgedSet) -> list[str]:
-    """The usual protocols for the kinds of judgements in a set."""
     if judged.preferences is not None:
         return ["darr"]
     names = ["sys-acc"] if judged.system_scores is not None else []
@@ -354,7 +352,6 @@ def usual_protocols(judged: JudgedSet) -> list[str]:
 
 
 def _scored(one: np.ndarray, other: np.ndarray) -> int:
-    """The number of positions where neither of two arrays of equal shape is NaN."""
     return int((~np.isnan(one) & ~np.isnan(other)).sum())
 
 

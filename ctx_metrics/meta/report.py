@@ -49,7 +49,6 @@ class Agreement:
     details: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     def seen_somewhere(self, metric: str) -> bool:
-        """Whether the metric was trained on one of the sets, which makes its overall value incomparable too."""
         return any((metric, name) in self.seen for name in self.sets)
 
 

@@ -92,7 +92,6 @@ def system_scatter(
 
 
 def _draw_panel(panel: Axes, human: np.ndarray, scores: np.ndarray, is_outlier: np.ndarray) -> None:
-    """Draw the points of one metric; all arrays are (S,)."""
     for group, marker, colour, name in (
         (~is_outlier, SYSTEM, BLUE, "systems"),
         (is_outlier, OUTLIER, VERMILION, "outliers"),

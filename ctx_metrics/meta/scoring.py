@@ -43,13 +43,6 @@ def score_set(
 
     Raises InputError for a set without texts or a folder that cannot be written, and whatever a metric raises that does not
     support this language.
-
-    >>> from sacrebleu.metrics import CHRF
-    >>> texts = [["It rains.", "We left."], ["It pours.", None]]
-    >>> judged = JudgedSet("toy", ["A", "B"], 2, texts, [["It rains.", "We go."]], preferences=np.array([[0, 0, 1]]))
-    >>> [chrf] = score_set(judged, [MetricSettings("chrf", CHRF)])
-    >>> chrf.segment_scores.round(1).tolist(), chrf.system_scores
-    ([[100.0, 15.7], [15.2, nan]], None)
     """
     if judged.hypotheses is None:
         raise InputError(f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)")

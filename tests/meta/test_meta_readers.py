@@ -263,17 +263,6 @@ def test_rankings_that_cannot_be_used(wmt13, rows, message):
         wmt13(*rows)
 
 
-def test_layouts_that_are_not_known(put, tmp_path):
-    with pytest.raises(
-        InputError, match=r"its first line \(x, y\) is not the header of a known layout; known are an mt-metrics"
-    ):
-        read_judged(put("t.tsv", "x\ty\n"))
-    with pytest.raises(InputError, match="the folder has no known layout; known are "):
-        read_judged(str(tmp_path))
-    with pytest.raises(InputError, match="cannot read .*absent: No such file or directory"):
-        read_judged(str(tmp_path / "absent"))
-
-
 def tau(judged, score):
     """(C - D - T, C - D, all) of a metric's scores of the preferences."""
     known = {}

@@ -184,13 +184,8 @@ def test_what_is_no_score(table, nothing):
 @pytest.mark.parametrize(
     "rows, message",
     [
-        (
-            ["mt score", "a 1", "b good"],
-            "t.tsv, line 3: 'good' is not a score; write a number, or None for a missing score",
-        ),
         (["mt score", "a inf"], "t.tsv, line 2: 'inf' is not a score"),
         (["mt score", "a 1 2"], "t.tsv, line 2: 3 columns, but the header names 2"),
-        (["seg mt score", "1 a 1", "1 a 1"], "line 3: outputs has this segment twice; a column rater distinguishes"),
         (
             ["seg mt score rater", "1 a 1 r", "1 b 1 q"],
             "line 3: outputs has different outputs for this segment, and so in 1 of 2 rows; give one output of a system",

@@ -111,7 +111,7 @@ class Paths:
 
 
 @dataclass(frozen=True)
-class Data(DataOptions):
+class JudgedData(DataOptions):
     """The data to evaluate on. More formats are supported than for training."""
 
     reference: File | None = setting(
@@ -138,8 +138,6 @@ class Data(DataOptions):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The metrics' scores, computed or read, and the measures of agreement."""
-
     metrics: MetricsWithSettings | None = setting(
         "Metrics to run: one or more of %(choices)s. `-m NAME --help` shows a metric's own flags. NAME:KEY=VALUE,... is "
         "the metric with settings of its own, by the names of these flags without --NAME-: slide:window=3. TER is negated.",
@@ -193,8 +191,6 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Resampling:
-    """The significance level, and the number and seed of resamples."""
-
     resamples: Positive = setting("Number of resamples of tests and intervals.", 1000)
     seed: Whole = setting("Seed of tests and intervals.", 0)
     alpha: Probability = setting("Level of significance.", 0.05)
@@ -210,7 +206,6 @@ class Output:
 
     @property
     def form(self) -> str:
-        """The format of the output."""
         return flags.format_of(self.format, self.output, ENDINGS)
 
 
@@ -228,8 +223,7 @@ class Plots:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that this command line names."""
-    add_all(parser, [Paths, Data, Evaluation, Resampling, Output, Plots])
+    add_all(parser, [Paths, JudgedData, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
     quiet = flags.quiet("No progress bars and no progress lines.")
     add_all(parser, [("engine of the neural metrics", EngineOptions), ("work", Work), Kept, quiet])
@@ -248,7 +242,7 @@ def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | N
     slide = chosen_metrics(line, ["slide"], also=names)[0] if grid else None
     if plots.plot_format != "png" and not plots.plot:
         error("--plot-format is for --plot DIR, which is not given")
-    if slide and "slide" not in names and any(slide.own[each] is not None for each in GRID_SETTINGS):
+    if slide and "slide" not in names and any(slide.own.get(each) is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if asked.save_scores and not chosen:
         error("--save-scores saves the scores of -m, but -m names no metric; name one")
@@ -262,14 +256,8 @@ def run(line: CommandLine) -> int:
     from . import data as meta_data
 
     chosen, slide = checked(line)
-    data, asked, plots, engine, work = (
-        line[Data],
-        line[Evaluation],
-        line[Plots],
-        line[EngineOptions],
-        checked_work(line),
-    )
-    written = line[Output]
+    data, asked, plots = line[JudgedData], line[Evaluation], line[Plots]
+    engine, work, written = line[EngineOptions], checked_work(line), line[Output]
     check_writable(written.output)
     if plots.plot:
         from ... import plots as figures

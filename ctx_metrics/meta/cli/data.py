@@ -25,12 +25,12 @@ from ..scoring import build_metric, lacking, named_systems, score_set
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
-    from . import Data, Evaluation
+    from . import Evaluation, JudgedData
 
 UNJUDGED = "without human judgements"
 
 
-def read_sets(paths: Sequence[str], data: "Data") -> list[JudgedSet]:
+def read_sets(paths: Sequence[str], data: "JudgedData") -> list[JudgedSet]:
     """Read the judged sets of all paths, and leave out systems with a notice.
 
     Raises InputError if two sets have the same name, if a --drop matches nothing, or if no system of a set is left.
@@ -124,7 +124,7 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     ]
 
 
-def _read(path: str, data: "Data") -> list[JudgedSet]:
+def _read(path: str, data: "JudgedData") -> list[JudgedSet]:
     """Read the sets of a path. A file whose name contains no language pair gets the one from -l."""
     options: dict[str, Any] = {name: getattr(data, name) for name in ("human", "reference", "score", "outputs")}
     if os.path.isdir(path) or not data.pairs:
@@ -197,7 +197,7 @@ def _check_seen(seen: Sequence[tuple[str, str]], sets: Sequence[str], metrics: s
             raise InputError(f"--seen {metric}:{pattern}: no set of this name; there are {', '.join(sets)}")
 
 
-def _left_out(judged: JudgedSet, data: "Data") -> dict[str, str]:
+def _left_out(judged: JudgedSet, data: "JudgedData") -> dict[str, str]:
     """The systems to leave out, and why: by --drop, as human, as the reference itself, or because nobody judged them."""
     whys = {}
     with_judgements = judged.judged

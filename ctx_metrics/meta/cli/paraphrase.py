@@ -62,7 +62,6 @@ class Bootstrap(Resampling):
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that this command line names."""
     parser.prog += " paraphrase"
     add_all(parser, [Pairs, Bootstrap, Output])
     add_own_flags(parser, argv)

@@ -84,9 +84,8 @@ def perm_both(
 
     Returns p in (0, 1], or NaN if delta is NaN. The same seed gives the same p, and the same swaps for any two metrics.
 
-    By hand: the second of two outputs is better; a gives them 1 and 3, b 3 and 1; the value is the sign of their
-    difference. z is (-1, 1) and (1, -1), delta = 1 - (-1) = 2. Of the four arrangements, swapping nothing gives 2, swapping
-    one entry 0 (two ties), and swapping both -2. One in four reaches 2, so p is near 1/4.
+    Two outputs, of which the second is better: a gives them 1 and 3, b 3 and 1. delta is 1 - (-1) = 2, which one of the four
+    arrangements reaches: no swap.
 
     >>> p = perm_both([np.array([1.0, 3.0])], [np.array([3.0, 1.0])], lambda arrays: np.sign(arrays[0][1] - arrays[0][0]))
     >>> abs(p - 1 / 4) < 0.05
@@ -127,10 +126,8 @@ def pairwise_permutation(
 
         p = (1 + number of delta* >= delta) / (1 + resamples)
 
-    Pairs need not be drawn one by one. A swap matters only if the two credits differ; it then turns -1 into +1 or +1 into
-    -1, each with probability 1/2. So for a group with n such pairs out of m, the difference is (2 B - n) / m, where B
-    follows Binomial(n, 1/2), whatever the credits were. This is the exact distribution, not an approximation. The sum of
-    binomial variables with the same probability is binomial, so all groups of a set with the same m are drawn as one.
+    A swap matters only if the two credits differ. So for a group with n such pairs out of m, the difference is
+    (2 B - n) / m, where B follows Binomial(n, 1/2); all groups of a set with the same m are drawn as one. This is exact.
 
     The test treats pairs as independent, but pairs that share an output are not. Therefore p is too small, increasingly so
     with more systems: in simulations with equally good metrics, 7 % have p < .05 with 5 systems, 17 % with 14 and 24 % with
@@ -138,8 +135,7 @@ def pairwise_permutation(
 
     Returns p in (0, 1], or NaN if a set has no pair that both metrics have. The same seed gives the same p.
 
-    By hand: one group of four pairs; a is right on all, b is wrong on three. delta = 3/4, which is reached only by the one
-    of 2^3 arrangements that swaps none of these three, so p is near 1/8.
+    One group of four pairs: a is right on all, b is wrong on three. Only one of 2^3 arrangements reaches delta = 3/4.
 
     >>> a, b = np.array([[1, 1, 1, 1]], np.int8), np.array([[0, 1, 0, 0]], np.int8)
     >>> abs(pairwise_permutation([a], [b]) - 1 / 8) < 0.04

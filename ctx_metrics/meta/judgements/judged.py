@@ -89,21 +89,18 @@ class JudgedSet:
 
     @property
     def texts(self) -> Sequence[Sequence[str | None]]:
-        """The hypotheses; raises InputError if there are none."""
         if self.hypotheses is None:
             raise InputError(f"{self.name}: there are no texts")
         return self.hypotheses
 
     @property
     def human_segments(self) -> np.ndarray:
-        """The human segment scores; raises InputError if there are none."""
         if self.segment_scores is None:
             raise InputError(f"{self.name}: no human scores of segments")
         return self.segment_scores
 
     @property
     def human_systems(self) -> np.ndarray:
-        """The human system scores; raises InputError if there are none."""
         if self.system_scores is None:
             raise InputError(f"{self.name}: no human scores of systems")
         return self.system_scores
@@ -154,7 +151,6 @@ class JudgedSet:
         )
 
     def _streams(self) -> tuple[list[Segments], list[Segments], list[Segments]]:
-        """The texts of systems, references and sources, with their names."""
         numbers = [f" {k}" if len(self.references) > 1 else "" for k in range(1, len(self.references) + 1)]
         return (
             [named(texts, f"{self.name}/{name}") for name, texts in zip(self.systems, self.texts, strict=True)],
@@ -198,7 +194,6 @@ class MetricScores:
 
     @property
     def of_segments(self) -> np.ndarray:
-        """The segment scores; raises InputError if there are none."""
         if self.segment_scores is None:
             raise InputError(f"{self.name}: no scores of segments")
         return self.segment_scores

@@ -1,7 +1,7 @@
-"""Score files of mt-metrics-eval: METRIC-REF.seg.score and METRIC-REF.sys.score, with lines `system<TAB>score`.
+"""Metrics' scores of a judged set: files of mt-metrics-eval, and tables of `ctx-metrics score`.
 
-Beside the files written here, METRIC-REF.signature.json records what produced them: the metric's signature, and hashes of
-the texts and of the files themselves.
+The files are METRIC-REF.seg.score and METRIC-REF.sys.score, with lines `system<TAB>score`. Beside those written here,
+METRIC-REF.signature.json records what produced them: the metric's signature, and hashes of the texts and of the files.
 """
 
 import hashlib
@@ -21,12 +21,25 @@ from ...reading import read_text
 from ...scoring.scores import score_lines
 from ...writing import make_folder, write_whole
 from .judged import JudgedSet, MetricScores, row_means
-from .readers.rows import SEGMENTS, SYSTEMS, find, read_score_lines, unpacked
-from .score_tables import is_score_table, read_score_table
+from .readers.rows import (
+    SEGMENTS,
+    SYSTEMS,
+    Row,
+    find,
+    is_jsonl,
+    is_whole,
+    number,
+    read_csv,
+    read_jsonl,
+    read_rows,
+    read_score_lines,
+    unpacked,
+)
 
 NO_REFERENCE = "src"
 ANY_REFERENCE = "ref"  # used in file names if the data do not name their reference
 MADE_BY = ".signature.json"
+TABLE_COLUMNS = "level system segment metric score".split()  # of `ctx-metrics score`
 
 
 def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> MetricScores:
@@ -174,7 +187,6 @@ def write_score_files(
 
 
 def _start(metric: str, judged: JudgedSet, reference: str | None = None) -> str:
-    """The beginning METRIC-REF of the names of a metric's files."""
     read = _reference_part(reference or judged.reference or ANY_REFERENCE)
     return "-".join([re.sub(r"[\s/]", "_", metric), read])
 
@@ -249,7 +261,6 @@ def _reference(folder: str, references: list[str], wanted: str | None) -> str | 
 
 
 def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
-    """The scores in a file, float64 (S, each)."""
     scores = read_score_lines(path)
     if missing := [system for system in judged.systems if system not in scores]:
         raise InputError(
@@ -263,3 +274,75 @@ def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
                 f"{each}; write one line for each, with None for a missing score"
             )
     return np.array([scores[system] for system in judged.systems])
+
+
+def is_score_table(path: str) -> bool:
+    return unpacked(path).endswith((".tsv", ".csv")) or is_jsonl(path)
+
+
+def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
+    """Read the scores of all metrics in a table, for the systems and segments of a judged set.
+
+    Rows of documents, and of systems that are not in the set, are ignored. Without rows for systems, a system's score is the
+    mean of its segment scores. JSON lines also contain signatures. A notice says how many outputs have no score.
+
+    Raises InputError if a row for a segment or system is missing or occurs twice, or names no segment of the set.
+    """
+    wanted = {*TABLE_COLUMNS, "signature"}
+    if is_jsonl(path):
+        header, rows = read_jsonl(path, wanted.__contains__)
+    else:
+        header, rows = read_csv(path, []) if unpacked(path).endswith(".csv") else read_rows(path)
+    if missing := [name for name in TABLE_COLUMNS if name not in header]:
+        raise InputError(f"{path}: no column {missing[0]}: not a table of `ctx-metrics score`")
+    systems = {name: k for k, name in enumerate(judged.systems)}
+    found: dict[str, dict[str, np.ndarray]] = {}  # by metric and level
+    signatures: dict[str, str] = {}
+    seen: set[tuple[str, str, int, int]] = set()
+    for row in rows:
+        level, name, metric = (row.cells.get(column, "") for column in ("level", "system", "metric"))
+        if level not in ("segment", "system") or name not in systems:
+            continue
+        system, i = systems[name], _segment(row, judged) if level == "segment" else 0
+        if (level, metric, system, i) in seen:
+            raise InputError(f"{row.where}: a second score of {_place(level, metric, name, i)}")
+        seen.add((level, metric, system, i))
+        shape = len(systems), judged.segments if level == "segment" else 1
+        of_level = found.setdefault(metric, {}).setdefault(level, np.full(shape, np.nan))
+        of_level[system, i] = number(row.cells.get("score", ""), row.where)
+        signatures.setdefault(metric, "")
+        signatures[metric] = row.cells.get("signature", "") or signatures[metric]
+    if not found:
+        raise InputError(f"{path}: no scores of {', '.join(judged.systems)}")
+    for metric, of_levels in found.items():
+        for level, table in of_levels.items():
+            for system, i in np.ndindex(table.shape):
+                if (level, metric, system, i) not in seen:
+                    raise InputError(f"{path}: no score of {_place(level, metric, judged.systems[system], i)}")
+    return [_of_table(path, judged, metric, signatures[metric], **of_levels) for metric, of_levels in found.items()]
+
+
+def _of_table(
+    path: str,
+    judged: JudgedSet,
+    metric: str,
+    signature: str,
+    *,
+    segment: np.ndarray | None = None,
+    system: np.ndarray | None = None,
+) -> MetricScores:
+    if segment is not None and (unscored := int((np.isnan(segment) & judged.there).sum())):
+        notice(f"{path}: {counted(unscored, 'output has', 'outputs have')} no score of {metric}")
+    of_systems = system[:, 0] if system is not None else None if segment is None else row_means(segment)
+    return MetricScores(metric, segment, of_systems, signature)
+
+
+def _segment(row: Row, judged: JudgedSet) -> int:
+    text = row.cells.get("segment", "")
+    if not is_whole(text) or not 1 <= int(text) <= judged.segments:
+        raise InputError(f"{row.where}: segment {text[:40]!r}, and {judged.name} has segments 1 to {judged.segments:,}")
+    return int(text) - 1
+
+
+def _place(level: str, metric: str, system: str, i: int) -> str:
+    return f"{metric} for {system}" + (f", segment {i + 1}" if level == "segment" else "")

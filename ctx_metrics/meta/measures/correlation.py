@@ -193,12 +193,10 @@ def _varies(rows: np.ndarray) -> np.ndarray:
 
 
 def _filled(rows: np.ndarray) -> np.ndarray:
-    """The rows (G, K) with NaN replaced by -inf."""
     return np.where(np.isnan(rows), -np.inf, rows)
 
 
 def _ranks(rows: np.ndarray) -> np.ndarray:
-    """The ranks within each row (G, K); NaN for NaN."""
     missing = np.isnan(rows)
     if not rows.size:
         return rows

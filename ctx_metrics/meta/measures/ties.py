@@ -28,7 +28,6 @@ class PairCounts(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """The number of all pairs, C + D + T_h + T_m + T_hm."""
         return sum(self)
 
     @property

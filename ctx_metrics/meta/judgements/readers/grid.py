@@ -29,13 +29,11 @@ class Segment:
 
 
 def whole(texts: Sequence[str | None]) -> list[str] | None:
-    """The texts, or None if any of them is missing."""
     known = [text for text in texts if text is not None]
     return known if len(known) == len(texts) else None
 
 
 def as_streams(references: Sequence[Sequence[str | None]]) -> list[list[str | None]]:
-    """Convert the references of each segment to streams over all segments."""
     return [list(stream) for stream in zip(*references, strict=True)]
 
 

@@ -13,7 +13,7 @@ COLUMNS = ("system", "doc", "doc_id", "rater", "source", "target", "category", "
 WEIGHTS = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0, "no-error": 0.0}
 MARK = re.compile("</?v>")
 WORST = 25.0
-_Place = tuple[str, str, int]  # system, document, segment in it
+_Output = tuple[str, str, int]  # system, document, segment in it
 
 
 def weight(severity: str, category: str) -> float:
@@ -48,8 +48,8 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     Raises InputError naming the file and line of an unknown severity or segment number, and for a reference that is missing.
     """
     _, rows = read_rows(path, COLUMNS, ragged=True)
-    of_output: dict[_Place, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
-    penalties: dict[_Place, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    of_output: dict[_Output, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
+    penalties: dict[_Output, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for where, row in rows:
         if not is_whole(row["doc_id"]):
             raise InputError(f"{where}: doc_id {row['doc_id'][:40]!r} is not a segment number")

@@ -81,7 +81,6 @@ def _rows(
 
 
 def is_jsonl(path: str) -> bool:
-    """Whether a file's name ends in .jsonl, .jsonl.gz or .jsonl.xz."""
     return unpacked(path).endswith(".jsonl")
 
 
@@ -193,7 +192,6 @@ def stem(path: str) -> str:
 
 
 def unpacked(name: str) -> str:
-    """A file's name without .gz or .xz."""
     return name[:-3] if name.endswith(PACKED) else name
 
 

@@ -25,12 +25,10 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 
 
 class UnknownLayout(InputError):
-    """Raised for a file in none of the LAYOUTS."""
+    """A file in none of the LAYOUTS."""
 
 
 class _Pair(NamedTuple):
-    """One line of a file; `where` names file and line in messages."""
-
     where: str
     one: str
     other: str

@@ -124,7 +124,6 @@ def _text_file(folder: str, name: str) -> str:
 
 
 def _references(base: str, pair: str, name: str, reference: str | None) -> list[str]:
-    """The names of the references to read: those requested, or the default."""
     folder = os.path.join(base, "references")
     known = [text.removeprefix(f"{pair}.") for text in _texts(folder) if text.startswith(f"{pair}.")]
     if reference is None:
