@@ -105,14 +105,6 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
     }
 
 
-def dropped(blocks: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """The number of rows with each fault for which rows are dropped."""
-    counts: Counter[str] = Counter()
-    for own in blocks:
-        counts.update(own)
-    return dict(counts)
-
-
 def quantile(bins: Mapping[int, int], share: float) -> float:
     """The value below which this share of the scores lies, assuming that scores are spread evenly within each bin.
 
@@ -162,11 +154,8 @@ def _bars(histogram: Iterable[Sequence[float]]) -> list[str]:
     for start, count in bins.items():
         wide[math.floor(start / width)] += count
     most = max(wide.values())
-    return [
-        f"{number * width:>4} to {(number + 1) * width:<4} {_bar(wide[number] / most)} {wide[number]:,}"
-        for number in range(min(wide), max(wide) + 1)
-    ]
-
-
-def _bar(share: float) -> str:
-    return f"{'#' * math.ceil(BAR * share):<{BAR}}"
+    lines = []
+    for number in range(min(wide), max(wide) + 1):
+        bar = "#" * math.ceil(BAR * (wide[number] / most))
+        lines.append(f"{number * width:>4} to {(number + 1) * width:<4} {bar:<{BAR}} {wide[number]:,}")
+    return lines
