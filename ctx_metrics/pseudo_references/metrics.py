@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..metrics.keywords import References, Systems
-    from .keywords import PRBLEUKeywords, PRChrFKeywords
+    from .keywords import PseudoReferenceKeywords
 
 
 class PseudoReferenceMetric(DerivedMetric):
@@ -33,6 +33,12 @@ class PseudoReferenceMetric(DerivedMetric):
     """
 
     capabilities = Capabilities(reads=frozenset({"target_lang", "engine"}), inputs=(PSEUDO_REFERENCES,))
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[PseudoReferenceKeywords]
+        ): ...
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -111,10 +117,6 @@ class PRBLEU(PseudoReferenceMetric):
     Settings = WordSettings
     _INNER: type[BLEU | SentenceBLEU] = BLEU
 
-    if TYPE_CHECKING:
-
-        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRBLEUKeywords]): ...
-
     def _make_inner(self) -> Metric:
         tokenize = tokenizer_for(self.settings.tokenize, self._context.target_lang)
         return self._INNER(lowercase=self.settings.lowercase, tokenize=tokenize)
@@ -132,10 +134,6 @@ class PRChrF(PseudoReferenceMetric):
 
     NAME = "PRChrF"
     Settings = ChrFSettings
-
-    if TYPE_CHECKING:
-
-        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[PRChrFKeywords]): ...
 
     def _make_inner(self) -> Metric:
         return CHRF(**vars(self.settings))

@@ -48,40 +48,36 @@ def guards(
     rows = list(zip(sources, outputs, roundtrips, strict=True))
     copied = [i for i, (source, output, _) in enumerate(rows) if copies(source, output)]
     others = [(i, *rows[i]) for i in sorted(set(range(len(rows))) - set(copied))]
-    kinds = [
-        Notice.at(
+    kinds = {
+        "source_copies": (
             copied,
             "output copies the source, which a round trip cannot show",
             "outputs copy the source, which a round trip cannot show",
-            kind="source_copies",
         ),
-        Notice.at(
+        "empty_outputs": (
             [i for i, (_, output, _) in enumerate(rows) if is_blank(output)],
             "output is empty, and so is the round trip",
             "outputs are empty, and so are the round trips",
-            kind="empty_outputs",
         ),
-        Notice.at(
+        "empty_roundtrips": (
             [i for i, (_, output, trip) in enumerate(rows) if not is_blank(output) and is_blank(trip)],
             "round trip is empty, but its output is not",
             "round trips are empty, but their outputs are not",
-            kind="empty_roundtrips",
         ),
-        Notice.at(
+        "untranslated": (
             [i for i, _, output, trip in others if _equal(output, trip)],
             "round trip equals its output, so nothing was translated back, or the output was given for it",
             "round trips equal their outputs, so nothing was translated back, or the outputs were given for round trips",
-            kind="untranslated",
         ),
-        Notice.at(
+        "equal_to_source": (
             [i for i, source, _, trip in others if _equal(source, trip)],
             "round trip equals the source, so perhaps the source was given for the round trip",
             "round trips equal the source, so perhaps the source was given for the round trip",
-            kind="equal_to_source",
         ),
-    ]
+    }
+    notices = [Notice.at(positions, one, many, kind=kind) for kind, (positions, one, many) in kinds.items()]
     most = sum(not is_blank(output) for output in outputs) / 2
-    return tallied(kinds, least=dict.fromkeys(ON_MOST_LINES, most))
+    return tallied(notices, least=dict.fromkeys(ON_MOST_LINES, most))
 
 
 def other_languages(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..metrics.keywords import References, Systems
-    from .keywords import RTTBERTScoreKeywords, RTTBLEUKeywords, RTTChrFKeywords, RTTSBERTKeywords
+    from .keywords import RoundTripKeywords
 
 
 class RoundTripMetric(DerivedMetric):
@@ -41,6 +41,12 @@ class RoundTripMetric(DerivedMetric):
         required=frozenset({"sources"}),
         references=False,
     )
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, references: References = None, systems: Systems = (), **given: Unpack[RoundTripKeywords]
+        ): ...
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -85,10 +91,6 @@ class RTTBLEU(RoundTripMetric):
     NAME = "RTTBLEU"
     Settings = SourceWordSettings
     _INNER: type[BLEU | SentenceBLEU] = BLEU
-
-    if TYPE_CHECKING:
-
-        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTBLEUKeywords]): ...
 
     def _make_inner(self) -> Metric:
         tokenize = tokenizer_for(self.settings.tokenize, self._context.source_lang)
@@ -161,10 +163,6 @@ class RTTChrF(RoundTripMetric):
     NAME = "RTTChrF"
     Settings = RTTChrFSettings
 
-    if TYPE_CHECKING:
-
-        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTChrFKeywords]): ...
-
     def _make_inner(self) -> Metric:
         own = asdict(self.settings)
         return SegmentMean(CHRF(**own)) if own.pop("average") else CHRF(**own)
@@ -201,10 +199,6 @@ class RTTSBERT(EmbeddedRoundTripMetric):
     capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-sbert-",))
     _INNER = _Cosine
 
-    if TYPE_CHECKING:
-
-        def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[RTTSBERTKeywords]): ...
-
 
 @dataclass(frozen=True)
 class RTTBERTScoreSettings(WeightSettings):
@@ -224,9 +218,3 @@ class RTTBERTScore(EmbeddedRoundTripMetric):
     Settings = RTTBERTScoreSettings
     capabilities = replace(EmbeddedRoundTripMetric.capabilities, flags=("--rtt-bertscore-",))
     _INNER = _OfTokens
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, references: References = None, systems: Systems = (), **given: Unpack[RTTBERTScoreKeywords]
-        ) -> None: ...

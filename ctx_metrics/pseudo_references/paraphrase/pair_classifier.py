@@ -137,13 +137,10 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
     except InputError as error:
         raise ModelError(f"{folder / CONFIG}: {error}") from error
     tensors = load_file(folder / WEIGHTS)
-    wanted = {name: tensor.shape for name, tensor in learned(model).items()}
-    for name in sorted({*wanted, *tensors}):
-        shape = tensors[name].shape if name in tensors else None
-        if shape != wanted.get(name):
-            shapes = " and ".join(
-                "not there" if each is None else str(list(each)) for each in (shape, wanted.get(name))
-            )
+    found, wanted = ({name: list(each.shape) for name, each in of.items()} for of in (tensors, learned(model)))
+    for name in sorted(found.keys() | wanted.keys()):
+        if found.get(name) != wanted.get(name):
+            shapes = f"{found.get(name, 'not there')} and {wanted.get(name, 'not there')}"
             raise ModelError(
                 f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes}); copy the folder again"
             )
