@@ -17,6 +17,7 @@ from sacrebleu.metrics import METRICS
 from sentence_folders import distilbert, pooling, write_model
 from toy_judgements import write_judgements
 
+from ctx_metrics.choice.blocks import choose
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.engine.options import EngineOptions
@@ -233,8 +234,8 @@ def mbr(folders, engine, name):
     own = None if name == "mbr" else tuple(REFERENCES[:3])
     items = [Item(tuple(HYPOTHESES[:4]), own, SOURCES[0]), Item(tuple(OTHERS[:3]), own, SOURCES[1])]
     metric = MetricSettings("comet", METRICS["COMET"], {"model": folders.comet("regression")})
-    made = MinimumRisk([metric], [1.0], Context(engine=engine), Method())
-    return [score for scores in made(items, True).scores for score in scores]
+    chooser = MinimumRisk([metric], [1.0], Context(engine=engine), Method())
+    return [score for scores in choose(items, chooser).scores for score in scores]
 
 
 # training, a few steps each

@@ -188,7 +188,9 @@ def test_documents():
 
 
 def test_a_document_that_returns_is_refused():
-    with pytest.raises(InputError, match=r"document ids, line 4: 'x' returns after its document \(from line 1\)"):
+    with pytest.raises(
+        InputError, match=r"document ids, line 4: 'x' returns after its document had ended \(it began 3 "
+    ):
         Corpus(list("abcd"), doc_ids=["x", "x", "y", "x"])
 
 

@@ -17,8 +17,9 @@ from plugin_conftest import CTX_METRICS
 from sacrebleu.metrics import METRICS
 from sacrebleu.significance import PairedTest
 from selection import some
+from test_laws import DOC_IDS, EXAMPLES, REFERENCES, SYSTEMS
 
-from ctx_metrics import InputError, read_lines
+from ctx_metrics import InputError
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.run.context import capabilities
@@ -26,21 +27,12 @@ from ctx_metrics.run.streams import named
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 ROUNDTRIP = ("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore")
 PSEUDO = ("prsentbleu", "prbleu", "prchrf")
 # whether the corpus score is the mean of the segments', and whether no model takes part
 MEANS = ("rttsentbleu", "rttsbert", "rttbertscore", "prsentbleu")
 OUTPUT_LINES = [f"Satz {number}: eine Ausgabe des Systems" for number in range(1, 60)]
 ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 400, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語"]
-
-
-def lines(name: str) -> list[str]:
-    return read_lines(str(EXAMPLES / name))
-
-
-REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
-SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
 
 
 def roundtrip_metric(name: str, outputs, sources, roundtrips, **settings):

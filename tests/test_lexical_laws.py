@@ -4,27 +4,18 @@ import json
 import math
 import pickle
 import random
-from pathlib import Path
 
 import pytest
 from sacrebleu.metrics import METRICS
 from sacrebleu.significance import PairedTest
 from selection import some
+from test_laws import DOC_IDS, EXAMPLES, REFERENCES, SYSTEMS
 
-from ctx_metrics import InputError, read_lines
+from ctx_metrics import InputError
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LARGEST = {"nist": math.inf, "meteor": 100}
 ODD = ["", " ", "\u200b", "a\0b", "🙂 👍🏽", "\u2028", "-", "x " * 3000, "Ünïcödé ﬁ ①", "[SEP] [CLS]", "日本語", "İ"]
-
-
-def lines(name: str) -> list[str]:
-    return read_lines(str(EXAMPLES / name))
-
-
-REFERENCES, DOC_IDS = lines("ref.en.txt"), lines("docids.txt")
-SYSTEMS = {letter: lines(f"system_{letter}.en.txt") for letter in "abc"}
 
 
 def make(name: str, references=None, systems=(), **settings):

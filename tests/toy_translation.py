@@ -95,26 +95,9 @@ def _marian(vocabulary: dict[str, int]):
     from transformers import MarianConfig, MarianMTModel
 
     pad = vocabulary["<pad>"]
-    config = MarianConfig(
-        vocab_size=len(vocabulary),
-        d_model=32,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=24,
-        pad_token_id=pad,
-        eos_token_id=0,
-        bos_token_id=None,
-        decoder_start_token_id=pad,
-        forced_eos_token_id=0,
-        dropout=0.0,
-        attention_dropout=0.0,
-        init_std=0.1,
-        scale_embedding=True,
-    )
+    tokens = {"pad_token_id": pad, "eos_token_id": 0, "bos_token_id": None, "decoder_start_token_id": pad}
+    sizes = {**_sizes(64), "max_position_embeddings": 24, "vocab_size": len(vocabulary)}
+    config = MarianConfig(**sizes, **tokens, forced_eos_token_id=0, init_std=0.1, scale_embedding=True)
     return MarianMTModel(config)
 
 
@@ -206,19 +189,10 @@ def _of_codes(tokenizer_class: str, codes: list[str]) -> Path:
     return folder
 
 
-def _sizes() -> dict:
-    return {
-        "d_model": 32,
-        "encoder_layers": 1,
-        "decoder_layers": 1,
-        "encoder_attention_heads": 2,
-        "decoder_attention_heads": 2,
-        "encoder_ffn_dim": 48,
-        "decoder_ffn_dim": 48,
-        "max_position_embeddings": 64,
-        "dropout": 0.0,
-        "attention_dropout": 0.0,
-    }
+def _sizes(inner: int = 48) -> dict:
+    of_half = {"layers": 1, "attention_heads": 2, "ffn_dim": inner}
+    halves = {f"{half}_{name}": size for half in ("encoder", "decoder") for name, size in of_half.items()}
+    return {"d_model": 32, **halves, "max_position_embeddings": 64, "dropout": 0.0, "attention_dropout": 0.0}
 
 
 def _sentencepiece() -> bytes:

@@ -16,9 +16,8 @@ from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
 from ..scale.scorer import OfMetric, Scored, Scorer, Texts, roles
 from . import summary
-from .blocks import ROWS, blocks, one_block
 from .parts import Parts, Record, known_again
-from .rows import Rows, Value, is_number, reader_of
+from .rows import Rows, Value, blocks, is_number, one_block, reader_of
 from .selection import Limit, Top, best, passing
 from .tables import Table
 
@@ -40,12 +39,12 @@ class Annotation:
     tables: Sequence[Table]
     scorer: Scorer
     names: Sequence[str]
-    limits: Sequence[Limit] = ()
-    top: Top | None = None
-    by: str = ""
-    lower: bool = False
-    size: int = ROWS
-    drop: Sequence[str] | None = None
+    limits: Sequence[Limit]
+    top: Top | None
+    by: str
+    lower: bool
+    size: int
+    drop: Sequence[str] | None
 
     @property
     def metrics(self) -> list[str]:
@@ -61,13 +60,12 @@ class Annotation:
 
     def settings(self) -> dict[str, Any]:
         """Everything besides its texts and the signatures that a block's scores and its part depend on."""
+        context = self.scorer.context
         return {
             "columns": dict(self.scorer.columns),
             "metrics": [[each.name, repr(sorted(each.own.items()))] for each in self.scorer.metrics],
-            "context": repr(
-                [self.scorer.context.source_lang, self.scorer.context.target_lang, self.scorer.context.engine.dtype]
-            ),
-            "inputs": repr(sorted(self.scorer.context.inputs.items())),
+            "context": repr([context.source_lang, context.target_lang, context.engine.dtype]),
+            "inputs": repr(sorted(context.inputs.items())),
             "names": list(self.names),
             "keep": [list(each) for each in self.limits],
             "drop": None if self.drop is None else list(self.drop),
@@ -80,16 +78,24 @@ class Planned(NamedTuple):
     """A block of the input.
 
     number    of the block, from 0
-    table     number of its table, from 0
     first     its first row in that table, from 0
     before    number of rows that precede it in all tables
+    texts     of its rows, by role
+    key       made from the texts and the settings of the run
     """
 
     number: int
-    table: int
+    table: Table
     first: int
     before: int
     rows: Rows
+    texts: Texts
+    key: str
+
+    def block(self, take: Callable[[Scored], object]) -> Block:
+        """The block of a BlockRun whose scores `take` gets."""
+        parts = [Part(len(self.rows), take)]
+        return Block(parts, lambda _: (self.texts, self.number == 0), self.before, self.table.path, self.first)
 
 
 def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
@@ -102,13 +108,18 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
     records = _finished(run, parts, place)
+    known, done = len(records), sum(record.rows for record in records.values())
     if records:
-        there = f"{_rows_of(records):,} rows in {counted(len(records), 'part', 'parts')}"
+        there = f"{done:,} rows in {counted(known, 'part', 'parts')}"
         notice(f"{folder} already holds {there}; the run continues after them")
-    known = len(records)
-    rows = None if quiet else _rows(run)
-    blocks = _run(place, total=rows, kept_in=folder, quiet=quiet, done=_rows_of(records))
-    blocks.complete(run.scorer, _unfinished(run, parts, records))
+    unfinished = (
+        block.block(partial(_write, run, parts, records, block))
+        for block in planned(run)
+        if block.number not in records
+    )
+    total = None if quiet else _rows(run)
+    blocks = _run(place, total=total, kept_in=folder, quiet=quiet, done=done)
+    blocks.complete(run.scorer, unfinished)
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
     if len(records) == known and parts.has_summary():
@@ -117,30 +128,23 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     written, worst = sum(record.kept for record in ordered), None
     if run.top is not None:
         written, worst = _write_best(run, parts, ordered)
-    sums = {name: [own for record in ordered if (own := record.metrics[name].sums)] for name in run.metrics}
-    signatures = {name: ordered[0].metrics[name].signature for name in run.metrics}
-    [wholes] = place.map(
-        partial(run.scorer.whole, signatures=signatures), [{name: own for name, own in sums.items() if own}]
-    )
     befores = [0, *accumulate(record.rows for record in ordered)]
+    of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
+    sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
+    penalised = {name: own[0].penalised for name, own in of_blocks.items()}
+    [wholes] = place.map(partial(run.scorer.whole, penalised=penalised), [sums])
+    dropped = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.drop or ()}
     found = {
         "rows": befores[-1],
         "written": written,
-        **({} if run.drop is None else {"dropped": summary.dropped([record.dropped for record in ordered])}),
+        **({} if run.drop is None else {"dropped": dropped}),
         "worst_of_top": [run.by, -worst if run.lower else worst] if worst is not None and written else None,
         "tables": len(run.tables),
         "parts": len(ordered),
-        "metrics": {
-            name: summary.of_whole([record.metrics[name] for record in ordered], befores, wholes.get(name))
-            for name in run.metrics
-        },
+        "metrics": {name: summary.of_whole(own, befores, wholes.get(name)) for name, own in of_blocks.items()},
     }
     parts.write_summary(found)
     return found
-
-
-def _rows_of(records: Mapping[int, Record]) -> int:
-    return sum(record.rows for record in records.values())
 
 
 def _rows(run: Annotation) -> int | None:
@@ -170,27 +174,31 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
 def planned(run: Annotation) -> Iterator[Planned]:
     wanted = list(dict.fromkeys(name for names in run.scorer.columns.values() for name in names))
     [document] = run.scorer.columns.get("doc", [None])
-    block = before = 0
-    for table_number, table in enumerate(run.tables):
+    number = before = 0
+    for table in run.tables:
         reader = reader_of(table, wanted, list(run.names))
-        found = blocks(reader.rows(), run.size, document, block)
+        found = blocks(reader.rows(), run.size, document, number)
         if document is None and (name := run.scorer.reads_documents):
             mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
             why = f"{name} takes a table without document ids as one document, but it has more than {run.size:,} rows"
             found = one_block(reader.rows(), run.size, f"{table.path}: {why}; {mend}")
         first = 0
         for rows in found:
-            yield Planned(block, table_number, first, before, rows)
-            block, first, before = block + 1, first + len(rows), before + len(rows)
+            texts = {role: [rows.texts(name) for name in names] for role, names in run.scorer.columns.items()}
+            if document is not None:
+                _check_documents(texts["doc"][0], table, first, document)
+            yield Planned(number, table, first, before, rows, texts, key_of(run.settings(), texts))
+            number, first, before = number + 1, first + len(rows), before + len(rows)
 
 
-def _texts(run: Annotation, block: Planned) -> dict[str, list[list[str | None]]]:
-    """The texts of a block, by role."""
-    return {role: [_filled(run, block, role, name) for name in names] for role, names in run.scorer.columns.items()}
+def _check_documents(ids: Sequence[str | None], table: Table, first: int, column: str) -> None:
+    """Raise InputError if a document id is missing."""
+    if missing := [i for i, text in enumerate(ids, first + 1) if not (text or "").strip()]:
+        raise InputError(f"{table.path}, row {missing[0]}: the document id is missing (column {column})")
 
 
-def _key(run: Annotation, texts: Texts) -> str:
-    return key_of(run.settings(), texts)
+def _run(place: Place, **more: Any) -> BlockRun:
+    return BlockRun("annotate", "row", place=place, single=True, **more)
 
 
 def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
@@ -200,37 +208,20 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
     they differ.
     """
     found: dict[int, Record] = {}
-    if not parts.has_records():
-        return found
     measured: list[Scored] = []
-    for block in planned(run):
-        texts = _texts(run, block)
+    for block in planned(run) if parts.has_records() else ():
+        rows, top = len(block.rows), run.top is not None
         if not measured:
             with collected():  # the earlier run has printed these notices
-                _run(place, quiet=True).complete(run.scorer, [_block(run, block, texts, measured.append)])
+                _run(place, quiet=True).complete(run.scorer, [block.block(measured.append)])
         [scored] = measured
-        fits = partial(
-            _fits, key=_key(run, texts), rows=len(block.rows), metrics=scored.metrics, top=run.top is not None
-        )
-        record = parts.record(block.number, fits)
-        if record is not None and run.top is not None:
-            kept = parts.scores(block.number, 1 + len(run.columns), len(block.rows))
-            record = None if kept is None else record
-        if record is not None:
-            for name, own in record.metrics.items():
-                _check_signature(name, own.signature, scored.metrics[name].signature)
-            found[block.number] = record
+        record = parts.record(block.number, partial(_fits, key=block.key, rows=rows, metrics=scored.metrics, top=top))
+        if record is None or (top and parts.scores(block.number, 1 + len(run.columns), rows) is None):
+            continue
+        for name, own in record.metrics.items():
+            _check_signature(name, own.signature, scored.metrics[name].signature)
+        found[block.number] = record
     return found
-
-
-def _run(place: Place, **more: Any) -> BlockRun:
-    return BlockRun("annotate", "row", place=place, single=True, **more)
-
-
-def _block(run: Annotation, block: Planned, texts: Texts, take: Callable[[Scored], object]) -> Block:
-    """A block of a run, which `take` gets scored."""
-    where = f"{run.tables[block.table].path}, rows from {block.first + 1:,} on"
-    return Block([Part(len(block.rows), take)], lambda _: (texts, block.number == 0), where, block.before)
 
 
 def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
@@ -247,16 +238,7 @@ def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], 
     )
 
 
-def _unfinished(run: Annotation, parts: Parts, records: dict[int, Record]) -> Iterator[Block]:
-    """The blocks without a record; each writes its part when it is scored, and then its record."""
-    finished = frozenset(records)
-    for block in planned(run):
-        if block.number not in finished:
-            texts = _texts(run, block)
-            yield _block(run, block, texts, partial(_write, run, parts, records, block, _key(run, texts)))
-
-
-def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, key: str, scored: Scored) -> None:
+def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, scored: Scored) -> None:
     """Write the part of a block, then its record."""
     scores = {name: each.scores for name, each in scored.metrics.items()}
     kept, part = passing(run.limits, scores, len(block.rows)), ""
@@ -274,7 +256,7 @@ def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Pla
     for name, own in metrics.items():
         before = next(iter(records.values())).metrics if records else metrics
         _check_signature(name, before[name].signature, own.signature)
-    record = Record(key, len(block.rows), int(kept.sum()), dropped, part, metrics)
+    record = Record(block.key, len(block.rows), int(kept.sum()), dropped, part, metrics)
     parts.write_record(block.number, record)
     records[block.number] = record
 
@@ -283,15 +265,6 @@ def _check_signature(name: str, before: str, now: str) -> None:
     """Raise InputError if a metric's signature differs from that of the blocks scored before."""
     if now != before:
         raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
-
-
-def _filled(run: Annotation, block: Planned, role: str, name: str) -> list[str | None]:
-    """The texts of a column; raises InputError if a document id is missing."""
-    texts = block.rows.texts(name)
-    if role == "doc" and (missing := [i for i, text in enumerate(texts) if not (text or "").strip()]):
-        where = f"{run.tables[block.table].path}, row {block.first + missing[0] + 1}"
-        raise InputError(f"{where}: the document id is missing (column {name})")
-    return texts
 
 
 def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept: np.ndarray) -> bytes:
@@ -310,27 +283,24 @@ def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tup
     Returns the number of rows written, and the worst value among them (higher is better). Raises InputError for a table that
     has changed in the meantime.
     """
+
+    def scores(number: int) -> np.ndarray:
+        found = parts.scores(number, 1 + len(run.columns), records[number].rows)
+        if found is None:
+            raise InputError(f"{parts.address}: the scores of part {number} have gone; run the same command again")
+        return found
+
     assert run.top is not None
-    values = partial(_values, run, parts, records)
-    choose = best(values, run.top.of(sum(record.rows for record in records)))
+    rows = sum(record.rows for record in records)
+    choose = best(lambda: (scores(number)[0] for number in range(len(records))), run.top.of(rows))
     written = 0
     for block in planned(run):
-        if block.number >= len(records) or _key(run, _texts(run, block)) != records[block.number].key:
-            changed = f"{run.tables[block.table].path} has changed since its rows were scored"
-            raise InputError(f"{changed}; run the command again, with a new folder")
-        by, *scores = _kept_scores(run, parts, block.number, len(block.rows))
+        if block.number >= len(records) or block.key != records[block.number].key:
+            raise InputError(
+                f"{block.table.path} has changed since its rows were scored; run the command again, with a new folder"
+            )
+        by, *columns = scores(block.number)
         kept = choose(by)
         written += int(kept.sum())
-        parts.write_part(block.number, _content(run, block.rows, dict(zip(run.columns, scores, strict=True)), kept))
+        parts.write_part(block.number, _content(run, block.rows, dict(zip(run.columns, columns, strict=True)), kept))
     return written, choose.threshold
-
-
-def _values(run: Annotation, parts: Parts, records: Sequence[Record]) -> Iterable[np.ndarray]:
-    return (_kept_scores(run, parts, number, record.rows)[0] for number, record in enumerate(records))
-
-
-def _kept_scores(run: Annotation, parts: Parts, number: int, rows: int) -> np.ndarray:
-    scores = parts.scores(number, 1 + len(run.columns), rows)
-    if scores is None:
-        raise InputError(f"{parts.address}: the scores of part {number} have gone; run the same command again")
-    return scores

@@ -6,9 +6,9 @@ continue a stopped run.
 """
 
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from ..cli.common import flags
 from ..cli.common.inputs import given_inputs
@@ -18,10 +18,19 @@ from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine.options import EngineOptions
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
+from ..run import faults
+from ..run.context import Context, capabilities
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
+from ..scale.blocks import opened
+from ..scale.faults import COLUMN
+from ..scale.scorer import Scorer, of_several_columns, roles
 from ..settings import CommandLine, add_all, setting
 from ..standard_streams import check_output
+from . import annotate, summary
+from .rows import is_number
+from .selection import Limit, Top, limit, top
+from .tables import find_tables
 
 SUMMARY = "score tables of any size, and keep the best of their rows"
 
@@ -44,44 +53,12 @@ Name a metric to see its flags: ctx-metrics annotate -m slide --help
 """
 
 
-def _read(function: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Wrap a function as an argparse type, so that the message of its ValueError is shown."""
-
-    def read(text: str) -> Any:
-        try:
-            return function(text)
-        except ValueError as error:
-            raise ArgumentTypeError(str(error)) from error
-
-    return read
-
-
 def column(text: str) -> tuple[str, str]:
     """Parse ROLE=NAME, a role and the column that holds it, for argparse."""
-    from ..scale.scorer import roles
-
     role, _, name = text.partition("=")
     if role not in roles() or not name:
         raise ArgumentTypeError(f"{text!r} is not ROLE=NAME with a role of {', '.join(roles())}")
     return role, name
-
-
-def limit(text: str) -> Any:
-    from . import selection
-
-    return _read(selection.limit)(text)
-
-
-def kinds(text: str) -> Any:
-    from ..run import faults
-
-    return _read(faults.kinds)(text)
-
-
-def top(text: str) -> Any:
-    from . import selection
-
-    return _read(selection.top)(text)
 
 
 @dataclass(frozen=True)
@@ -128,7 +105,7 @@ class Scores:
     model: Model | None = setting(
         "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
     )
-    keep: Sequence[Any] = setting(
+    keep: Sequence[Limit] = setting(
         "Write only rows whose scores satisfy this limit, such as 'comet >= 70'; with several limits, all of them.",
         (),
         type=limit,
@@ -136,15 +113,15 @@ class Scores:
         action="extend",
         metavar="LIMIT",
     )
-    drop: Any = setting(
+    drop: Sequence[str] | None = setting(
         "Leave out rows whose output is a copy of the source, in a wrong language (-l), or repeats a word many times: names "
         "with commas between of copies, wrong-language, repeats. A column faults says what was found; with none, all rows "
         "are written with it.",
-        type=kinds,
+        type=faults.kinds,
         metavar="FAULTS",
     )
     no_text_checks: bool = flags.text_checks()
-    top: Any = setting(
+    top: Top | None = setting(
         "Write only the best rows (after --keep): a share such as 20%% or a number of rows.", type=top, metavar="N"
     )
     by: str | None = setting("The metric that --top uses. (Default: the first metric of -m)", metavar="METRIC")
@@ -169,9 +146,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def _check(line: CommandLine, tables: Tables, scores: Scores, metrics: Sequence[str]) -> None:
     """Exit with 2, as argparse does, if flags contradict each other."""
-    from ..scale.scorer import of_several_columns
-    from .rows import is_number
-
     if tables.folder.startswith("memory:"):
         line.error(f"-o {tables.folder}: the memory of this process is lost when the command ends; name a folder")
     given = [role for role, _ in tables.columns]
@@ -213,12 +187,6 @@ def run(line: CommandLine) -> int:
     metrics = chosen_metrics(line, scores.metrics or [DEFAULT_METRIC], model=scores.model)
     _check(line, tables, scores, [each.name for each in metrics])
     check_output()  # for the summary, which goes to stdout
-    from ..run.context import Context, capabilities
-    from ..scale import blocks, faults
-    from ..scale.scorer import Scorer
-    from . import annotate, summary
-    from .tables import find_tables
-
     found = find_tables(tables.tables)
     columns = annotate.columns_of(found[0], tables.columns)
     if "copies" in (scores.drop or ()) and "src" not in columns:
@@ -234,7 +202,7 @@ def run(line: CommandLine) -> int:
     names = [name.strip() for name in tables.names or []]  # as the names in a header are
     names = names or [each.name for each in metrics]
     if scores.drop is not None and len(names) == len(metrics):
-        names.append(faults.COLUMN)
+        names.append(COLUMN)
     by = next(each for each in metrics if each.name == (scores.by or metrics[0].name))
     made = annotate.Annotation(
         found,
@@ -247,7 +215,7 @@ def run(line: CommandLine) -> int:
         line[Blocks].block,
         scores.drop,
     )
-    with blocks.opened(work.on, work.workers) as place:
+    with opened(work.on, work.workers) as place:
         summarised = annotate.annotate(made, tables.folder, place, engine.quiet)
     for name, of_metric in summarised["metrics"].items():
         for each in of_metric["notices"]:

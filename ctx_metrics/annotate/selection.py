@@ -3,6 +3,7 @@
 import math
 import operator
 import re
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -34,19 +35,19 @@ class Top(NamedTuple):
 
 
 def limit(text: str) -> Limit:
-    """Parse a limit; raises ValueError if the text is not one.
+    """Parse a limit, for argparse.
 
     >>> limit("comet >= 70")
     Limit(name='comet', operator='>=', value=70.0)
     """
     found = _LIMIT.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is not a limit such as 'comet >= 70'")
+        raise ArgumentTypeError(f"{text!r} is not a limit such as 'comet >= 70'")
     return Limit(found["name"].lower(), found["operator"], float(found["value"]))
 
 
 def top(text: str) -> Top:
-    """Parse a share such as 20%, or a number; raises ValueError if the text is neither.
+    """Parse a share such as 20%, or a number of rows, for argparse.
 
     >>> top("20%"), top("1000").of(50_000)
     (Top(share=0.2, number=None), 1000)
@@ -57,7 +58,7 @@ def top(text: str) -> Top:
     except ValueError:
         value = 0
     if not 0 < value <= (100 if share else math.inf):
-        raise ValueError(f"{text!r} is neither a share such as 20% nor a number of rows such as 1000")
+        raise ArgumentTypeError(f"{text!r} is neither a share such as 20% nor a number of rows such as 1000")
     return Top(value / 100, None) if share else Top(None, int(value))
 
 

@@ -22,7 +22,7 @@ BAR = 40  # length of the longest bar, in characters
 class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is stored of one metric's scores for a block: enough to summarise the whole run.
 
-    signature    the metric's
+    signature, penalised    of the metric (see OfMetric)
     scored       number of rows with a score
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
     bins         number of scores in each bin of width BIN, by bin number
@@ -32,6 +32,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     signature: Line
+    penalised: bool
     scored: int
     total: float
     least: float | None
@@ -60,6 +61,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
     return BlockOfMetric(
         scored.signature,
+        scored.penalised,
         len(values),
         math.fsum(values),
         float(values.min()) if len(values) else None,
@@ -103,14 +105,6 @@ def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: flo
             str(each.of_rows()) for each in merged(zip(befores, (own.notices for own in blocks), strict=False))
         ],
     }
-
-
-def dropped(blocks: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    """The number of rows with each fault for which rows are dropped."""
-    counts: Counter[str] = Counter()
-    for own in blocks:
-        counts.update(own)
-    return dict(counts)
 
 
 def quantile(bins: Mapping[int, int], share: float) -> float:
@@ -162,11 +156,8 @@ def _bars(histogram: Iterable[Sequence[float]]) -> list[str]:
     for start, count in bins.items():
         wide[math.floor(start / width)] += count
     most = max(wide.values())
-    return [
-        f"{number * width:>4} to {(number + 1) * width:<4} {_bar(wide[number] / most)} {wide[number]:,}"
-        for number in range(min(wide), max(wide) + 1)
-    ]
-
-
-def _bar(share: float) -> str:
-    return f"{'#' * math.ceil(BAR * share):<{BAR}}"
+    lines = []
+    for number in range(min(wide), max(wide) + 1):
+        bar = "#" * math.ceil(BAR * (wide[number] / most))
+        lines.append(f"{number * width:>4} to {(number + 1) * width:<4} {bar:<{BAR}} {wide[number]:,}")
+    return lines

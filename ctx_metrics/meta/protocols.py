@@ -236,7 +236,7 @@ class DocumentCorrelation(SegmentCorrelation):
 
     def __init__(self, kind: str, average: str = "none"):
         super().__init__(kind, average)
-        per = PER[average].replace("segments", "documents")
+        per = ", mean over documents" if average == "item" else PER[average]
         self.name, self.title = f"doc-{kind}", f"document-level {CORRELATIONS[kind]}{per}"
 
     def lacks(self, judged: JudgedSet) -> str:

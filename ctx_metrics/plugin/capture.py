@@ -366,8 +366,8 @@ class Run:
         Raises InputError unless --ctx-names gives each system a distinct, valid name.
         """
         if self.args.ctx_names:
-            if fault := names_fault(self.args.ctx_names, len(self.systems)):
-                raise InputError(fault.replace("--names", "--ctx-names"))
+            if fault := names_fault(self.args.ctx_names, len(self.systems), "--ctx-names"):
+                raise InputError(fault)
             if blank := [name for name in self.args.ctx_names if len(name.split()) > 1]:
                 raise InputError(
                     f"--ctx-names: {blank[0]!r} holds a space, which ends a name in score files; use _ instead"

@@ -1,6 +1,7 @@
 """Faults of a single translation: a copy of the source, a wrong language, a word that is repeated many times."""
 
 import re
+from argparse import ArgumentTypeError
 
 from .languages import MIN_LETTERS, are_close, letters, verdict
 
@@ -31,14 +32,14 @@ def faults(text: str, source: str | None, source_lang: str | None, target_lang: 
 
 
 def kinds(text: str) -> tuple[str, ...]:
-    """Return the kinds in a comma-separated list, or () for "none"; raises ValueError for an unknown kind.
+    """Return the kinds in a comma-separated list, or () for "none", for argparse.
 
     >>> kinds("copies,repeats"), kinds("none")
     (('copies', 'repeats'), ())
     """
     names = () if text == "none" else tuple(name.strip() for name in text.split(","))
     if unknown := [name for name in names if name not in KINDS]:
-        raise ValueError(f"{unknown[0]!r} is not one of {', '.join(KINDS)}; or give none")
+        raise ArgumentTypeError(f"{unknown[0]!r} is not one of {', '.join(KINDS)}; or give none")
     return names
 
 

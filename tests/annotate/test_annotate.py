@@ -294,7 +294,7 @@ def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
 
 def test_small_first_blocks_and_how_far_a_run_is(ctx, tmp_path, monkeypatch):
     """The blocks are the same in a run that goes on, over several tables, and each line counts all rows of the tables."""
-    monkeypatch.setattr("ctx_metrics.annotate.blocks.FIRST", 4)
+    monkeypatch.setattr("ctx_metrics.annotate.rows.FIRST", 4)
     monkeypatch.setattr("ctx_metrics.progress.EVERY", 0)
     own = rows()
     write_tsv(tmp_path / "a.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in own[:20]])
@@ -472,7 +472,7 @@ def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
 @pytest.mark.full
 def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch):
     """As for score: no block divides it, however small the first blocks are."""
-    monkeypatch.setattr("ctx_metrics.annotate.blocks.FIRST", 4)
+    monkeypatch.setattr("ctx_metrics.annotate.rows.FIRST", 4)
     table = write_tsv(tmp_path / "table.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in rows()])
     command = ["annotate", table, "-m", "slide", "-l", "de-en", "-o", tmp_path / "out"]
     done = ctx(*command, "--block", "58")

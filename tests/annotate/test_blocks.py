@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_metrics.annotate.blocks import blocks
+from ctx_metrics.annotate.rows import blocks
 
 
 class Ids(list):

@@ -1,6 +1,7 @@
 """Which rows are written."""
 
 import math
+from argparse import ArgumentTypeError
 
 import numpy as np
 import pytest
@@ -34,13 +35,13 @@ def test_limits():
 
 @pytest.mark.parametrize("text", ["comet", "comet = 70", "comet >= good", ">= 70", "comet >= 70 or chrf > 3"])
 def test_what_is_no_limit(text):
-    with pytest.raises(ValueError):
+    with pytest.raises(ArgumentTypeError):
         limit(text)
 
 
 @pytest.mark.parametrize("text", ["0", "0%", "101%", "-3", "some", "1.5"])
 def test_what_is_no_share(text):
-    with pytest.raises(ValueError, match="neither a share such as 20% nor a number of rows"):
+    with pytest.raises(ArgumentTypeError, match="neither a share such as 20% nor a number of rows"):
         top(text)
 
 

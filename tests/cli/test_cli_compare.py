@@ -1,15 +1,13 @@
 """`ctx-metrics compare` and `score --compare`: what they print, in which format, and the figure."""
 
-import importlib.util
 import json
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from cli_pages import DOCS, assert_about_as_printed, blocks, flags_of, unwrapped
-from plugin_conftest import DOCIDS, NAME_A, NAME_B, NAME_C, REF, SOURCE, A, B, C
+from plugin_conftest import DOCIDS, NAME_A, NAME_B, NAME_C, REF, A, B, C
 
 TEXT = (DOCS / "compare.md").read_text(encoding="utf-8")
 THREE = ["compare", "-t", A, B, C, "-r", REF, "-l", "de-en", "-m", "chrf"]
@@ -24,19 +22,6 @@ def test_the_page_prints_what_it_shows(ctx):
 def test_the_flags_of_the_page_are_there():
     flags = set(re.findall(r"`(-{1,2}[a-z-]+)`", TEXT.split("## Flags")[1].split("\n\n## ")[0]))
     assert flags <= flags_of("compare")
-
-
-def test_every_flag_of_comet_compare_is_in_the_table():
-    package = importlib.util.find_spec("comet")
-    if package is None:
-        pytest.skip("COMET is not installed")
-    text = (Path(package.origin).parent / "cli" / "compare.py").read_text(encoding="utf-8")
-    flags = set(re.findall(r"\"(--?[a-z][\w-]*)\"", text))
-    table = TEXT.split("## Coming from comet-compare")[1]
-    named = set(
-        re.findall(r"`(--?[a-z][\w-]*)", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
-    )
-    assert len(flags) > 15 and flags <= named, flags - named
 
 
 def test_rows_and_objects_are_of_the_same_pairs(ctx):
@@ -107,20 +92,6 @@ def test_one_segment_cannot_be_tested(ctx, tmp_path):
 def test_windows_without_documents_are_said(ctx):
     done = ctx("compare", "-t", A, B, "-r", REF, "-l", "de-en", "-m", "slide", "--samples", "19", "-q")
     assert "segments share scores, so p-values of single segments are too small" in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["-t", A], 2, "-t names only one system; a comparison needs at least two"),
-        (["-t", A, B, "--resample", "document"], 2, "--resample document needs the documents: give --docids FILE"),
-        (["-t", A, B, "--plot", "x.txt"], 1, "a figure's name ends in .png, .pdf, .svg"),
-        (["-t", A, B, "--test", "t"], 2, "invalid choice: 't'"),
-    ],
-)
-def test_wrong_usage(ctx, words, code, said):
-    done = ctx("compare", *words, "-r", REF, "-m", "chrf", "-s", SOURCE)
-    assert (done.code, done.out) == (code, "") and said in done.err
 
 
 def test_few_documents_cannot_show_a_difference(ctx, tmp_path):

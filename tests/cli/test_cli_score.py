@@ -201,11 +201,6 @@ def test_a_reference_free_model(ctx, checkpoints):
     assert ["inputs:mt+src" in each["signature"] for each in own] == [True, False]
 
 
-def test_bertr_needs_a_reference(ctx):
-    done = ctx("score", "-t", A, "-m", "bertr", "-l", "de-en")
-    assert (done.code, done.out, done.err) == (1, "", "ctx-metrics: error: bertr: needs a reference: give -r FILE\n")
-
-
 def test_parts_and_error_spans_of_segments(ctx, few, checkpoints):
     argv = ["-t", A, "-s", SOURCE, "-r", REF, "--docids", DOCIDS, "--model", checkpoints["xcomet"], "--format", "jsonl"]
     reference, system, source = (lines_of(name)[few] for name in (REF, A, SOURCE))

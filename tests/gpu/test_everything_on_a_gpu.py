@@ -1,6 +1,7 @@
 """All that computes on a device gives a card the scores of the CPU: no devices mix, and nothing is read too early."""
 
 import threading
+from functools import cache
 from importlib import metadata
 
 import numpy as np
@@ -30,6 +31,12 @@ def scores(name, folders, device, dtype="fp32") -> np.ndarray:
     return np.array(RUNS[name](folders, EngineOptions(device=device, dtype=dtype, quiet=True)))
 
 
+@pytest.fixture(scope="module")
+def on_cpu(folders):
+    """A function that gives a run's scores on the CPU."""
+    return cache(lambda name, dtype="fp32": scores(name, folders, "cpu", dtype))
+
+
 def test_every_metric_takes_part():
     installed = {e.name for e in metadata.distribution("ctx-metrics").entry_points if e.group == "sacrebleu.metrics"}
     assert installed - NO_NETWORK_OF_THEIR_OWN == installed & {name.partition("-")[0] for name in RUNS}
@@ -42,11 +49,11 @@ def test_every_metric_takes_part():
         [*(("fp32", name) for name in RUNS), *(("bf16", name) for name in HALF)],
     ),
 )
-def test_scores_are_those_of_the_cpu(name, folders, dtype):
+def test_scores_are_those_of_the_cpu(name, folders, on_cpu, dtype):
     if name.startswith("train-") and dtype == "fp16":
         pytest.skip("training refuses fp16")
     # rounding may change a word of a translation: no distance is small there
-    expected = scores(name, folders, "cpu", dtype if name == "translation" else "fp32")
+    expected = on_cpu(name, dtype if name == "translation" else "fp32")
     with StandInGpu() as gpu:
         found = scores(name, folders, "cuda", dtype)
     assert bool(gpu.of(KERNEL)) == (name not in ON_CPU)
@@ -56,16 +63,16 @@ def test_scores_are_those_of_the_cpu(name, folders, dtype):
     assert found == pytest.approx(expected, abs=scale * ROUNDING[dtype])
 
 
-def test_auto_takes_the_card_and_a_number_the_other_one(folders):
-    expected = scores("bertr", folders, "cpu")
+def test_auto_takes_the_card_and_a_number_the_other_one(folders, on_cpu):
+    expected = on_cpu("bertr")
     for device, card in (("auto", "cuda:0"), ("cuda:1", "cuda:1")):
         with StandInGpu(devices=2) as gpu:
             assert scores("bertr", folders, device) == pytest.approx(expected, abs=1e-5)
         assert {str(step.device) for step in gpu.of(KERNEL)} == {card}
 
 
-def test_texts_that_another_thread_tokenises(folders, monkeypatch):
-    expected, threads, sequences = scores("comet-regression", folders, "cpu"), [], RegressionEstimator._sequences
+def test_texts_that_another_thread_tokenises(folders, on_cpu, monkeypatch):
+    expected, threads, sequences = on_cpu("comet-regression"), [], RegressionEstimator._sequences
     for size in ("EXAMPLES_A_BLOCK", "FIRST_BLOCK"):
         monkeypatch.setattr(f"ctx_metrics.models.comet.model.{size}", 2, raising=False)
 
@@ -79,8 +86,8 @@ def test_texts_that_another_thread_tokenises(folders, monkeypatch):
     assert len(threads) == 3 and threading.main_thread() not in threads
 
 
-def test_an_older_card_has_no_kernel_for_sequences_of_different_lengths(folders):
-    expected = scores("comet-regression", folders, "cpu")
+def test_an_older_card_has_no_kernel_for_sequences_of_different_lengths(folders, on_cpu):
+    expected = on_cpu("comet-regression")
     with StandInGpu(capability=(7, 5)) as gpu:
         found = scores("comet-regression", folders, "cuda", "fp16")
     assert found == pytest.approx(expected, abs=ROUNDING["fp16"])

@@ -9,6 +9,7 @@ from gpu_runs import RUNS
 from selection import some
 from stand_in_gpu import StandInGpu
 from stand_in_gpu.memory import NO_MEMORY
+from stand_in_gpu.queue import ALLOCATION
 
 from ctx_metrics import release
 from ctx_metrics.engine.options import EngineOptions
@@ -19,7 +20,7 @@ NAMES = [name for name in RUNS if name != "prbleu-mas"]  # which does not use th
 # one of each kind: a metric of states, of vectors, of one sequence with spans, of a network on top, of another library ...
 DEFAULT = "bertr comet-regression comet-xcomet comet-adapted esim rttsbert-library classifier mbr".split()
 DEFAULT += ["translation", "train-bilstm", "train-paraphrase"]
-MOST, OF_TRAINING = 400, 60  # allocations of a run that are tried, evenly spread; all of a metric's fit
+OF_TRAINING = 40  # allocations of a training that are tried, evenly spread
 
 
 class Sweep:
@@ -29,7 +30,16 @@ class Sweep:
         self.name, self.folders, self.batch_tokens = name, folders, batch_tokens
         with StandInGpu() as gpu:
             self.expected = self._run()
-        self.allocations = gpu.allocations
+        self.steps = gpu.of(ALLOCATION)
+        self.allocations = len(self.steps)
+        assert self.allocations == gpu.memory.allocations
+
+    def of_each_line(self) -> list[int]:
+        """The first and the last allocation of each line of code and operation that asks for memory."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for number, step in enumerate(self.steps, 1):
+            found.setdefault((step.place, step.op), []).append(number)
+        return sorted({number for numbers in found.values() for number in (numbers[0], numbers[-1])})
 
     def _run(self) -> np.ndarray:
         release()
@@ -46,7 +56,7 @@ class Sweep:
             except Exception as error:
                 places = [step for step in _places(error) if "/ctx_metrics/" in step]
                 return f"{type(error).__name__}: {str(error)[:60]} at {places[-1].rpartition('/ctx_metrics/')[2]}"
-        if not gpu.failures:
+        if not gpu.memory.failures:
             return "no allocation failed"
         scale = 100 if self.name in PERCENT else 1
         close = found.shape == self.expected.shape and np.allclose(found, self.expected, atol=1e-5 * scale)
@@ -85,10 +95,11 @@ def test_some_allocations(name, sweep):
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
-def test_every_allocation(name, sweep):
+def test_every_line_that_allocates(name, sweep):
     runs = sweep(name)
-    step = 1 + runs.allocations // (OF_TRAINING if name.startswith("train-") else MOST)
-    assert runs.wrong(range(1, runs.allocations + 1, step)) == {}
+    places = runs.of_each_line()
+    step = 1 + len(places) // OF_TRAINING if name.startswith("train-") else 1
+    assert runs.wrong(places[::step]) == {}
 
 
 @pytest.mark.parametrize(

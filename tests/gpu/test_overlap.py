@@ -1,5 +1,7 @@
 """A card that is given the next batch before anybody waits for the last one: the order of what is asked of it."""
 
+from functools import cache
+
 import pytest
 from gpu_conftest import folders, nothing_is_loaded  # noqa: F401
 from gpu_runs import RUNS
@@ -16,30 +18,26 @@ READ = ("bertr", "comet-regression", "comet-regression-layernorm", "comet-kiwi",
 READ += ("bilstm", "esim", "rttsbert", "rttbertscore")
 
 
-@pytest.fixture
-def begun(monkeypatch) -> list[int]:
-    """How many steps there were when each batch went to the network."""
-    begun, forward = [], PackedEncoder.__call__
+@pytest.fixture(scope="module")
+def batches(folders):
+    """A function that gives the steps of a run from each batch's beginning to that of the next; the last one's to the end of
+    the run."""
 
-    def noted(network, *args, **kwargs):
-        begun.append(len(GPU[0].steps))
-        return forward(network, *args, **kwargs)
+    @cache
+    def steps(name: str, dtype: str) -> list[list[Step]]:
+        begun, forward = [], PackedEncoder.__call__
 
-    monkeypatch.setattr(PackedEncoder, "__call__", noted)
-    return begun
+        def noted(network, *args, **kwargs):
+            begun.append(len(gpu.steps))  # when the batch goes to the network
+            return forward(network, *args, **kwargs)
 
+        with pytest.MonkeyPatch.context() as patched, StandInGpu() as gpu:
+            patched.setattr(PackedEncoder, "__call__", noted)
+            RUNS[name](folders, EngineOptions(device="cuda", dtype=dtype, batch_tokens=40, quiet=True))
+        assert len(begun) > 2
+        return [gpu.steps[begin:end] for begin, end in zip(begun, [*begun[1:], None])]
 
-GPU: list[StandInGpu] = []
-
-
-def batches(name: str, folders, begun: list[int], dtype: str) -> list[list[Step]]:
-    """The steps of a run from each batch's beginning to that of the next; the last one's to the end of the run."""
-    with StandInGpu() as gpu:
-        GPU[:] = [gpu]
-        RUNS[name](folders, EngineOptions(device="cuda", dtype=dtype, batch_tokens=40, quiet=True))
-        GPU.clear()
-    assert len(begun) > 2
-    return [gpu.steps[begin:end] for begin, end in zip(begun, [*begun[1:], None])]
+    return steps
 
 
 def until_a_wait(steps: list[Step]) -> list[Step]:
@@ -48,9 +46,9 @@ def until_a_wait(steps: list[Step]) -> list[Step]:
 
 @pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize("dtype", some(["fp32", "bf16"], ["fp32"]))
-def test_nothing_blocks_between_two_batches(name, dtype, folders, begun):
+def test_nothing_blocks_between_two_batches(name, dtype, batches):
     """Nor in them, but for the first, which brings constants with it."""
-    _, *found, last = batches(name, folders, begun, dtype)
+    _, *found, last = batches(name, dtype)
     blocking = {f"batch {number}: {step}" for number, steps in enumerate(found, 1) for step in steps if step.blocks}
     assert blocking == set()
     assert any(step.kind == RECORD for step in until_a_wait(last)), "the host waited in the last batch"
@@ -58,9 +56,9 @@ def test_nothing_blocks_between_two_batches(name, dtype, folders, begun):
 
 @pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize("dtype", some(["fp32", "bf16"], ["fp32"]))
-def test_a_batch_is_waited_for_when_the_next_one_is_under_way(name, dtype, folders, begun):
+def test_a_batch_is_waited_for_when_the_next_one_is_under_way(name, dtype, batches):
     """All transfers and kernels of batch N+1 are asked for before the event of batch N is waited for."""
-    found = batches(name, folders, begun, dtype)
+    found = batches(name, dtype)
     batch_of = {step.event: n for n, steps in enumerate(found) for step in steps if step.kind == RECORD}
     assert sorted(set(batch_of.values())) == [*range(len(found))], "a batch whose end nobody can wait for"
     for number, steps in enumerate(found[:-1]):

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,17 +70,9 @@ def test_help_shows_the_groups():
         "SLIDE related arguments",
         "--source FILE",
         "--docids FILE",
-        "--ctx-device",
-        "--bertr-layers",
-        "--slide-window",
         "BLEU related arguments",
         "{bleu,chrf,ter,bertr,bertscore,bilstm,bilstmatt,comet,doccomet,esim,meteor,nist,pairwise,prbleu,prchrf,prsentbleu,rttbertscore,",
-        "RTTSBERT related arguments",
-        "--rtt-sbert-model",
         "--roundtrip FILE",
-        "--pseudo-filter",
-        "--nist-lowercase",
-        "--meteor-stem",
     ):
         assert text in done.stdout, text
 
@@ -175,28 +168,16 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
         add_metric_arguments(ours, name, run_.table)
     ours._plugin_actions = frozenset(id(action) for action in ours._actions if id(action) not in before)
     assert len(ours._plugin_actions) > 10
-    prefixes = {
-        option[:n]
-        for option in stock._option_string_actions
-        if option.startswith("--")
-        for n in range(3, len(option) + 1)
-    }
-    tried = 0
-    for prefix in prefixes:
-        means = (
-            {found[0].dest for found in stock._get_option_tuples(prefix)}
-            if prefix not in stock._option_string_actions
-            else {stock._option_string_actions[prefix].dest}
-        )
-        if len(means) == 1:
-            tried += 1
-            now = (
-                {found[0].dest for found in ours._get_option_tuples(prefix)}
-                if prefix not in ours._option_string_actions
-                else {ours._option_string_actions[prefix].dest}
-            )
-            assert now == means, prefix
-    assert tried > 150
+
+    def meant(parser, prefix: str) -> set[str]:
+        if prefix in parser._option_string_actions:
+            return {parser._option_string_actions[prefix].dest}
+        return {found[0].dest for found in parser._get_option_tuples(prefix)}
+
+    options = [option for option in stock._option_string_actions if option.startswith("--")]
+    prefixes = {option[:n] for option in options for n in range(3, len(option) + 1)}
+    of_one = {prefix: meant(stock, prefix) for prefix in prefixes if len(meant(stock, prefix)) == 1}
+    assert {prefix: meant(ours, prefix) for prefix in of_one} == of_one and len(of_one) > 150
 
 
 @pytest.mark.parametrize(
@@ -240,14 +221,8 @@ def test_abbreviations_of_plugin_flags_work_where_stock_has_none(parse):
 
 def test_flags_have_the_defaults_that_help_says(parse):
     args = parse(REF)
-    assert (args.source, args.docids, args.ctx_device, args.ctx_dtype, args.ctx_batch_tokens, args.ctx_store_mb) == (
-        None,
-        None,
-        "auto",
-        "fp32",
-        None,
-        384,
-    )
+    assert (args.source, args.docids, args.ctx_device, args.ctx_dtype) == (None, None, "auto", "fp32")
+    assert (args.ctx_batch_tokens, args.ctx_store_mb) == (None, 384)
     assert (args.ctx_resample, args.ctx_seg_scores) == (None, None)
     assert not hasattr(args, "bertr_model") and not hasattr(args, "slide_output")
 
@@ -311,30 +286,21 @@ def test_a_refused_metric_leaves_the_parser_as_it_was(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name, hint",
+    "name, meant",
     [
-        ("cometkiwi", "cometkiwi is a model, not a metric: give -m comet --comet-model Unbabel/wmt22-cometkiwi-da"),
-        ("comet-22", "comet-22 is a model, not a metric: give -m comet --comet-model Unbabel/wmt22-comet-da"),
-        (
-            "Unbabel/XCOMET-XXL",
-            "Unbabel/XCOMET-XXL is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XXL",
-        ),
-        (
-            "metricx-24",
-            "metricx-24 is not a metric of ctx-metrics, and its models cannot be run; for COMET models, give -m comet --comet-model MODEL",
-        ),
+        ("cometkiwi", "-m comet --comet-model Unbabel/wmt22-cometkiwi-da"),
+        ("comet-22", "-m comet --comet-model Unbabel/wmt22-comet-da"),
+        ("Unbabel/XCOMET-XXL", "-m comet --comet-model Unbabel/XCOMET-XXL"),
+        ("metricx-24", "-m comet --comet-model MODEL"),
     ],
-    ids=lambda text: text.split()[0],
 )
-def test_a_model_in_place_of_a_metric_has_a_hint_in_one_line(parse, capsys, name, hint):
-    with pytest.raises(SystemExit) as caught:
-        parse(REF, "-m", "bleu", name)
-    assert (caught.value.code, capsys.readouterr().err) == (2, f"sacrebleu: error: {hint}\n")
-    for argv in (["score", "-t", A], ["meta", "x"], ["meta", "paraphrase", "x"]):
+def test_a_model_in_place_of_a_metric_has_a_hint_in_one_line(parse, capsys, name, meant):
+    commands = [[*words, "-m", name] for words in (["score", "-t", A], ["meta", "x"], ["meta", "paraphrase", "x"])]
+    for refused in (partial(parse, REF, "-m", "bleu", name), *(partial(main, words) for words in commands)):
         with pytest.raises(SystemExit) as caught:
-            main([*argv, "-m", name])
+            refused()
         assert caught.value.code == 2
-        assert capsys.readouterr().err.endswith(f"error: argument -m/--metrics: {hint}\n")
+        assert capsys.readouterr().err.endswith(f": give {meant}\n" if "MODEL" not in meant else f", give {meant}\n")
 
 
 def test_positive():

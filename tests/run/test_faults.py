@@ -1,5 +1,7 @@
 """Copies, other languages and repetitions: of single texts, and what is said of whole files."""
 
+from argparse import ArgumentTypeError
+
 import pytest
 from plugin_conftest import REF, SOURCE, A, B, lines_of
 
@@ -62,7 +64,7 @@ def test_all_faults_of_a_text():
 
 @pytest.mark.parametrize("text", ["copy", "copies,", "none,copies", ""])
 def test_kinds_that_are_not_known(text):
-    with pytest.raises(ValueError, match="is not one of copies, wrong-language, repeats"):
+    with pytest.raises(ArgumentTypeError, match="is not one of copies, wrong-language, repeats"):
         kinds(text)
 
 
