@@ -248,9 +248,9 @@ def asked_by(
     read = {name: value for name, value in values.items() if name not in names_of_outputs}
     for flag, path in {"--slide-output": settings.slide_output, **{o.flag: p for o, p in written.items()}}.items():
         check_not_input(path, read, flag)
-    words = {"sources": "the source"} if files.source else {}
-    words |= {"doc_ids": "document ids"} if files.docids else {}
-    words |= {each.name: each.words for each in inputs if each.given_by(line)}
+    by_flags = {"sources": "--source" if files.source else "", "doc_ids": "--docids" if files.docids else ""}
+    by_flags |= {each.name: each.given_by(line) for each in inputs}
+    words = {keyword: flag for keyword, flag in by_flags.items() if flag}
     needed = {keyword for metric in chosen for each in capabilities(metric.cls).inputs for keyword in each.keywords}
     given = {each: each.read(line) for each in inputs if each.keywords.keys() & needed}
     return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages)

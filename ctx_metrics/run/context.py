@@ -206,13 +206,9 @@ def say_unread(given: Mapping[str, str], metrics: Mapping[str, "Metric"], used: 
     used     keywords of what has another use
     """
     read = frozenset(used).union(*(capabilities(metric).keywords for metric in metrics.values()))
-    for keyword, words in given.items():
+    for keyword, what in given.items():
         if keyword not in read:
-            one = keyword == "sources"
-            notice(
-                f"{words} {'is' if one else 'are'} given, but none of the metrics reads {'it' if one else 'them'} "
-                f"({', '.join(metrics)})"
-            )
+            notice(f"none of the chosen metrics reads {what} ({', '.join(metrics)})")
 
 
 def _building(cls: type["Metric"]) -> AbstractContextManager:

@@ -196,8 +196,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
     context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
     context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
-    words |= {"doc_ids": "document ids"} if texts.docids else {}
-    words |= {each.name: each.words for each in given if each.name in streams}
+    words |= {"doc_ids": "the document ids"} if texts.docids else {}
+    words |= {each.name: f"the {each.words}" for each in given if each.name in streams}
     return Inputs(names, context, [with_lines(each, lines) for each in metrics], words)
 
 
