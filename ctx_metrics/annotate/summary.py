@@ -22,7 +22,7 @@ BAR = 40  # length of the longest bar, in characters
 class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is stored of one metric's scores for a block: enough to summarise the whole run.
 
-    signature    the metric's
+    signature, penalised    of the metric (see OfMetric)
     scored       number of rows with a score
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
     bins         number of scores in each bin of width BIN, by bin number
@@ -32,6 +32,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     signature: Line
+    penalised: bool
     scored: int
     total: float
     least: float | None
@@ -60,6 +61,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
     return BlockOfMetric(
         scored.signature,
+        scored.penalised,
         len(values),
         math.fsum(values),
         float(values.min()) if len(values) else None,

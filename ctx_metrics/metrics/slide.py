@@ -154,7 +154,7 @@ class SLIDE(COMET):
         blank: Sequence[int],
         result: SystemResult,
     ) -> None:
-        """Add the number of windows, their coverage, and notices of what is odd about them to a result."""
+        """Add the number of windows, their coverage, and notices about unusual windows to a result."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
         dropped = 0
         if self.tokens is None and self.partial == "drop":

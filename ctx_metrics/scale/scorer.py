@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -26,6 +26,7 @@ class OfMetric(NamedTuple):
     """One metric's results for a block.
 
     signature    the metric's signature
+    penalised    whether segments are averaged by penalties
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
@@ -33,6 +34,7 @@ class OfMetric(NamedTuple):
     """
 
     signature: str
+    penalised: bool
     scores: np.ndarray
     sums: Row
     counts: dict[str, int]
@@ -87,11 +89,11 @@ class Scorer:
         """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
-    def whole(self, sums: Mapping[str, Sequence[Row]], signatures: Mapping[str, str]) -> dict[str, float]:
+    def whole(self, sums: Mapping[str, Sequence[Row]], penalised: Mapping[str, bool]) -> dict[str, float]:
         """The scores of a whole corpus, from the sums of its parts' statistics.
 
-        A metric is left out if its statistics may not be sums, or if it averages differently than the parts' signatures say
-        (because the texts of all parts chose another model).
+        A metric is left out if its statistics may not be sums, or if its parts were averaged in another way (because their
+        texts chose another model).
         """
         with collected():
             made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
@@ -101,10 +103,7 @@ class Scorer:
             )
             for name, metric in made.items()
             if type(metric).__module__.startswith("sacrebleu.")
-            or (
-                isinstance(metric, ContextMetric)
-                and _of_penalties(metric.get_signature()) == _of_penalties(signatures[name])
-            )
+            or (isinstance(metric, ContextMetric) and _penalised(metric) == penalised[name])
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
@@ -160,7 +159,8 @@ class Scorer:
                 counts, notices = tallied([without_reference(missing)])
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
-        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, notices)
+        signature = str(metric.get_signature())
+        return OfMetric(signature, _penalised(metric), _segments(metric, rows), sums, counts, notices)
 
 
 def roles() -> tuple[str, ...]:
@@ -184,9 +184,8 @@ def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
     }
 
 
-def _of_penalties(signature: Any) -> bool:
-    """Whether a signature says that penalties are averaged."""
-    return "average:penalty" in str(signature)
+def _penalised(metric: Metric) -> bool:
+    return isinstance(metric, ContextMetric) and metric.penalty is not None
 
 
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:
