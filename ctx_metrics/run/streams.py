@@ -8,11 +8,10 @@ from unicodedata import category
 
 from ..errors import InputError
 from ..notices import counted
-from ..reading import read_lines
+from ..reading import PACKED, read_lines
 
 # endings that describe the file, not the system whose output it holds
 _ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok")
-_PACKED = (".gz", ".xz")
 _CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters, line and paragraph separators
 
 
@@ -130,7 +129,7 @@ def name_fault(name: str) -> str:
 
 
 def _without_ending(name: str) -> str:
-    for endings in (_PACKED, _ENDINGS):
+    for endings in (PACKED, _ENDINGS):
         for ending in endings:
             if name.endswith(ending) and name != ending:
                 name = name.removesuffix(ending)

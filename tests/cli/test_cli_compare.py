@@ -44,7 +44,7 @@ def test_rows_and_objects_are_of_the_same_pairs(ctx):
 def test_documents_are_the_unit_where_their_ids_are_given(ctx):
     with_ids = ctx(*THREE, "--docids", DOCIDS, "--format", "jsonl")
     assert {(each["unit"], each["units"]) for each in with_ids.objects()} == {("document", 7)}
-    assert "only 7 documents" in with_ids.err and "none of the metrics reads" not in with_ids.err
+    assert "only 7 documents" in with_ids.err and "none of the chosen metrics reads" not in with_ids.err
     by_segment = ctx(*THREE, "--docids", DOCIDS, "--resample", "segment", "--format", "jsonl")
     assert {each["unit"] for each in by_segment.objects()} == {"segment"} and "documents" not in by_segment.err
 

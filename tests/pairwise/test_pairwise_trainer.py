@@ -217,13 +217,6 @@ def test_the_second_phase_starts_from_the_best_of_the_first(monkeypatch):
     assert same(weights(loop.task.network), seen[1])  # no epoch of the second phase was better
 
 
-def test_the_best_of_the_second_phase_wins(monkeypatch):
-    seen = scripted(monkeypatch, 0.5, 0.2, 0.4, 0.6)
-    loop, checks = trained(replace(SMALL, cost="logistic+kendall", epochs=2))
-    assert [check.phase for check in checks] == ["logistic"] * 2 + ["kendall"] * 2
-    assert same(weights(loop.task.network), seen[3])
-
-
 @pytest.mark.parametrize("shape", [SHAPE, Shape(6, 2, 3, tied=True), Shape(6, 0, 0), Shape(0, 2)], ids=str)
 @pytest.mark.parametrize("antisymmetric", [False, True])
 def test_margins_are_of_both_orders(monkeypatch, shape, antisymmetric):
@@ -306,13 +299,6 @@ def test_a_training_that_is_done_takes_no_step(monkeypatch, tmp_path):
     monkeypatch.setattr(Loop, "_step", lambda *given: pytest.fail("a step"))
     again, same_checks = trained(LONG, state=tmp_path / "state")
     assert same_checks == checks and same(weights(again.task.network), weights(whole.task.network))
-
-
-def test_without_a_path_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(loop_module, "STATE_SECONDS", 0.0)
-    trained()
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_cost_that_is_no_number_is_said():

@@ -15,8 +15,7 @@ from ...run.context import Context, build, capabilities
 from ...run.streams import Segments
 from ...scoring.scores import of_parts, scores
 from ...wording import by_flags
-from .bleu_components import BLEUComponents
-from .specs import Feature, metric_class
+from .specs import BLEUComponents, Feature, metric_class
 from .specs import parse_features as parse_features
 
 # Keys of a signature that are not settings of the metric.
@@ -39,12 +38,6 @@ def feature_scores(
     references and source) is scored once, in one pass per metric; a metric with information weights (NIST) takes them from
     `references` as given. Notices of the metrics therefore count distinct outputs; the same notice of several metrics is
     printed once, and notices about empty texts are not printed.
-
-    systems       each system's N outputs
-    references    streams of N references
-    sources       N sources, for metrics that read them
-
-    Raises InputError for streams of different lengths, and any error of a metric that cannot score these texts.
 
     >>> outputs = [["It rains.", "We left."], ["It pours.", None]]
     >>> feature_scores(parse_features(["chrf"]), outputs, [["It rains.", "We go."]]).round(1).tolist()
