@@ -131,8 +131,8 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
-    signatures = {name: own[0].signature for name, own in of_blocks.items()}
-    [wholes] = place.map(partial(run.scorer.whole, signatures=signatures), [sums])
+    averages = {name: own[0].average for name, own in of_blocks.items()}
+    [wholes] = place.map(partial(run.scorer.whole, averages=averages), [sums])
     dropped = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.drop or ()}
     found = {
         "rows": befores[-1],

@@ -27,8 +27,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
     bins         number of scores in each bin of width BIN, by bin number
     sums         column sums of the rows' statistics
-    counts       numbers of texts that were cut, dropped or empty
-    notices      about these texts
+    counts, notices, average    as in OfMetric
     """
 
     signature: Line
@@ -40,6 +39,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sums: list[float]
     counts: dict[Line, int]
     notices: list[Notice]
+    average: Line
 
     def fits(self, rows: int, width: int | None) -> bool:
         """Whether this can belong to so many rows, with `width` statistics each (None if the width is unknown)."""
@@ -68,6 +68,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
         list(scored.sums),
         scored.counts,
         scored.notices,
+        scored.average,
     )
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -30,6 +30,7 @@ class OfMetric(NamedTuple):
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
     notices      about these texts
+    average      what is averaged besides the usual mean, such as "penalty"; ""
     """
 
     signature: str
@@ -37,6 +38,7 @@ class OfMetric(NamedTuple):
     sums: Row
     counts: dict[str, int]
     notices: list[Notice]
+    average: str
 
 
 class Scored(NamedTuple):
@@ -87,11 +89,11 @@ class Scorer:
         """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
-    def whole(self, sums: Mapping[str, Sequence[Row]], signatures: Mapping[str, str]) -> dict[str, float]:
+    def whole(self, sums: Mapping[str, Sequence[Row]], averages: Mapping[str, str]) -> dict[str, float]:
         """The scores of a whole corpus, from the sums of its parts' statistics.
 
-        A metric is left out if its statistics may not be sums, or if it averages differently than the parts' signatures say
-        (because the texts of all parts chose another model).
+        A metric is left out if its statistics may not be sums, or if it averages differently than the parts did (because
+        the texts of all parts chose another model).
         """
         with collected():
             made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
@@ -101,10 +103,7 @@ class Scorer:
             )
             for name, metric in made.items()
             if type(metric).__module__.startswith("sacrebleu.")
-            or (
-                isinstance(metric, ContextMetric)
-                and _of_penalties(metric.get_signature()) == _of_penalties(signatures[name])
-            )
+            or (isinstance(metric, ContextMetric) and _average(metric) == averages[name])
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
@@ -118,16 +117,15 @@ class Scorer:
             inputs={**self.context.inputs, **_inputs(texts)},
         )
         for name, cls, _ in self.metrics:
-            if not context.references and not issubclass(cls, ContextMetric):
+            can = capabilities(cls)
+            if can.references and not (context.references or can.estimator or can.whole_corpus or can.compares_systems):
                 raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
-            for each in capabilities(cls).inputs:
+            for each in can.inputs:
                 if isinstance(each, FileInput) and each.required and each.column not in texts:
-                    how = (
-                        f"name their column (--columns {each.column}=NAME)"
-                        if each.column
-                        else "use `ctx-metrics score`"
+                    column = f"name their column (--columns {each.column}=NAME)"
+                    raise InputError(
+                        f"{name}: needs {each.words}: {column if each.column else 'use `ctx-metrics score`'}"
                     )
-                    raise InputError(f"{name}: needs {each.words}: {how}")
         built = build_all([(each.cls, each.own) for each in self.metrics], context)
         made = {each.name: metric for each, metric in zip(self.metrics, built, strict=True)}
         for name, metric in made.items():
@@ -135,8 +133,6 @@ class Scorer:
             if can.whole_corpus or can.compares_systems:
                 why = can.whole_corpus or "its score depends on other systems"
                 raise InputError(f"{name}: a line's score depends on all other lines ({why}); use `ctx-metrics score`")
-            if not context.references and can.references and not can.estimator:
-                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
         return made
 
     def _of_metric(
@@ -160,7 +156,7 @@ class Scorer:
                 counts, notices = tallied([without_reference(missing)])
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
-        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, notices)
+        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, notices, _average(metric))
 
 
 def roles() -> tuple[str, ...]:
@@ -184,9 +180,8 @@ def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
     }
 
 
-def _of_penalties(signature: Any) -> bool:
-    """Whether a signature says that penalties are averaged."""
-    return "average:penalty" in str(signature)
+def _average(metric: Metric) -> str:
+    return str(metric.signature.get("average", "")) if isinstance(metric, ContextMetric) else ""
 
 
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:

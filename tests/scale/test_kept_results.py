@@ -23,7 +23,7 @@ VICTIM = "what belongs to somebody else\n"
 STATE = ".annotate"
 
 
-# damage: from a file, and the folder outside that must not change, to what is left of the file
+# damage: of a file, given with the folder outside, which must not change
 
 
 def emptied(path: Path, outside: Path) -> None:
@@ -213,22 +213,7 @@ def test_damaged_planted_and_foreign_results(ctx, table, tmp_path, monkeypatch):
     candidates = ["mbr", A, B, "-m", "chrf", "--format", "jsonl", "-q", "--ctx-cache"]
     annotate = ["annotate", table, "-m", "chrf", "meteor", "-l", "de-en", "--block", "15", "-q"]
     commands = {
-        "score": [
-            "score",
-            "-t",
-            A,
-            B,
-            "-r",
-            REF,
-            "-m",
-            "meteor",
-            "-l",
-            "de-en",
-            "--format",
-            "tsv",
-            "-q",
-            "--ctx-cache",
-        ],
+        "score": f"score -t {A} {B} -r {REF} -m meteor -l de-en --format tsv -q --ctx-cache".split(),
         "mbr": candidates,
         "annotate": [*annotate, "--keep", "chrf >= 20", "-o"],
         "top": [*annotate, "--top", "30%", "--by", "chrf", "-o"],
