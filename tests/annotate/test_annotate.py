@@ -92,18 +92,23 @@ def test_one_block_is_scored_to_the_last_bit_as_files_are(ctx, tmp_path):
         assert [row[name] for row in found] == [each["score"] for each in scored if each["metric"] == name]
 
 
-@pytest.mark.parametrize("form", ["tsv.gz", "csv", "jsonl.xz", "parquet"])
-def test_every_form_has_the_same_scores(ctx, tmp_path, form):
-    pandas = pytest.importorskip("pandas")
+def write_form(frame, path: Path) -> Path:
+    """A table of pandas in the format that the file name ends with."""
+    form = path.name.partition(".")[2]
     if form == "parquet":
         pytest.importorskip("pyarrow")
-    path, frame = tmp_path / f"table.{form}", pandas.DataFrame(rows())
-    if form == "parquet":
         frame.to_parquet(path)
     elif form.startswith("jsonl"):
         frame.to_json(path, orient="records", lines=True)
     else:
         frame.to_csv(path, index=False, sep="\t" if form.startswith("tsv") else ",", quoting=3 if form[0] == "t" else 0)
+    return path
+
+
+@pytest.mark.parametrize("form", ["tsv.gz", "csv", "jsonl.xz", "parquet"])
+def test_every_form_has_the_same_scores(ctx, tmp_path, form):
+    pandas = pytest.importorskip("pandas")
+    path = write_form(pandas.DataFrame(rows()), tmp_path / f"table.{form}")
     done = ctx("annotate", path, "-o", tmp_path / "out", "-m", "chrf", "--block", "25")
     assert done.code == 0, done.err
     readers = {"p": pandas.read_parquet, "j": lambda path: pandas.read_json(path, lines=True)}
@@ -178,8 +183,7 @@ def test_rows_with_faults_are_not_among_the_best(ctx, faulty, tmp_path):
 def test_faults_in_other_forms(ctx, faulty, tmp_path, form):
     pandas = pytest.importorskip("pandas")
     table = pandas.read_csv(faulty, sep="\t", quoting=3)
-    path = tmp_path / f"table.{form}"
-    table.to_parquet(path) if form == "parquet" else table.to_json(path, orient="records", lines=True)
+    path = write_form(table, tmp_path / f"table.{form}")
     names = ["--names", "score", "why"]
     done = ctx("annotate", path, "-m", "chrf", "-l", "de-en", "-o", tmp_path / "out", "--drop", "repeats", *names)
     assert done.code == 0, done.err
@@ -319,18 +323,10 @@ def test_small_first_blocks_and_how_far_a_run_is(ctx, tmp_path, monkeypatch):
 @pytest.mark.parametrize("form", ["tsv", "tsv.gz", "csv", "jsonl.xz", "parquet"])
 def test_rows_are_counted(tmp_path, form):
     """As many as are read, whether or not the last line ends, and where a cell has two lines."""
-    pandas = pytest.importorskip("pandas")
-    path, frame = tmp_path / f"table.{form}", pandas.DataFrame(rows())
-    if form == "parquet":
-        pytest.importorskip("pyarrow")
-        frame.to_parquet(path)
-    elif form.startswith("jsonl"):
-        frame.to_json(path, orient="records", lines=True)
-    elif form == "csv":
+    frame = pytest.importorskip("pandas").DataFrame(rows())
+    if form == "csv":
         frame["mt"] = "one\ntwo"
-        frame.to_csv(path, index=False)
-    else:
-        frame.to_csv(path, index=False, sep="\t", quoting=3)
+    path = write_form(frame, tmp_path / f"table.{form}")
     [table] = find_tables([str(path)])
     reader = reader_of(table, ["mt"], [])
     assert reader.count() == sum(map(len, reader.rows())) == 59
