@@ -9,8 +9,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from text_sets import TestSet
 
 from ctx_metrics.notices import Notice, collected
-from ctx_metrics.run.fault_notices import Languages, check_faults
-from ctx_metrics.run.faults import KINDS, LANGUAGE, faults
+from ctx_metrics.run.faults import KINDS, LANGUAGE, Languages, check_faults, faults
 from ctx_metrics.run.languages import MIN_LETTERS, are_close, letters, verdict
 from ctx_metrics.run.streams import named
 

@@ -102,16 +102,16 @@ def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[
     """
     for i, doc_id in enumerate(doc_ids):
         if not isinstance(doc_id, str) or not doc_id.strip():
-            raise InputError(f"{name}, line {i + 1}: the document id is missing; every line needs one")
+            missing = "the document id is missing"
+            raise InputError(missing, about=name, segment=i, unit="line", fix="every line needs one")
     starts = [i for i, doc_id in enumerate(doc_ids) if i == 0 or doc_id != doc_ids[i - 1]]
     seen: dict[str, int] = {}
     for start in starts:
         doc_id = doc_ids[start]
         if doc_id in seen:
-            raise InputError(
-                f"{name}, line {start + 1}: {doc_id!r} returns after its document (from line "
-                f"{seen[doc_id] + 1}) had ended; a document's lines must be together"
-            )
+            began = f"it began {start - seen[doc_id]} lines before"
+            apart = f"{doc_id!r} returns after its document had ended ({began})"
+            raise InputError(apart, about=name, segment=start, unit="line", fix="a document's lines must be together")
         seen[doc_id] = start
     return list(pairwise([*starts, len(doc_ids)]))
 
@@ -145,15 +145,13 @@ def _checked(name: str, stream: Sequence[str | None], none_allowed: bool = False
             continue
         if not isinstance(text, str):
             what = "nan, a missing value" if text != text else type(text).__name__
-            raise InputError(f"{name}, segment {i + 1}: expected a string, got {what}")
+            raise InputError(f"expected a string, got {what}", about=name, segment=i)
         if not text.isascii():
             try:
                 text.encode("utf-8")
             except UnicodeEncodeError as error:
-                raise InputError(
-                    f"{name}, segment {i + 1}: lone surrogate U+{ord(text[error.start]):04X} at character "
-                    f"{error.start + 1} is not text; decode the input as UTF-8"
-                ) from error
+                surrogate = f"lone surrogate U+{ord(text[error.start]):04X} at character {error.start + 1} is not text"
+                raise InputError(surrogate, about=name, segment=i, fix="decode the input as UTF-8") from error
         if "\0" in text:
             with_nul.append(i)
     if with_nul:

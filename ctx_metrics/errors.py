@@ -8,7 +8,40 @@ from .wording import worded
 
 
 class CtxMetricsError(Exception):
-    """Base class of all errors here: the command prints the message on one line and exits with status 1."""
+    """Base class of all errors here: the command prints str() of it on one line and exits with status 1.
+
+    what       what is wrong
+    about      the metric, stream or file that it is about, or ""
+    segment    the 0-based segment whose text is at fault, or None; `unit` is what counts it, such as "line"
+    fix        what the user can do about it, or ""
+
+    >>> str(InputError("the id is missing", about="ids.txt", segment=3, unit="line", fix="every line needs one"))
+    'ids.txt, line 4: the id is missing; every line needs one'
+    """
+
+    def __init__(self, what: str, *, about: str = "", segment: int | None = None, unit: str = "segment", fix: str = ""):
+        super().__init__(what)
+        self.what, self.about, self.segment, self.unit, self.fix = what, about, segment, unit, fix
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, (self.fault, self.fix)))
+
+    @property
+    def fault(self) -> str:
+        """The message without the fix."""
+        place = "" if self.segment is None else f"{self.unit} {self.segment + 1:,}"
+        return ": ".join(filter(None, (", ".join(filter(None, (self.about, place))), self.what)))
+
+    def after(self, segments: int, table: str = "") -> "CtxMetricsError":
+        """Return the error of a part of a corpus as one of the corpus.
+
+        segments    number of segments before the part
+        table       the file whose rows they are, if they are any's
+        """
+        if self.segment is None:
+            return self
+        about, unit = (": ".join(filter(None, (table, self.about))), "row") if table else (self.about, self.unit)
+        return type(self)(self.what, about=about, segment=self.segment + segments, unit=unit, fix=self.fix)
 
 
 class InputError(CtxMetricsError, ValueError):

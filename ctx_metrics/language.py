@@ -84,7 +84,7 @@ def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None
     """
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         if not asked:
-            raise InputError(_unread(metric, flag, language))
+            raise _unread(metric, flag, language)
         untrained = f"the multilingual encoder was not trained on the language {language!r}"
         notice(f"{untrained}; the scores may be unreliable", metric=metric)
 
@@ -96,8 +96,9 @@ def say_unread_source(metric: str, language: str | None) -> None:
         notice(f"{untrained}; the scores may be unreliable{likely(language)}", metric=metric)
 
 
-def _unread(metric: str, flag: str, language: str) -> str:
-    return f"{metric}: no embedded model reads the language {language!r}; name another with {flag}{likely(language)}"
+def _unread(metric: str, flag: str, language: str) -> InputError:
+    fix = f"name another with {flag}{likely(language)}"
+    return InputError(f"no embedded model reads the language {language!r}", about=metric, fix=fix)
 
 
 def guard_english(
@@ -124,11 +125,11 @@ def guard_english(
     if known:
         assert language is not None
         if multilingual and not asked and known not in READ_BY_MULTILINGUAL:
-            raise InputError(_unread(metric, flag, language))
+            raise _unread(metric, flag, language)
         message = f"the model reads only English, but the language is {language!r}"
         if not asked:
             install = f", or install the one for this language with: {EXTRA}" if multilingual else ""
-            raise InputError(f"{metric}: {message}; name another with {flag}{install}")
+            raise InputError(message, about=metric, fix=f"name another with {flag}{install}")
         notice(f"{message}; it is scored because {flag} asks for it", metric=metric)
     elif not looks_english(texts):
         if multilingual:

@@ -18,6 +18,10 @@ class Window(NamedTuple):
     end: int
     weight: float
 
+    def after(self, sentences: int) -> "Window":
+        """The same window where so many more sentences come before it."""
+        return Window(self.start + sentences, self.end + sentences, self.weight)
+
 
 def check_window(window: int, stride: int, metric: str = "") -> None:
     """Raise InputError unless 1 <= stride <= window; the metric's name, if any, begins the message."""

@@ -4,17 +4,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 _by_flags = False
+_feature = ""
 
 
 @contextmanager
-def by_flags() -> Iterator[None]:
-    """Context in which messages name flags; active while a command runs."""
-    global _by_flags
-    before, _by_flags = _by_flags, True
+def by_flags(feature: str = "") -> Iterator[None]:
+    """Context in which messages name flags; active while a command runs.
+
+    feature    the metric, in lower case, whose settings are named as those of a feature of pairwise
+    """
+    global _by_flags, _feature
+    before = _by_flags, _feature
+    _by_flags, _feature = True, feature
     try:
         yield
     finally:
-        _by_flags = before
+        _by_flags, _feature = before
 
 
 def setting_named(flag: str, keyword: str, value: str | float = "") -> str:
@@ -25,7 +30,12 @@ def setting_named(flag: str, keyword: str, value: str | float = "") -> str:
     >>> with by_flags():
     ...     setting_named("--comet-inputs", "inputs", "mt+src")
     '--comet-inputs mt+src'
+    >>> with by_flags(feature="bertr"):
+    ...     setting_named("--bertr-model", "model")
+    '--features bertr:model=...'
     """
+    if _feature and flag.startswith(prefix := f"--{_feature}-"):
+        return f"--features {_feature}:{flag.removeprefix(prefix)}={value or '...'}"
     if value == "":
         return worded(flag, f"{keyword}=...")
     return worded(f"{flag} {value if isinstance(value, str) else f'{value:g}'}", f"{keyword}={value!r}")

@@ -217,7 +217,7 @@ class NoScore(CHRF):
 """
 SAYS = {
     "textscore": "its score is 'high', not a Score with a number; leave this metric out",
-    "textrows": "segment 1 got 'high', not a score; leave this metric out",
+    "textrows": "'high' is not a score; leave this metric out",
     "raises": r"the metric fails: KeyError: 'two\nlines'; leave it out, or report it to its authors",
     "unmade": "the metric fails: RuntimeError: no model; leave it out, or report it to its authors",
     "noscore": "its score is 3.5, not a Score with a number; leave this metric out",

@@ -94,8 +94,8 @@ class Planned(NamedTuple):
 
     def block(self, take: Callable[[Scored], object]) -> Block:
         """The block of a BlockRun whose scores `take` gets."""
-        where = f"{self.table.path}, rows from {self.first + 1:,} on"
-        return Block([Part(len(self.rows), take)], lambda _: (self.texts, self.number == 0), where, self.before)
+        parts = [Part(len(self.rows), take)]
+        return Block(parts, lambda _: (self.texts, self.number == 0), self.before, self.table.path, self.first)
 
 
 def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
@@ -131,8 +131,8 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
-    averages = {name: own[0].average for name, own in of_blocks.items()}
-    [wholes] = place.map(partial(run.scorer.whole, averages=averages), [sums])
+    penalised = {name: own[0].penalised for name, own in of_blocks.items()}
+    [wholes] = place.map(partial(run.scorer.whole, penalised=penalised), [sums])
     dropped = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.drop or ()}
     found = {
         "rows": befores[-1],

@@ -22,15 +22,16 @@ BAR = 40  # length of the longest bar, in characters
 class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is stored of one metric's scores for a block: enough to summarise the whole run.
 
-    signature    the metric's
+    signature, penalised    of the metric (see OfMetric)
     scored       number of rows with a score
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
     bins         number of scores in each bin of width BIN, by bin number
     sums         column sums of the rows' statistics
-    counts, notices, average    as in OfMetric
+    counts, notices    as in OfMetric
     """
 
     signature: Line
+    penalised: bool
     scored: int
     total: float
     least: float | None
@@ -39,7 +40,6 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sums: list[float]
     counts: dict[Line, int]
     notices: list[Notice]
-    average: Line
 
     def fits(self, rows: int, width: int | None) -> bool:
         """Whether this can belong to so many rows, with `width` statistics each (None if the width is unknown)."""
@@ -60,6 +60,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
     return BlockOfMetric(
         scored.signature,
+        scored.penalised,
         len(values),
         math.fsum(values),
         float(values.min()) if len(values) else None,
@@ -68,7 +69,6 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
         list(scored.sums),
         scored.counts,
         scored.notices,
-        scored.average,
     )
 
 

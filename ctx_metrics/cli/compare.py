@@ -100,7 +100,7 @@ def run(line: CommandLine) -> int:
     with in_blocks(work, line[Kept]) as blocks:
         read = read._replace(context=replace(read.context, in_blocks=blocks))
         metrics = scoring.build_metrics(read, chosen, texts)
-        scoring.say_unread(metrics, read, texts, by_document=testing.resample != "segment")
+        scoring.say_unread_inputs(metrics, read, texts, by_document=testing.resample != "segment")
         scores = all_scores(metrics.values(), read.context.systems)
     compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
     if form in (*SEPARATED, "latex", "markdown") and not engine.quiet:  # other formats include the signatures

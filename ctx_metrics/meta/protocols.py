@@ -18,7 +18,7 @@ from .measures import correlation, pairwise, taus, ties
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 SPARSE = 0.5  # if the share of judged outputs is lower, tests swap only these
-PER = {"none": "", "item": ", mean over segments", "system": ", mean over systems"}
+PER = {"none": "", "item": ", mean over {}s", "system": ", mean over systems"}  # {}: the level
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,8 @@ class SegmentCorrelation(Protocol):
     level, unit, test = "segment", "outputs", "bootstrap"
 
     def __init__(self, kind: str, average: str = "none"):
-        self.name, self.title = f"seg-{kind}", f"segment-level {CORRELATIONS[kind]}{PER[average]}"
+        self.name = f"{self.level[:3]}-{kind}"
+        self.title = f"{self.level}-level {CORRELATIONS[kind]}{PER[average].format(self.level)}"
         self._kind, self.average, self.fewest = kind, average, 3 if average == "item" else 1
         self.of_all = average != "item"
 
@@ -234,11 +235,6 @@ class DocumentCorrelation(SegmentCorrelation):
 
     level, unit = "document", "documents"
 
-    def __init__(self, kind: str, average: str = "none"):
-        super().__init__(kind, average)
-        per = PER[average].replace("segments", "documents")
-        self.name, self.title = f"doc-{kind}", f"document-level {CORRELATIONS[kind]}{per}"
-
     def lacks(self, judged: JudgedSet) -> str:
         return super().lacks(judged) or ("no document ids" if judged.doc_ids is None else "")
 
@@ -265,7 +261,9 @@ class TieAccuracy(Protocol):
     def __init__(self, name: str, average: str = "item"):
         self.name, self._tau, self.average = name, name == "tau-23", average
         words = name.replace("-", "_")
-        self.title = f"segment-level {words}, ties calibrated{PER[average] or ', all outputs together'}"
+        self.title = (
+            f"segment-level {words}, ties calibrated{PER[average].format(self.level) or ', all outputs together'}"
+        )
         self.test, self.fewest = "" if average == "none" else "bootstrap", 2 if average == "item" else 1
         self.of_all = average != "item"
 

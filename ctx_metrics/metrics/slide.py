@@ -136,9 +136,9 @@ class SLIDE(COMET):
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
         """Return the windows of all documents, as ranges of corpus segments; `counts` are the segments' token counts."""
         return [
-            Window(start + w.start, start + w.end, w.weight)
+            window.after(start)
             for start, end in corpus.documents()
-            for w in self._document_windows(end - start, counts[start:end])
+            for window in self._document_windows(end - start, counts[start:end])
         ]
 
     def _document_windows(self, length: int, counts: Sequence[int]) -> list[Window]:
@@ -154,7 +154,7 @@ class SLIDE(COMET):
         blank: Sequence[int],
         result: SystemResult,
     ) -> None:
-        """Add the number of windows, their coverage, and notices of what is odd about them to a result."""
+        """Add the number of windows, their coverage, and notices about unusual windows to a result."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
@@ -225,9 +225,12 @@ def slide_grid(
     A grid of W window sizes has W (W + 1) / 2 cells, but only about W windows per sentence. Each of them is scored once.
     """
     corpora = metric._corpora(systems, references)
-    documents = corpora[0].documents()
+    documents, partial = corpora[0].documents(), metric.partial
     settings = [(w, s) for w in range(1, largest + 1) for s in range(1, w + 1)]
-    windows = {setting: _windows(documents, *setting, metric.partial) for setting in settings}
+    windows = {
+        (w, s): [each.after(start) for start, end in documents for each in sentence_windows(end - start, w, s, partial)]
+        for w, s in settings
+    }
     ranges = sorted({(start, end) for of_setting in windows.values() for start, end, _ in of_setting})
     distinct = [Window(start, end, 1.0) for start, end in ranges]
     estimates_of = estimate_windows(
@@ -248,14 +251,6 @@ def slide_grid(
     return {
         (w, s): [_score(windows[w, s], of_system, metric.average_of(w)) for of_system in values] for w, s in settings
     }
-
-
-def _windows(documents: Sequence[tuple[int, int]], window: int, stride: int, partial: str) -> list[Window]:
-    return [
-        Window(begin + start, begin + end, weight)
-        for begin, stop in documents
-        for start, end, weight in sentence_windows(stop - begin, window, stride, partial)
-    ]
 
 
 def _score(windows: Sequence[Window], values: dict[tuple[int, int], float | None], penalty: Penalty | None) -> float:

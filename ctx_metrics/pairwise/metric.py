@@ -142,7 +142,7 @@ class Pairwise(ContextMetric):
             settings = feature_settings(self.features, None, self._context.target_lang, self._context.engine)
         except InputError as error:
             mend = self._other_language()
-            why = f"{str(error).partition('; ')[0]}; {mend}train the model again" if mend else error
+            why = f"{error.fault}; {mend}train the model again" if mend else error
             raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {why}") from error
         for feature, now, was in zip(self.features, settings, self.model.feature_signatures, strict=True):
             if now.signature != was:

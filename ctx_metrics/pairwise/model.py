@@ -62,9 +62,7 @@ class PairwiseNumbers(nn.Module):
 
     Inputs are scaled to [-1, 1] by their minimum and maximum in training, and clipped there.
 
-    shape      shape of the network
     sources    for each source, the width of its vectors and the number of PCA dimensions (None: no PCA)
-    seed       seed of the network's initial weights
     """
 
     def __init__(self, shape: Shape, sources: Sequence[tuple[int, int | None]], seed: int = 1):
@@ -110,12 +108,7 @@ class PairwiseNumbers(nn.Module):
 class PairwiseModel:
     """A model that `ctx-metrics train pairwise` wrote: P(the first of two outputs is the better one), given a reference.
 
-    name       embedded (or None), a folder, or a hub name[@revision]
-    options    device, number format and batch size of the encoder that computes the sentence vectors
-
-    Raises a one-line ModelError if the folder is not such a model or was altered, or if the encoder or the word vectors
-    differ from those it was trained with.
-
+    name                embedded (or None), a folder, or a hub name[@revision]
     model               its identity in the signature
     languages           the languages it is meant for, such as ["en"]; None: any that it can read
     english_only        whether its features or its encoder only support English

@@ -33,8 +33,6 @@ class Shape:
     hidden           units in each of the three groups; 0: none, which is logistic regression over [x1, x2, xr, psi1, psi2]
     tied             (t1, r) and (t2, r) share matrix and bias; no effect without vectors and hidden units
     antisymmetric    s(1, 2) is replaced by (s(1, 2) - s(2, 1)) / 2, so that swapping the texts negates it
-
-    Raises InputError for numbers below 0, and for a network without inputs.
     """
 
     vectors: int
@@ -146,8 +144,6 @@ class PairwiseNetwork(nn.Module):
 
 def probability(logits: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + exp(-logits)) in float64, where probability(-x) == 1 - probability(x) exactly; NaN stays NaN.
-
-    logits    any shape; the result has the same shape
 
     To make this exact, values are multiples of 2^-53: a probability below 1e-16 becomes 0.
 

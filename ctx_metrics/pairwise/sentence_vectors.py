@@ -53,8 +53,7 @@ class VectorSource(NamedTuple):
 def parse_source(text: str) -> VectorSource:
     """Parse a source of sentence vectors: encoder, encoder:50, encoder@0:50, encoder@3,4:25, PATH or PATH:25.
 
-    If the whole text is an existing path, its colon is part of the name; write ./encoder for a file called encoder. Raises
-    InputError for anything else, for 0 dimensions, for a repeated layer, and for a path that is not a readable plain file.
+    If the whole text is an existing path, its colon is part of the name; write ./encoder for a file called encoder.
 
     >>> parse_source("encoder@3,4:25")
     VectorSource(kind='encoder', layers=(3, 4), path=None, dimensions=25)
@@ -85,16 +84,11 @@ class SentenceVectors:
 
     sources    the sources; equal layers and equal files are read once
     encoder    "embedded", a folder, or a hub name[@revision]; only loaded if a source needs it
-    engine     device, number format and memory bound of the encoder
     quiet      show no progress bar while a file of word vectors is read (engine.quiet does the same)
-
-    The layers needed are announced to the encoder at once, so that metrics with the same encoder share a pass.
-
     counts     counts of the last call over distinct texts: "empty" (texts in which a source finds no tokens), "words"
                (looked up in files), "unknown_words" (those without a vector), "truncated" (texts too long for the encoder)
 
-    Raises InputError if the encoder lacks a layer or a file of word vectors cannot be read, and ModelError if the encoder
-    cannot be used.
+    The layers needed are announced to the encoder at once, so that metrics with the same encoder share a pass.
     """
 
     def __init__(
@@ -134,8 +128,6 @@ class SentenceVectors:
         An encoder's vector is the mean over all tokens, including special ones, of the mean of the source's layers; one
         pass computes all layers. A vector of words is the mean over the text's 13a tokens, looked up as written, then in
         lower case. A text without tokens, or without a known word, gets zeros. Each distinct text is read once.
-
-        label    label of the progress bar
         """
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         distinct, empty = list(rows), np.zeros(len(rows), bool)

@@ -15,7 +15,7 @@ from ..language import language_pair
 from ..notices import begin_run, counted, notice
 from ..reading import read_lines
 from ..run.context import Context, build_all, capabilities
-from ..run.inputs import FileInput, installed_inputs
+from ..run.inputs import FileInput, installed_inputs, say_unread
 from ..run.registry import MetricTable
 from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
@@ -223,7 +223,7 @@ class Run:
                         "their own flags"
                     )
         for flag in self._unused.values():
-            notice(f"{flag} is given, but none of the chosen metrics reads it ({', '.join(self.args.metrics)})")
+            say_unread(flag, self.args.metrics)
 
     def _context_flags(self) -> dict[str, tuple[str, Any]]:
         """Return, for each kind of context, its flag and the value given."""
@@ -366,8 +366,8 @@ class Run:
         Raises InputError unless --ctx-names gives each system a distinct, valid name.
         """
         if self.args.ctx_names:
-            if fault := names_fault(self.args.ctx_names, len(self.systems)):
-                raise InputError(fault.replace("--names", "--ctx-names"))
+            if fault := names_fault(self.args.ctx_names, len(self.systems), "--ctx-names"):
+                raise InputError(fault)
             if blank := [name for name in self.args.ctx_names if len(name.split()) > 1]:
                 raise InputError(
                     f"--ctx-names: {blank[0]!r} holds a space, which ends a name in score files; use _ instead"

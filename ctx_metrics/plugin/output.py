@@ -30,7 +30,7 @@ def json_safe(print_results_table: Callable[..., None]) -> Callable[..., None]:
 def short_at_the_margin(print_single_results: Callable[..., None], run: Run) -> Callable[..., None]:
     """Return a print_single_results that prints our signatures in short form, if one of our metrics is printed with others.
 
-    All lines then start at the margin. sacrebleu aligns the scores, which put 176 blanks before BLEU's line.
+    All lines then start at the margin. Aligned scores, as sacrebleu prints them, would put 176 blanks before BLEU's line.
     """
 
     @functools.wraps(print_single_results)

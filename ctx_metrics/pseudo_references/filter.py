@@ -65,22 +65,19 @@ def select(
         lines = [line for stream in pseudo for line in zip(stream, of_line, strict=True)]
         pairs = [(text, gold) for text, golds_of_line in lines if _has_text(text) for gold in golds_of_line]
         of_pair = dict(zip(pairs, asked.scores(pairs), strict=True))
-    streams: list[list[str | None]] = []
-    scores: list[list[float | None]] = []
+    streams, scores = [], []
     for stream in pseudo:
-        best = [
-            max((of_pair[text, gold] for gold in line), default=None)
-            if threshold is not None and _has_text(text)
-            else None
-            for text, line in zip(stream, of_line, strict=True)
-        ]
-        scores.append(best)
-        streams.append(
-            [
-                text if _has_text(text) and (threshold is None or (score is not None and score > threshold)) else None
-                for text, score in zip(stream, best, strict=True)
+        best: list[float | None] = [None] * len(stream)
+        if threshold is not None:
+            best = [
+                max((of_pair[text, gold] for gold in line), default=None) if _has_text(text) else None
+                for text, line in zip(stream, of_line, strict=True)
             ]
+        passes = [threshold is None or (score is not None and score > threshold) for score in best]
+        streams.append(
+            [text if passed and _has_text(text) else None for text, passed in zip(stream, passes, strict=True)]
         )
+        scores.append(best)
     kept = [sum(text is not None for text in stream) for stream in streams]
     dropped = [len(stream) - number for stream, number in zip(streams, kept, strict=True)]
     return Selection(names, streams, scores, kept, dropped, _notices(names, pseudo, of_line, kept, threshold))

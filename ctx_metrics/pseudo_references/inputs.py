@@ -66,27 +66,23 @@ class PseudoFilter:
     )
 
     def __post_init__(self):
-        if self.kind not in FILTERS:
-            raise InputError(f"{self.named('kind')}: {self.kind!r} is none of {', '.join(FILTERS)}")
-        if self.model is not None and self.kind != "bert":
-            bert = self.named("kind", "bert")
-            raise InputError(f"{self.named('model')} is the classifier of {bert}, and the filter is {self.kind}")
-        if self.vectors is not None and self.kind != "mas":
-            mas = self.named("kind", "mas")
-            raise InputError(f"{self.named('vectors')} are for {mas}, and the filter is {self.kind}")
-        if self.threshold is not None:
-            if self.kind == "none":
-                none = self.named("kind", "none")
-                raise InputError(f"{self.named('threshold')}: {none} keeps all and has no threshold")
-            if not _LOWEST[self.kind] <= self.threshold < 1:
-                lowest = f"{_LOWEST[self.kind]:g}"
-                raise InputError(
-                    f"{self.named('threshold', self.threshold)}: scores of {self.kind} lie between {lowest} and 1, so a "
-                    f"threshold must be from {lowest} to below 1"
-                )
+        kind, named = self.kind, self.named
+        if kind not in FILTERS:
+            raise InputError(f"{named('kind')}: {kind!r} is none of {', '.join(FILTERS)}")
+        if self.model is not None and kind != "bert":
+            raise InputError(f"{named('model')} is the classifier of {named('kind', 'bert')}, and the filter is {kind}")
+        if self.vectors is not None and kind != "mas":
+            raise InputError(f"{named('vectors')} are for {named('kind', 'mas')}, and the filter is {kind}")
+        if self.threshold is not None and kind == "none":
+            raise InputError(f"{named('threshold')}: {named('kind', 'none')} keeps all and has no threshold")
+        if self.threshold is not None and not (lowest := _LOWEST[kind]) <= self.threshold < 1:
+            raise InputError(
+                f"{named('threshold', self.threshold)}: scores of {kind} lie between {lowest:g} and 1, so a "
+                f"threshold must be from {lowest:g} to below 1"
+            )
         if self.guard is not None and not 0 <= self.guard < 1:
             off = worded("off", "None")
-            raise InputError(f"{self.named('guard', self.guard)} is neither a share from 0 to below 1 nor {off}")
+            raise InputError(f"{named('guard', self.guard)} is neither a share from 0 to below 1 nor {off}")
 
     @staticmethod
     def named(name: str, value: str | float = "") -> str:

@@ -22,7 +22,9 @@ def texts_table(content: Content, form: str = "tsv") -> str:
     rows = [header]
     for s, name in enumerate(content.names):
         for i, output in enumerate(context.systems[s]):
-            scores = [_shown(each.scores[s].segments[i]) for each in content.columns]
+            scores = [
+                "" if math.isnan(score := each.scores[s].segments[i]) else repr(score) for each in content.columns
+            ]
             texts = [
                 "" if context.sources is None else context.sources[i],
                 *(each[i] or "" for each in references),
@@ -104,10 +106,6 @@ def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
         if found:
             return found
     return {}
-
-
-def _shown(score: float) -> str:
-    return "" if math.isnan(score) else repr(score)
 
 
 def _json(value: Any) -> str:

@@ -50,7 +50,8 @@ class CommandTranslator(BackTranslator):
             given.seek(0)
             code, output, errors = self._run(given, len(lines))
         if code:
-            raise InputError(f"cmd: {self._shown} {_ending(code)}{_end_of(errors)}")
+            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"failed with exit code {code}"
+            raise InputError(f"cmd: {self._shown} {how}{_end_of(errors)}")
         translations = split_lines(self._decoded(output))
         if len(translations) != len(lines):
             raise InputError(
@@ -122,12 +123,6 @@ def _kill(running: subprocess.Popen) -> None:
 
 def _short(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-
-
-def _ending(code: int) -> str:
-    if code < 0:
-        return f"was killed by {signal.Signals(-code).name}"
-    return f"failed with exit code {code}"
 
 
 def _end_of(stderr: bytes) -> str:

@@ -28,21 +28,22 @@ def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "",
 
     >>> check_finite("toy", [[0.5, 1.0], [float("nan"), 1.0]], "a.txt", "fp16")
     Traceback (most recent call last):
-    ctx_metrics.errors.ModelError: toy: a.txt: segment 2 got nan, not a score; fp16 may be too small: use dtype='fp32'
+    ctx_metrics.errors.ModelError: toy: a.txt, segment 2: nan is not a score; fp16 may be too small: use dtype='fp32'
     """
     values = np.array([value for row in rows for value in row])
     if values.dtype.kind in "biuf" and (np.abs(values) < LARGEST).all():
         return
-    in_order = ((segment, value) for segment, row in enumerate(rows, 1) for value in row)
+    in_order = ((segment, value) for segment, row in enumerate(rows) for value in row)
     bad = ((segment, value) for segment, value in in_order if not (isinstance(value, Real) and abs(value) < LARGEST))
-    segment, value = next(bad, (0, None))
-    if not segment:
+    segment, value = next(bad, (None, None))
+    if segment is None:
         return
-    mend = f"{dtype} may be too small: use {setting_named('--ctx-dtype', 'dtype', 'fp32')}"
+    fix = f"{dtype} may be too small: use {setting_named('--ctx-dtype', 'dtype', 'fp32')}"
     if dtype in ("", "fp32"):
-        mend = "the model is broken: fetch or train it again" if dtype else "leave this metric out"
-    where, got = f"{system}: " if system else "", f"{float(value):g}" if isinstance(value, Real) else repr(value)
-    raise ModelError(f"{metric}: {where}segment {segment} got {got}, not a score; {mend}")
+        fix = "the model is broken: fetch or train it again" if dtype else "leave this metric out"
+    got = f"{float(value):g}" if isinstance(value, Real) else repr(value)
+    about = ": ".join(filter(None, (metric, system)))
+    raise ModelError(f"{got} is not a score", about=about, segment=segment, fix=fix)
 
 
 def checked(cls: type[Metric]) -> type[Metric]:

@@ -8,11 +8,10 @@ from unicodedata import category
 
 from ..errors import InputError
 from ..notices import counted
-from ..reading import read_lines
+from ..reading import PACKED, read_lines
 
 # endings that describe the file, not the system whose output it holds
 _ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok")
-_PACKED = (".gz", ".xz")
 _CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters, line and paragraph separators
 
 
@@ -100,19 +99,19 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
     return list(names)
 
 
-def names_fault(names: Sequence[str], systems: int) -> str:
-    """Say what is wrong with the names that --names gives for some number of systems; "" if nothing is.
+def names_fault(names: Sequence[str], systems: int, flag: str = "--names") -> str:
+    """Say what is wrong with the names that a flag gives for some number of systems; "" if nothing is.
 
     >>> names_fault(["A", "A"], 2), names_fault(["A", "B"], 2)
     ("--names names two systems 'A'", '')
     """
     if len(names) != systems:
-        return f"--names has {counted(len(names), 'name', 'names')} for {counted(systems, 'system', 'systems')}"
+        return f"{flag} has {counted(len(names), 'name', 'names')} for {counted(systems, 'system', 'systems')}"
     if faults := list(filter(None, map(name_fault, names))):
-        return f"--names has {faults[0]}"
+        return f"{flag} has {faults[0]}"
     bare = [name.strip() for name in names]
     if twice := [name for name in bare if bare.count(name) > 1]:
-        return f"--names names two systems {twice[0]!r}"
+        return f"{flag} names two systems {twice[0]!r}"
     return ""
 
 
@@ -130,7 +129,7 @@ def name_fault(name: str) -> str:
 
 
 def _without_ending(name: str) -> str:
-    for endings in (_PACKED, _ENDINGS):
+    for endings in (PACKED, _ENDINGS):
         for ending in endings:
             if name.endswith(ending) and name != ending:
                 name = name.removesuffix(ending)

@@ -26,7 +26,7 @@ def check_texts(
     languages: tuple[str | None, str | None] = (None, None),
 ) -> None:
     """Give notice of HTML entities, of lines that fit another line of the reference better than their own, and of the
-    findings of fault_notices.check_faults: copies of the source, repetitions, and texts in the wrong language.
+    findings of faults.check_faults: copies of the source, repetitions, and texts in the wrong language.
 
     All texts are compared with the first reference, or with the source if there is no reference. Each finding is one
     notice. There is no notice of texts without findings.
@@ -35,7 +35,7 @@ def check_texts(
     """
     _say_entities(systems, [*references, *([source] if source else [])])
     _say_shifts(systems, references, source)
-    from .fault_notices import check_faults  # needs NumPy, which runs of sacrebleu's own metrics should not wait for
+    from .faults import check_faults  # needs NumPy, which runs of sacrebleu's own metrics should not wait for
 
     check_faults(systems, references, source, languages)
 

@@ -1,6 +1,5 @@
 """Runs in blocks: a place computes block after block, and what an earlier run kept is not computed again."""
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -84,14 +83,16 @@ class Block(NamedTuple):
     """Parts that are computed together.
 
     task     returns the arguments of the run's function for the parts with these numbers
-    where    the block's position, for errors about its segments, such as "rows from 41 on"
     before   number of segments before the block
+    table    the file whose rows the segments are, or ""
+    first    0-based number of the block's first row in the table
     """
 
     parts: Sequence[Part]
     task: Callable[[Sequence[int]], tuple]
-    where: str = ""
     before: int = 0
+    table: str = ""
+    first: int = 0
 
 
 @dataclass
@@ -133,7 +134,7 @@ class BlockRun:
                 for found in self.place.map(apart, self._tasks(blocks, bar)):
                     block, left = self._asked.popleft()
                     if isinstance(found, CtxMetricsError):
-                        raise type(found)(located(str(found), block.where)) from found
+                        raise found.after(block.first if block.table else block.before, block.table) from found
                     results, said = found
                     for each in said:
                         notice(self._moved(each, block))
@@ -177,22 +178,13 @@ class BlockRun:
 
     def _moved(self, given: Notice, block: Block) -> Notice:
         """A notice about a block, with positions in the whole."""
-        return (given.of_rows() if self.unit == "row" else given).after(block.before)
+        return (given.of_rows() if block.table else given).after(block.before)
 
     def _of_all(self, number: int) -> str:
         many = f"{self.unit}s"
         if self.total is None:
             return f"{self.label}: {counted(number, self.unit, many)}"
         return f"{self.label}: {number:,} of {counted(self.total, self.unit, many)}"
-
-
-def located(line: str, where: str) -> str:
-    """Put the block's location before a line about its segments; other lines stay as they are.
-
-    >>> located("2 segments are cut (segment 1, 3)", "rows from 41 on"), located("no CUDA here", "rows from 41 on")
-    ('rows from 41 on: 2 segments are cut (segment 1, 3)', 'no CUDA here')
-    """
-    return f"{where}: {line}" if where and re.search(r"\b(segments?|lines?) \d", line) else line
 
 
 @dataclass(frozen=True)

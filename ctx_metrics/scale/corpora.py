@@ -111,8 +111,7 @@ def _block(
     def task(numbers: Sequence[int]) -> tuple:
         return type(metric), metric.given | beside, [systems[number] for number in numbers], references
 
-    is_mean = type(metric)._compute_score_from_stats is ContextMetric._compute_score_from_stats
-    fits = partial(KeptSystem.fits, segments=end - start, width=2 if is_mean else None)
+    fits = partial(KeptSystem.fits, segments=end - start, width=2 if metric.is_mean else None)
     parts = [
         Part(
             end - start,
@@ -122,7 +121,7 @@ def _block(
         )
         for of_system, own in zip(found, systems, strict=True)
     ]
-    return Block(parts, task, f"lines from {start + 1:,} on", start)
+    return Block(parts, task, start)
 
 
 def key_of_part(

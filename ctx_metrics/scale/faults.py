@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..notices import counted
-from ..run.fault_notices import Languages, check_faults
-from ..run.faults import KINDS, faults
+from ..run.faults import KINDS, Languages, check_faults, faults
 from ..run.streams import Segments, named
 
 COLUMN = "faults"

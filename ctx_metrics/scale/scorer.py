@@ -26,19 +26,19 @@ class OfMetric(NamedTuple):
     """One metric's results for a block.
 
     signature    the metric's signature
+    penalised    whether segments are averaged by penalties
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
     notices      about these texts
-    average      what is averaged besides the usual mean, such as "penalty"; ""
     """
 
     signature: str
+    penalised: bool
     scores: np.ndarray
     sums: Row
     counts: dict[str, int]
     notices: list[Notice]
-    average: str
 
 
 class Scored(NamedTuple):
@@ -89,11 +89,11 @@ class Scorer:
         """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
-    def whole(self, sums: Mapping[str, Sequence[Row]], averages: Mapping[str, str]) -> dict[str, float]:
+    def whole(self, sums: Mapping[str, Sequence[Row]], penalised: Mapping[str, bool]) -> dict[str, float]:
         """The scores of a whole corpus, from the sums of its parts' statistics.
 
-        A metric is left out if its statistics may not be sums, or if it averages differently than the parts did (because
-        the texts of all parts chose another model).
+        A metric is left out if its statistics may not be sums, or if its parts were averaged in another way (because their
+        texts chose another model).
         """
         with collected():
             made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
@@ -103,7 +103,7 @@ class Scorer:
             )
             for name, metric in made.items()
             if type(metric).__module__.startswith("sacrebleu.")
-            or (isinstance(metric, ContextMetric) and _average(metric) == averages[name])
+            or (isinstance(metric, ContextMetric) and _penalised(metric) == penalised[name])
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
@@ -156,7 +156,8 @@ class Scorer:
                 counts, notices = tallied([without_reference(missing)])
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
-        return OfMetric(str(metric.get_signature()), _segments(metric, rows), sums, counts, notices, _average(metric))
+        signature = str(metric.get_signature())
+        return OfMetric(signature, _penalised(metric), _segments(metric, rows), sums, counts, notices)
 
 
 def roles() -> tuple[str, ...]:
@@ -180,8 +181,8 @@ def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
     }
 
 
-def _average(metric: Metric) -> str:
-    return str(metric.signature.get("average", "")) if isinstance(metric, ContextMetric) else ""
+def _penalised(metric: Metric) -> bool:
+    return isinstance(metric, ContextMetric) and metric.penalty is not None
 
 
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:

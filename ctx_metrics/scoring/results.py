@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,14 +77,7 @@ def together(parts: Sequence[SystemResult]) -> SystemResult:
         whole.rows += part.rows
         for name, count in part.counts.items():
             whole.counts[name] = whole.counts.get(name, 0) + count if isinstance(count, int) else count
-        whole.windows += [
-            ScoredWindow(
-                Window(each.window.start + before, each.window.end + before, each.window.weight),
-                each.value,
-                each.estimate,
-            )
-            for each in part.windows
-        ]
+        whole.windows += [replace(each, window=each.window.after(before)) for each in part.windows]
         whole.matches += part.matches
     whole.notices, whole.of_texts = merged(notices), merged(of_texts)
     if "coverage" in whole.counts:

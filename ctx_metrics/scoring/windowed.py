@@ -95,12 +95,16 @@ def _refuse_long(
     if long:
         system, k = long[0]
         start, end, _ = windows[system][k]
-        unit, lines = ("window", f"lines {start + 1} to {end}") if end - start > 1 else ("segment", f"line {start + 1}")
-        which = f" of system {system + 1}" if len(windows) > 1 else ""
+        window, unit = (
+            (f"a window of {end - start} segments is ", "from segment") if end - start > 1 else ("", "segment")
+        )
+        more = f", as {counted(len(long) - 1, 'other is', 'others are')}" if len(long) > 1 else ""
         raise InputError(
-            f"{metric}: {counted(len(long), f'{unit} is', f'{unit}s are')} longer than the model reads ({estimator.limit}), "
-            f"first {lines}{which}; shorten them, or allow cutting with "
-            + setting_named(f"--{metric}-on-long", "on_long", "truncate")
+            f"{window}longer than the model reads ({estimator.limit}){more}",
+            about=f"{metric}: system {system + 1}" if len(windows) > 1 else metric,
+            segment=start,
+            unit=unit,
+            fix=f"shorten it, or allow cutting with {setting_named(f'--{metric}-on-long', 'on_long', 'truncate')}",
         )
 
 

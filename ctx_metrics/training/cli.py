@@ -193,7 +193,7 @@ def run(line: CommandLine) -> int:
     architecture = line[Architecture]
     usual = PAPER if data.kind != "comet" else UNIFIED if architecture.unified else COMET
     recipe = from_flags(Recipe, line, usual=usual)
-    _check(line, data, options, model, output, architecture, recipe)
+    _check(line, architecture, recipe)
     options = replace(options, text_checks=not data.no_text_checks)
     [teacher] = [None] if data.teacher is None else chosen_metrics(line, [data.teacher])
 
@@ -207,20 +207,12 @@ def run(line: CommandLine) -> int:
     return output.run(train)
 
 
-def _check(
-    line: CommandLine,
-    data: Data,
-    options: DataOptions,
-    model: Model,
-    output: Output,
-    architecture: Architecture,
-    recipe: Recipe,
-) -> None:
+def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> None:
     from .data import check_pairs
 
-    error, kind = line.error, data.kind
+    data, model, error, kind = line[Data], line[Model], line.error, architecture.kind
     refused = NOT_OF_UNIFIED if architecture.unified else NOT_OF_COMET if kind == "comet" else NOT_OF_NETWORKS
-    given = {**vars(data), **vars(model), **vars(output), **vars(architecture)}
+    given = {**vars(data), **vars(model), **vars(line[Output]), **vars(architecture)}
     for name, why in refused.items():
         if given[name] is not None:
             error(f"--{name.replace('_', '-')} is not for {kind}, {why}")
@@ -234,7 +226,7 @@ def _check(
         error("--init-share keeps a share of the weights of --init; give --init too")
     if data.teacher_scores and not data.teacher:
         error("--teacher-scores works only with --teacher METRIC")
-    check_pairs(line, options.pairs)
+    check_pairs(line, line[DataOptions].pairs)
     for path in data.dev:
         name, _, _weight = path.rpartition(":")
         if os.path.exists(name) and not os.path.exists(path):

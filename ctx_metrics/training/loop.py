@@ -21,9 +21,10 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from ..engine.device import full_fp32_lstms
+from ..engine.device import full_fp32_lstms, resolve_dtype
 from ..engine.memory import keep_freed_memory
 from ..errors import InputError
+from ..wording import setting_named
 from .state import TrainingState, load_moments, moments, read_state, write_state
 
 # Seconds between two writes of the state, in addition to those at the checks.
@@ -37,10 +38,9 @@ SMALLER = "give a smaller --batch or --max-length, or --ctx-device cpu"
 class Progress:
     """The progress of a training. State files use the same names.
 
-    step                   number of steps completed
-    phase, epoch, taken    number of phases completed, of epochs in the phase, and of steps in the epoch
+    step, phase            number of steps and of phases completed
+    epoch, taken           number of epochs completed in the phase, and of steps in the epoch
     since, steps_since     rows and steps since the last check; `losses` is the sum of their losses
-    rate                   the learning rate
     best                   index of the best check, the first of equals; -1: none yet
     begun                  index of the phase's first check
     """
@@ -61,7 +61,6 @@ class Progress:
 class Task(ABC):
     """The interface of one kind of training.
 
-    network       the network to train
     recipe        has learning_rate, batch, epochs (maximum per phase), patience (None: unlimited) and seed
     rows          number of rows per epoch
     check_rows    rows between two checks, in addition to the check at the end of each epoch; None: no others
@@ -151,8 +150,7 @@ class Loop:
     def train(self) -> list[Any]:
         """Train to the end, put the best weights into the network, and return all checks.
 
-        Raises InputError if there is a state of another training, or if the loss is no longer finite, and
-        KeyboardInterrupt, after saving the state, on Ctrl-C.
+        Raises InputError if the loss is no longer finite, and KeyboardInterrupt, after saving the state, on Ctrl-C.
         """
         if self.state_path is not None and self.state_path.exists():
             self._restore(self.state_path)
@@ -260,6 +258,14 @@ class Loop:
         load_moments(self.optimizer, state.optimizer)
 
 
+def training_dtype(name: str) -> torch.dtype:
+    """Return the dtype of a training's matrix products; raises InputError for fp16."""
+    if (dtype := resolve_dtype(name)) == torch.float16:
+        given = setting_named("--ctx-dtype", "dtype", "fp16")
+        raise InputError(f"{given} is too narrow to train in; take bf16 or fp32")
+    return dtype
+
+
 def adamw(network: nn.Module, recipe: Any) -> torch.optim.Optimizer:
     """Return AdamW for a network's trainable parameters; weight decay applies to matrices, not to vectors."""
     own = [parameter for parameter in network.parameters() if parameter.requires_grad]
@@ -276,9 +282,9 @@ def epoch_batches(
 ) -> list[list[int]]:
     """Return an epoch's batches of `size` row numbers (one may be smaller); they depend only on the seed and the epoch.
 
-    Rows are sorted by the partner's and then the hypothesis's length, cut into batches, and the batches are shuffled. The
-    partner's length is first multiplied by a random factor within 10 % of 1, the same for all rows of a group, so that
-    batches differ between epochs and rows of a segment stay together. Segments of equal length come in random order.
+    Rows are sorted by the partner's and then the hypothesis's length, cut into batches, and the batches are shuffled. A
+    random factor on the partner's length, the same for all rows of a group, makes batches differ between epochs and keeps
+    the rows of a segment together.
 
     lengths    number of tokens of (partner, hypothesis) of each row
     groups     the number of each row's segment, from 0
@@ -308,10 +314,9 @@ def linear_rate(highest: float, step: int, steps: int) -> float:
 
 @contextmanager
 def deferred() -> Iterator[Callable[[], bool]]:
-    """Only record the first Ctrl-C inside the block; a second one interrupts as usual.
+    """Yield a function that says whether Ctrl-C was pressed; a second Ctrl-C interrupts as usual.
 
-    Yields a function that returns whether Ctrl-C was pressed. Outside the main thread, which alone receives signals, this
-    has no effect.
+    Without effect outside the main thread, which alone receives signals.
     """
     came = False
 

@@ -67,9 +67,7 @@ class EmbeddingCache:
                    Files from an earlier run are used and kept, whatever the limit
 
     The same fills in the same order, with the same engine options on the same machine, give the same states bit for bit,
-    regardless of interruptions and of the limit. `cut` counts the distinct texts that max_content truncated. Raises
-    InputError if another process uses the folder, if it was made with other settings, if it contains something else, or if
-    it cannot be written.
+    regardless of interruptions and of the limit. `cut` counts the distinct texts that max_content truncated.
     """
 
     def __init__(
@@ -105,11 +103,7 @@ class EmbeddingCache:
             raise
 
     def fill(self, texts: Sequence[str], label: str = "encoding") -> None:
-        """Register texts, and encode and store those that are not stored yet, with a progress bar.
-
-        Notices count the damaged chunks, which are encoded again, and the texts beyond the size limit. Raises InputError if
-        the folder cannot be written.
-        """
+        """Register texts, and encode and store those that are not stored yet, with a progress bar."""
         self._plan(texts)
         places = {place for text in texts if (place := self._places[text]) is not None}
         wanted = {chunk for chunk, _ in places}
@@ -287,11 +281,6 @@ def check_identity(path: Path, made_with: dict) -> None:
         )
 
 
-def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
-    starts = groups([len(text) // ID_BYTES for text in texts], CHUNK_TOKENS)
-    return (list(texts[start:end]) for start, end in pairwise(starts))
-
-
 def as_bytes(texts: Sequence[bytes]) -> bytes:
     """Serialise a plan: the number of texts and the length of each in bytes, as int32, then the texts."""
     return np.array([len(texts), *map(len, texts)], np.int32).tobytes() + b"".join(texts)
@@ -302,29 +291,23 @@ def from_bytes(content: bytes) -> list[bytes]:
     return [content[start:end] for start, end in pairwise(accumulate(lengths, initial=ID_BYTES * (1 + number)))]
 
 
-def groups(sizes: Sequence[int], limit: int) -> list[int]:
-    """Return where groups of consecutive items start, then the number of items.
-
-    A group holds at least one item, and as many as fit the limit.
-
-    >>> groups([3, 3, 9, 1, 1], limit=7)
-    [0, 2, 3, 5]
-    """
-    starts: list[int] = []
+def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """Split texts into chunks of at most CHUNK_TOKENS tokens, or of one text, in their order."""
+    chunk: list[bytes] = []
     used = 0
-    for i, size in enumerate(sizes):
-        if not starts or used + size > limit:
-            starts.append(i)
-            used = 0
-        used += size
-    return [*starts, len(sizes)]
+    for text in texts:
+        tokens = len(text) // ID_BYTES
+        if chunk and used + tokens > CHUNK_TOKENS:
+            yield chunk
+            chunk, used = [], 0
+        chunk.append(text)
+        used += tokens
+    if chunk:
+        yield chunk
 
 
 def write_kept(path: Path, content: bytes, of: bytes = b"") -> None:
-    """Write a file; raises InputError on failure.
-
-    of    identity of the content; with a different one, `read_kept` treats the file as damaged
-    """
+    """Write a file; `read_kept` treats it as damaged if its content or its identity `of` differs."""
     write_bytes(str(path), content + checksum(of, content).to_bytes(SUM_BYTES, "little"), MEND)
 
 

@@ -198,16 +198,17 @@ def test_the_flags_of_pairwise_are_those_of_its_page():
     assert set(re.findall(r"`(--[a-z-]+)`", table)) == known
 
 
-def test_every_flag_of_comet_score_is_in_the_table():
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_every_flag_of_comets_command_is_in_the_table(command):
     package = importlib.util.find_spec("comet")  # which takes seconds to import
     if package is None:
         pytest.skip("COMET is not installed")
-    text = (Path(package.origin).parent / "cli" / "score.py").read_text(encoding="utf-8")
-    flags = set(re.findall(r"\"(--?[a-z][\w-]*)\"", text))
-    table = PAGE.split("## Coming from comet-score")[1].split("## Coming from pymarian-eval")[0]
-    named = set(
-        re.findall(r"`(--?[a-z][\w-]*)", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
-    )
+    code = (Path(package.origin).parent / "cli" / f"{command}.py").read_text(encoding="utf-8")
+    flags = set(re.findall(r"\"(--?[a-z][\w-]*)\"", code))
+    page = (DOCS / f"{command}.md").read_text(encoding="utf-8")
+    table = page.split(f"## Coming from comet-{command}")[1].split("## Coming from pymarian-eval")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if "|" in line]
+    named = set(re.findall(r"`(--?[a-z][\w-]*)", "".join(cells)))
     assert len(flags) > 15 and flags <= named, flags - named
 
 

@@ -325,8 +325,8 @@ def _failing(*paths):
 def test_what_is_given_and_read_by_no_metric_is_said(ctx):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-s", SOURCE, "--docids", DOCIDS]
     assert ctx(*argv, "-m", "bleu", "comet", "--model", "embedded").err == (
-        "ctx-metrics: the source is given, but none of the metrics reads it (bleu, comet)\n"
-        "ctx-metrics: document ids are given, but none of the metrics reads them (bleu, comet)\n"
+        "ctx-metrics: none of the chosen metrics reads the source (bleu, comet)\n"
+        "ctx-metrics: none of the chosen metrics reads the document ids (bleu, comet)\n"
     )
     assert "document ids" not in ctx(*argv, "-m", "chrf", "--format", "tsv").err  # they are in its lines
     assert "document ids" not in ctx(*argv, "-m", "slide").err

@@ -42,12 +42,12 @@ def test_one_long_text_among_many_short_ones(folders, caplog, dtype, capability)
         encoder = encoder_on("cuda", model, dtype)
         encoder.require([LAST])
         encoder.load()
-        weights = gpu.live()
+        weights = gpu.memory.live()
         gpu.forget_peak()
         gpu.memory.capacity = bound = weights + BUDGET * NUMBERS_A_TOKEN * 4 * encoder.width
         found = [states[LAST] for states in encoder.encode(mixed, [LAST])]
         largest = max(gpu.of(ALLOCATION), key=lambda step: step.bytes)
-    assert gpu.failures == 0 and gpu.peak <= bound, f"the largest was {largest}"
+    assert gpu.memory.failures == 0 and gpu.memory.peak <= bound, f"the largest was {largest}"
     assert encoder.budget.tokens == BUDGET and caplog.text == ""
     assert torch.allclose(torch.stack(found), torch.stack(expected), atol=1e-5 if dtype == "fp32" else 0.05)
 
@@ -59,12 +59,12 @@ def test_a_deeper_network_takes_the_place_of_the_shallow_one(folders):
         encoder = encoder_on("cuda", model)
         encoder.require([LAST])
         encoder.load()
-        alone = gpu.peak
+        alone = gpu.memory.peak
     with StandInGpu() as gpu:
         encoder = encoder_on("cuda", model)
         encoder.require([first])
         encoder.load()
-        shallow = gpu.live()
+        shallow = gpu.memory.live()
         encoder.require([LAST])
         encoder.load()
-    assert shallow > 1000 and gpu.peak <= alone
+    assert shallow > 1000 and gpu.memory.peak <= alone

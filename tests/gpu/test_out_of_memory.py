@@ -32,7 +32,7 @@ class Sweep:
             self.expected = self._run()
         self.steps = gpu.of(ALLOCATION)
         self.allocations = len(self.steps)
-        assert self.allocations == gpu.allocations
+        assert self.allocations == gpu.memory.allocations
 
     def of_each_line(self) -> list[int]:
         """The first and the last allocation of each line of code and operation that asks for memory."""
@@ -56,7 +56,7 @@ class Sweep:
             except Exception as error:
                 places = [step for step in _places(error) if "/ctx_metrics/" in step]
                 return f"{type(error).__name__}: {str(error)[:60]} at {places[-1].rpartition('/ctx_metrics/')[2]}"
-        if not gpu.failures:
+        if not gpu.memory.failures:
             return "no allocation failed"
         scale = 100 if self.name in PERCENT else 1
         close = found.shape == self.expected.shape and np.allclose(found, self.expected, atol=1e-5 * scale)

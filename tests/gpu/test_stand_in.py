@@ -190,18 +190,18 @@ def test_memory_is_counted_and_ends():
     with StandInGpu() as gpu:
         kept = torch.zeros(100, device="cuda")
         gone = kept * 2
-        assert gpu.live() == 800 == torch.cuda.memory_allocated() and gpu.allocations == 2
+        assert gpu.memory.live() == 800 == torch.cuda.memory_allocated() and gpu.memory.allocations == 2
         view = gone[1:]
         del gone
-        assert gpu.live() == 800
+        assert gpu.memory.live() == 800
         del view
-        assert gpu.live() == 400 and gpu.peak == 800
+        assert gpu.memory.live() == 400 and gpu.memory.peak == 800
     with StandInGpu(capacity=1000) as gpu:
         kept = torch.zeros(100, device="cuda")
         with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory. Tried to allocate"):
             kept.new_zeros(1000, 10**9)
         torch.ones(100, device="cuda")
-        assert gpu.failures == 1 and kept.is_cuda
+        assert gpu.memory.failures == 1 and kept.is_cuda
 
 
 FAILURES = {"memory": "out of memory", "cublas alloc": "CUBLAS_STATUS_ALLOC_FAILED"}
@@ -220,7 +220,7 @@ def test_a_chosen_allocation_fails(failure, for_good):
                 torch.ones(3).cuda()
         else:
             assert (first + 1).tolist() == [1, 1]
-        assert gpu.failures == 1 + for_good
+        assert gpu.memory.failures == 1 + for_good
 
 
 def sequences(lengths, dtype=torch.bfloat16, size=8):

@@ -140,7 +140,7 @@ def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
     assert [path.name for path in files] == [
         f"{m}-ref.{level}.score" for m in ("bleu", "ter") for level in ("seg", "sys")
     ]
-    paths = {"folder": [saved], "folder of the set": [saved / "judged"], "files": files}[given]
+    paths = {"folder": [saved, saved], "folder of the set": [saved / "judged"], "files": files}[given]
     read = evaluation(ctx("meta", JUDGED, "--scores", *paths, *argv))
     assert read["agreements"] == scored["agreements"] and read["signatures"] == scored["signatures"]
 
@@ -228,19 +228,6 @@ def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypat
     for path in (tmp_path / "saved" / "wmt.de-en").glob("*refA*"):
         path.unlink()
     assert "no scores with reference refA; there are refB" in ctx(*argv, "--scores", tmp_path / "saved").err
-
-
-def test_score_files_of_one_metric_keep_their_references(ctx, tmp_path):
-    ctx("meta", JUDGED, "-m", "chrf", "--save-scores", tmp_path, *QUICK)
-    paths = [
-        shutil.copy(tmp_path / "judged" / "chrf-ref.seg.score", tmp_path / f"M-{ref}.seg.score")
-        for ref in ("refA", "refB")
-    ]
-    done = ctx(
-        "meta", JUDGED, "-m", "chrf", "--scores", *paths[:1] * 2, "--scores", paths[1], "--format", "tsv", *QUICK
-    )
-    assert {"chrf", "M-refA", "M-refB"} == values(done, "acc-eq").keys()
-    assert len(set(values(done, "acc-eq").values())) == 1
 
 
 @pytest.mark.parametrize(

@@ -279,12 +279,7 @@ def test_grades_of_0_and_1_are_grades():
     assert set(values(check(written([0, 1, 1], [1, 2, 3], graded=True)))) == {"spearman", "pearson"}
 
 
-def test_less_is_better():
-    class Errors(Written):
-        capabilities = Capabilities(higher_is_better=False)
-
-    pairs = written([1, 0, 0, 1, 0], [3, 2, 1, 1, 0])
-    assert values(check(pairs, cls=Errors)) == {"auc": [pytest.approx(0.25)]}
+def test_less_is_better_in_ter():
     texts = ["A man runs.", "It rains."], ["A man is running.", "We went home early."]
     toy = PairSet("toy", ["sentence1"], 2, [texts[0]], [texts[1]], segment_scores=np.array([[1.0, 0.0]]))
     assert {values(check(toy, cls=cls))["auc"][0] for cls in (TER, CHRF, BLEU)} == {1.0}

@@ -207,7 +207,7 @@ def test_a_value_that_is_no_number_is_refused(multilingual, monkeypatch, value):
     monkeypatch.setattr(
         metric.estimator, "estimate", lambda examples, *_: [Estimate(value, False, False)] * len(examples)
     )
-    with pytest.raises(ModelError, match="comet: segment 1 got"):
+    with pytest.raises(ModelError, match="comet, segment 1: .* is not a score"):
         metric.corpus_score(OUTPUTS, None)
 
 

@@ -35,29 +35,23 @@ def test_only_what_is_wanted_at_length_1(tmp_path, name):
     assert all(vector.dtype == np.float32 for vector in found.values())
 
 
-def test_word2vec_header_and_blanks_at_line_ends(tmp_path):
-    assert as_lists(read_vectors(written(tmp_path, WORD2VEC), {"the", "3", "cat"})) == {
-        "the": [0.6, 0.8],
-        "cat": [0, 1],
-    }
-
-
-def test_a_first_word_with_blanks(tmp_path):
-    assert as_lists(read_vectors(written(tmp_path, ". . . 1 0\nthe 0 1\n"), {"the"})) == {"the": [0, 1]}
-
-
-def test_windows_files_and_words_of_any_script(tmp_path):
-    text = b"\xef\xbb\xbf" + "猫 1 0\r\na\u00a0b 0 1\r\n\u2028 0 1\r\n".encode() + b"\xff\xfe 1 1\r\n"
-    found = read_vectors(written(tmp_path, text), {"猫", "a\u00a0b", "\u2028", "ÿ"})
-    assert as_lists(found) == {"猫": [1, 0], "a\u00a0b": [0, 1], "\u2028": [0, 1]}
-
-
-def test_the_first_of_two_lines_counts(tmp_path):
-    assert as_lists(read_vectors(written(tmp_path, "the 1 0\nthe 0 1\n"), {"the"})) == {"the": [1, 0]}
-
-
-def test_a_last_line_without_its_end(tmp_path):
-    assert as_lists(read_vectors(written(tmp_path, "the 1 0\ncat 0 1"), {"cat"})) == {"cat": [0, 1]}
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        (WORD2VEC, {"the": [0.6, 0.8], "cat": [0, 1]}),  # a header, and blanks at line ends
+        (". . . 1 0\nthe 0 1\n", {"the": [0, 1]}),  # the first word has blanks
+        ("the 1 0\nthe 0 1\n", {"the": [1, 0]}),  # the first of two lines counts
+        ("the 1 0\ncat 0 1", {"the": [1, 0], "cat": [0, 1]}),  # the last line has no end
+        (
+            b"\xef\xbb\xbf" + "猫 1 0\r\na\u00a0b 0 1\r\n\u2028 0 1\r\n".encode() + b"\xff\xfe 1 1\r\n",
+            {"猫": [1, 0], "a\u00a0b": [0, 1], "\u2028": [0, 1]},  # of Windows, in any script
+        ),
+    ],
+)
+def test_files_of_many_kinds(tmp_path, text, found):
+    assert (
+        as_lists(read_vectors(written(tmp_path, text), {"the", "cat", "3", "猫", "a\u00a0b", "\u2028", "ÿ"})) == found
+    )
 
 
 @pytest.mark.parametrize(

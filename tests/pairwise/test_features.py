@@ -15,7 +15,7 @@ from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.nist import INFO_REFERENCES
 from ctx_metrics.pairwise.features import Feature, feature_scores, feature_settings, parse_features
-from ctx_metrics.pairwise.features.bleu_components import BLEUComponents
+from ctx_metrics.pairwise.features.specs import BLEUComponents
 from ctx_metrics.run.context import Capabilities
 from ctx_metrics.scoring.base import ContextMetric, SystemResult
 

@@ -12,7 +12,7 @@ from conftest import WORDS
 from safetensors.numpy import load_file
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.models.hub import file_sha256
 from ctx_metrics.pairwise.features import feature_scores
@@ -20,7 +20,6 @@ from ctx_metrics.pairwise.features.specs import parse_features
 from ctx_metrics.pairwise.model import PairwiseModel
 from ctx_metrics.pairwise.network import Shape
 from ctx_metrics.pairwise.sentence_vectors import SentenceVectors, parse_source
-from ctx_metrics.pairwise.training import learn as pairwise
 from ctx_metrics.pairwise.training import reader as reading
 from ctx_metrics.pairwise.training.learn import (
     STATE,
@@ -31,7 +30,6 @@ from ctx_metrics.pairwise.training.learn import (
     feature_taus,
     fitted,
     learn,
-    one_language,
     one_thread,
     prepared,
 )
@@ -135,13 +133,6 @@ def test_what_is_read_of_sets(tiny_bert, words):
             np.testing.assert_array_equal(of_source[row], of_texts[[distinct.index(text) for text in pair]])
     for side, scores in zip((3, 4), scores_of(specs, sets)):
         np.testing.assert_array_equal(read.features[read.pairs[:, side]], scores)
-
-
-def test_without_features_or_without_vectors(words):
-    only_vectors = Reader([], [parse_source(str(words))]).read([judged()])
-    assert only_vectors.features.shape == (36, 0) and len(only_vectors.pairs) == 10
-    only_features = Reader(parse_features(["ter"]), []).read([judged()])
-    assert only_features.vectors == [] and only_features.features.shape == (36, 1)
 
 
 def test_several_references():
@@ -308,12 +299,6 @@ def test_pca_and_scaling_are_fitted_on_the_training_data():
     assert found.texts.min() == -1 and found.texts.max() == 1 and (found.outputs[-2:] == 0).all()
 
 
-def test_features_alone_have_rows_for_texts():
-    read = read_of()._replace(vectors=[])
-    found = prepared(fitted(Shape(0, 2, 0), [], read, 1), read)
-    assert found.texts.shape == (read.pairs[:, :3].max() + 1, 0) and found.outputs.shape == (30, 2)
-
-
 def test_the_tau_of_each_feature():
     """Columns: three right and one wrong, (3 - 1) / 4; the same, less is better; one right, one wrong, two ties,
     (1 - 1 - 2) / 4 either way; all right."""
@@ -422,19 +407,6 @@ def test_the_best_epoch_need_not_be_the_last(tmp_path):
     assert tau_of(tmp_path / "out", [DEVELOPMENT]) == checks[0].tau
 
 
-def test_word_vectors_move_with_the_folder(tmp_path, words):
-    learned(tmp_path / "out", architecture((), [f"{words}:2"], hidden=1))
-    text = words.read_text()
-    words.unlink()
-    with pytest.raises(ModelError, match="copy the file into the folder"):
-        PairwiseModel(str(tmp_path / "out"))
-    (tmp_path / "out" / "words.txt").write_text(text)
-    assert (
-        tau_of(tmp_path / "out", [DEVELOPMENT])
-        == json.loads((tmp_path / "out" / "config.json").read_text())["development"]["score"]
-    )
-
-
 def test_what_config_says_beside(tmp_path):
     built = architecture(["meteor"])
     more = {"languages": ["de"], "notes": {"data": {"train": ["x"]}}}
@@ -445,14 +417,6 @@ def test_what_config_says_beside(tmp_path):
     assert learned(tmp_path / "en", built).config["languages"] is None
     mixed = learned(tmp_path / "mixed", built, training=[judged(target="de"), judged("en")]).config
     assert "stem:porter" in mixed["features"][0]["signature"]
-
-
-def test_the_first_weights_are_the_seeds(tmp_path, monkeypatch):
-    made = []
-    monkeypatch.setattr(pairwise, "fitted", lambda *given: made.append(fitted(*given).state_dict()) or fitted(*given))
-    for seed in (1, 2):
-        learned(tmp_path / str(seed), recipe=replace(RECIPE, seed=seed))
-    assert bool((made[0]["network.output"] != made[1]["network.output"]).all())
 
 
 def test_the_same_twice_and_the_cache(tmp_path, computed, tiny_bert):
@@ -525,16 +489,6 @@ def test_what_cannot_be_trained(tmp_path, words):
         with pytest.raises(InputError, match=says) as raised:
             learned(**{"out": tmp_path / "out", "built": built, **more})
         assert "\n" not in str(raised.value) and not (tmp_path / "out").exists()
-
-
-def test_one_language():
-    of = [judged(target=target) for target in ("en", "en", "de", None)]
-    assert [one_language(of[:2]), one_language(of[:3]), one_language(of[3:]), one_language([of[0], of[3]])] == [
-        "en",
-        None,
-        None,
-        None,
-    ]
 
 
 def test_the_digest_is_of_all_that_is_learned_from():

@@ -308,13 +308,6 @@ def test_a_training_that_is_done_takes_no_step(monkeypatch, tmp_path):
     assert same_checks == checks and same(weights(again.task.network), weights(whole.task.network))
 
 
-def test_without_a_path_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(loop_module, "STATE_SECONDS", 0.0)
-    trained()
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_cost_that_is_no_number_is_said():
     broken = Comparisons(TRAINING.texts * np.float32(1e20), TRAINING.outputs * np.float32(1e38), TRAINING.pairs)
     with pytest.raises(InputError, match="lower the learning rate") as raised:

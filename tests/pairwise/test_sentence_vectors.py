@@ -8,7 +8,7 @@ import pytest
 
 from ctx_metrics.engine.encoder import shared_encoder
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.errors import InputError, ModelError
+from ctx_metrics.errors import InputError
 from ctx_metrics.models import hub
 from ctx_metrics.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source
 
@@ -205,17 +205,6 @@ def test_the_mean_is_of_exact_sums(tmp_path):
     assert found == np.float32(16777219 / 4) != 16777216 / 4
 
 
-def test_texts_without_any_known_word(glove):
-    vectors = SentenceVectors([parse_source(glove)], engine=options())
-    assert [of_source.tolist() for of_source in vectors(["dog", "bird"])] == [[[0, 0], [0, 0]]]
-
-
-def test_the_option_is_named(tmp_path):
-    (tmp_path / "text").write_text("no vectors here\n")
-    with pytest.raises(InputError, match="line 1: .*; --vectors takes GloVe or word2vec text"):
-        SentenceVectors([parse_source(str(tmp_path / "text"))], engine=options())
-
-
 # all of them
 
 
@@ -250,11 +239,6 @@ def test_signatures(glove, tmp_path, tiny_bert):
         "vectors": "glove.txt+other",
         "fckpt": "+".join(hashes),
     }
-
-
-def test_an_encoder_that_is_not_there():
-    with pytest.raises(ModelError, match="/no/such"):
-        SentenceVectors([parse_source("encoder")], "/no/such", options())
 
 
 def test_a_pickle_gives_the_same(glove, tiny_bert):

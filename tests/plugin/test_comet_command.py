@@ -215,7 +215,7 @@ NINE = f"slide: every system: 9 windows were cut to {LONG} (from segment 1, 7, 1
 ELEVEN = f"slide: every system: 11 windows were cut to {LONG} (from segment 1, 7, 14, 20, 23, ...)"
 FIFTH = f"comet: every system: 1 segment was cut to {LONG} (segment 5)"
 FIRST = "slide: every system: 1 window was cut to 508 tokens a text (from segment 1)"
-UNREAD = "--source is given, but none of the chosen metrics reads it (bleu, comet, slide)"
+UNREAD = "none of the chosen metrics reads --source (bleu, comet, slide)"
 NOTICES = {
     "regression": [DEPENDENT, FIRST],
     "referenceless": [DEPENDENT, FIRST],

@@ -139,19 +139,6 @@ def test_another_language_is_refused_unasked(stub):
         _Cosine(target_lang="sah")
 
 
-def test_another_language_is_said_when_asked(stub, caplog):
-    SentenceCosine(target_lang="de", model="embedded")
-    [said] = caplog.messages
-    assert said.endswith("the language is 'de'; it is scored because model=... asks for it")
-
-
-def test_text_of_unknown_language_is_looked_at(stub, caplog):
-    german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
-    stub.VALUES = {(german[0], german[0]): 1.0}
-    SentenceCosine().corpus_score(german, [german])
-    assert "does not look English" in caplog.text
-
-
 def test_english_and_other_models_pass_in_silence(stub, caplog, tiny_bert):
     german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
     english = ["the old dog sits under the red tree and looks at the river that it has seen"] * 4

@@ -100,10 +100,11 @@ class Toy(Metric):
 def test_another_packages_metric_must_give_finite_rows(value):
     cls, shown = checked(type("Toy", (Toy,), {})), re.escape(f"{value:g}")
     assert checked(cls) is cls and cls([[1, 2]])._extract_corpus_statistics(["a"], None) == [[1, 2]]
-    with pytest.raises(ModelError, match=f"^toy: segment 2 got {shown}, not a score; leave this metric out$"):
+    with pytest.raises(ModelError, match=f"^toy, segment 2: {shown} is not a score; leave this metric out$"):
         cls([[1, 2], [3, value]])._extract_corpus_statistics(["a", "b"], None)
-    with pytest.raises(ModelError, match="^toy: segment 1 got"):
+    with pytest.raises(ModelError) as caught:
         scores(Toy([[value]]), ["a"])
+    assert (caught.value.about, caught.value.segment) == ("toy", 0)
 
 
 def test_sacrebleus_own_classes_are_left_alone():
@@ -113,8 +114,9 @@ def test_sacrebleus_own_classes_are_left_alone():
 
 @pytest.mark.parametrize("dtype, mend", [("fp32", "fetch or train it again"), ("bf16", "bf16 may be too small")])
 def test_the_mend_names_the_number_format(dtype, mend):
-    with pytest.raises(ModelError, match=f"^m: b.txt: segment 1 got nan, not a score; .*{mend}"):
+    with pytest.raises(ModelError) as caught:
         check_finite("m", [[math.nan, 1.0]], "b.txt", dtype)
+    assert caught.value.about == "m: b.txt" and mend in caught.value.fix
 
 
 def test_nan_is_not_lost_on_the_way():
@@ -136,9 +138,7 @@ def test_a_model_that_gives_nan_is_an_error(cls, monkeypatch):
     for name in ("normalize", "linear"):
         function = getattr(F, name)
         monkeypatch.setattr(F, name, lambda *args, _function=function, **more: _function(*args, **more) * math.nan)
-    with pytest.raises(
-        ModelError, match=rf"^{cls.__name__.lower()}: segment 1 got nan, not a score; the model is broken"
-    ):
+    with pytest.raises(ModelError, match="nan is not a score; the model is broken"):
         metric.corpus_score(["A cat sat.", "They left."], None)
 
 

@@ -5,8 +5,7 @@ from argparse import ArgumentTypeError
 import pytest
 from plugin_conftest import REF, SOURCE, A, B, lines_of
 
-from ctx_metrics.run.fault_notices import LEAST, check_faults
-from ctx_metrics.run.faults import copied, faults, kinds, repetitive
+from ctx_metrics.run.faults import LEAST, check_faults, copied, faults, kinds, repetitive
 from ctx_metrics.run.streams import named
 
 SENTENCE = "Der Vertrag wurde gestern von beiden Seiten unterschrieben."

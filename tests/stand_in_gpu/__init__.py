@@ -46,9 +46,7 @@ class StandInGpu:
     pickles          whether tensors on a card may be pickled; they are noted in any case
 
     steps            the log
-    peak             the most bytes that tensors took on the cards at once
-    allocations      how many there were
-    failures         how many of them failed
+    memory           counts allocations, those that failed, and the most bytes that were in use at once
     emptied          how often the cache was emptied
     """
 
@@ -91,25 +89,9 @@ class StandInGpu:
     def steps(self) -> list[Step]:
         return self.queue.steps
 
-    @property
-    def peak(self) -> int:
-        return self.memory.peak
-
-    @property
-    def allocations(self) -> int:
-        return self.memory.allocations
-
-    @property
-    def failures(self) -> int:
-        return self.memory.failures
-
     def of(self, *kinds: str) -> list[Step]:
         """The steps of some kinds."""
         return [step for step in self.steps if step.kind in kinds]
-
-    def live(self) -> int:
-        """Bytes that tensors take on the cards now."""
-        return self.memory.live()
 
     def forget_peak(self) -> None:
         """Let the peak be what is in use now."""

@@ -1,7 +1,6 @@
 """The cache of a frozen encoder's states: what it holds, its bound, runs that were killed, other settings, damage."""
 
 import errno
-import json
 import os
 import random
 import shutil
@@ -292,15 +291,6 @@ def test_the_bound_counts_every_byte(tmp_path, encoder):
         assert size(tmp_path / str(room)) <= cache.limit
 
 
-def test_chunk_beyond_the_bound_is_encoded_once_a_call(small_chunks, bound_encoder, monkeypatch):
-    monkeypatch.setattr(token_states, "RECENT_BYTES", 60 * TOKEN)  # one chunk
-    texts = some_texts(60)
-    cache = filled(None, bound_encoder, texts, limit_mb=0)
-    assert not bound_encoder.batches
-    cache.states(random.Random(3).sample(texts, 60))
-    assert sum(bound_encoder.batches) == len(set(texts))
-
-
 def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):
     texts = some_texts(40)
     wanted = filled(None, TextEncoder(tiny_bert), texts).states(texts)
@@ -432,19 +422,6 @@ def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):
         assert "format 3, not 4" in refusal(tmp_path / "c", encoder)
     assert contents(tmp_path / "c") == before
     filled(tmp_path / "c", encoder, ["a cat"])  # which was released
-
-
-def test_identity_file(tmp_path, encoder):
-    filled(tmp_path / "deep" / "c", encoder, ["a cat"])
-    assert json.loads((tmp_path / "deep" / "c" / "cache.json").read_text()) == {
-        "format": 3,
-        "ckpt": CKPT,
-        "layers": [1, 3],
-        "width": 48,
-        "max_content": 68,
-        "dtype": "float32",
-        "torch": torch.__version__,
-    }
 
 
 def test_folder_of_something_else(tmp_path, encoder):

@@ -33,6 +33,7 @@ def test_judgements_and_windows():
         ("B", "b3", "d2"),
     ]
     assert [j.score for j in rows if j.score == j.score] == [-1, -2, -3, -4]
+    assert [j.hypothesis for j in judgements(judged, humans=True)][:3] == ["a1", "r", "b1"]
     assert list(document_windows(rows)) == [
         ("A", 2, "a1 a2", "r1 r2"),
         ("A", 1, "a3", "r3"),

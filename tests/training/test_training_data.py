@@ -6,43 +6,15 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.data import data_sha256, left_out
-from ctx_metrics.training.quality.judgements import (
-    Judgement,
-    averaged,
-    check_inputs,
-    judgements,
-    read_judgements,
-    share,
-    usable,
-    whole_parts,
-)
+from ctx_metrics.training.quality.judgements import Judgement, averaged, read_judgements, share, usable, whole_parts
 
 NAN = float("nan")
 
 
 def row(hypothesis="m", reference="r", score=0.0, system="A", **more):
     return Judgement(hypothesis, reference, score, "toy", system, None, **more)
-
-
-def test_judgements_with_and_without_humans():
-    judged = JudgedSet(
-        "toy",
-        ["refA", "A"],
-        2,
-        [["h1", "h2"], ["a1", None]],
-        [["r1", "r2"]],
-        sources=["s1", "s2"],
-        segment_scores=np.array([[1, 2], [3, 4]]),
-    )
-    assert judgements(judged) == [Judgement("a1", "r1", 3, "toy", "A", None, "s1", 0, (0, 1))]
-    assert [(each.hypothesis, each.score, each.segment) for each in judgements(judged, humans=True)] == [
-        ("h1", 1, 0),
-        ("a1", 3, 0),
-        ("h2", 2, 1),
-    ]
 
 
 def test_a_table_keeps_every_judgement(put):
@@ -169,17 +141,6 @@ def test_each_row_is_left_out_for_its_first_lack():
     )
     kept, left = usable(rows, "mt+src")
     assert kept == rows[-1:] and left["without a source"] == 4
-
-
-def test_inputs_that_a_set_has_not(put):
-    [without_source] = read_judgements([put("t.tsv", "mt|ref|score", "a|r|1")])
-    check_inputs(without_source, "mt+ref")
-    with pytest.raises(InputError, match="t: has no sources, which the inputs mt.src read; mt.ref reads references"):
-        check_inputs(without_source, "mt+src")
-    [without_reference] = read_judgements([put("u.tsv", "mt|src|score", "a|r|1")])
-    check_inputs(without_reference, "mt+src")
-    with pytest.raises(InputError, match="u: has no references, which the inputs mt.ref read; mt.src reads sources"):
-        check_inputs(without_reference, "mt+ref")
 
 
 def test_the_mean_of_an_outputs_values():

@@ -1,4 +1,3 @@
-import json
 import tarfile
 from collections import Counter
 
@@ -138,14 +137,6 @@ def test_preferences_stay_as_they_are(put):
     assert found.groups == ["p:0", "p:0", "p:1", "p:1"]
 
 
-def test_jsonl(put):
-    rows = [{"mt": "a", "pe": "p", "score": 3, "src": "s"}, {"mt": "b", "pe": "q", "score": 1, "src": "t"}]
-    found = read_training_set([put("t.jsonl", *map(json.dumps, rows))])
-    assert (found.hypotheses, found.partners, found.targets.tolist()) == (["a", "b"], ["p", "q"], [1, -1])
-    with pytest.raises(InputError, match="t.jsonl, line 2: no score"):
-        read_training_set([put("t.jsonl", json.dumps(rows[0]), '{"mt": "b"}')])
-
-
 def test_what_cannot_be_learned_from(put):
     with pytest.raises(InputError, match="t.tsv: no row is left to learn from; left out 2 rows without a score"):
         read_training_set([put("t.tsv", "mt|ref|score", "a|r|None", "b|r|None")])
@@ -155,11 +146,6 @@ def test_what_cannot_be_learned_from(put):
         read_training_set([], normalise="rater")
     with pytest.raises(InputError, match="no files to learn from"):
         read_training_set([])
-    path = put("u.tsv", "mt|ref|score", "a|r|1")
-    with pytest.raises(InputError, match="u.tsv is given twice"):
-        read_training_set([path, f"{path}:2"])
-    with pytest.raises(InputError, match="weight '0' is not a positive number"):
-        read_training_set([f"{path}:0"])
 
 
 def test_standardised_scores_against_their_definition():

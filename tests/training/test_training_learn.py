@@ -41,12 +41,18 @@ def small(kind, encoder, **more) -> Architecture:
     return Architecture(kind, str(encoder), hidden=4, feedforward=6, **{**sizes, **more})
 
 
+@pytest.fixture
+def train(tmp_path, tiny_bert, data):
+    def call(kind="esim", out="m", recipe=RECIPE, sets=data, encoder=tiny_bert, more=None, **named):
+        return learn(small(kind, encoder, **(more or {})), recipe, *sets, out=tmp_path / out, engine=QUIET, **named)
+
+    return call
+
+
 @pytest.mark.parametrize("kind", ["bilstm", "bilstmatt", "esim"])
-def test_what_is_loaded_gives_the_values_that_training_saw(tmp_path, tiny_bert, data, kind):
+def test_what_is_loaded_gives_the_values_that_training_saw(train, tmp_path, tiny_bert, data, kind):
     training, development = data
-    trained = learn(
-        small(kind, tiny_bert), RECIPE, training, development, out=tmp_path / "m", engine=QUIET, notes={"x": [1]}
-    )
+    trained = train(kind, notes={"x": [1]})
     config = trained.config
     assert config == json.loads((tmp_path / "m" / "config.json").read_text())
     assert config["model_type"] == f"ctx-{kind}" and config["inputs"] == "mt+ref" and config["max_length"] == 68
@@ -67,7 +73,7 @@ def test_what_is_loaded_gives_the_values_that_training_saw(tmp_path, tiny_bert, 
 @pytest.mark.parametrize(
     "place", [(TextEncoder, "encode"), (TextEncoder, "_start"), (QualityTask, "loss"), (QualityTask, "check")]
 )
-def test_a_training_that_does_not_fit_is_one_line(tmp_path, tiny_bert, data, monkeypatch, kind, place):
+def test_a_training_that_does_not_fit_is_one_line(train, monkeypatch, kind, place):
     """Neither while texts are encoded, nor in a step, nor in a look at the development data."""
 
     def fails(*args, **kwargs):
@@ -77,34 +83,27 @@ def test_a_training_that_does_not_fit_is_one_line(tmp_path, tiny_bert, data, mon
     if place[1] == "encode" and kind == "esim":
         monkeypatch.setattr(EmbeddingCache, "_encoded", fails)
     with pytest.raises(ResourceError) as caught:
-        learn(small(kind, tiny_bert), RECIPE, *data, out=tmp_path / "m", engine=QUIET)
-    assert str(caught.value) == (
-        "device cpu has too little memory for the training; give a smaller --batch or --max-length, or --ctx-device cpu "
-        "(CUDA out of memory. Tried to allocate 2 GiB)"
-    )
+        train(kind)
+    assert "too little memory for the training; give a smaller --batch" in str(caught.value)
 
 
-def test_comet_learns_and_loads(tmp_path, tiny_bert, data):
-    training, development = data
-    trained = learn(
-        small("comet", tiny_bert), COMET, training, development, out=tmp_path, engine=QUIET, languages=["en"]
-    )
+def test_comet_learns_and_loads(train, tmp_path, data):
+    development = data[1]
+    trained = train("comet", recipe=COMET, languages=["en"])
     assert trained.config["model_type"] == "ctx-alignment-regressor" and trained.config["layers"] == [1, 2, 3]
     assert len(trained.checks) == 6
-    estimator = AlignmentRegressor(tmp_path, QUIET)
+    estimator = AlignmentRegressor(tmp_path / "m", QUIET)
     examples = [Example(h, r, None) for h, r in zip(development.hypotheses, development.partners)]
     values = np.array([each.value for each in estimator.estimate(examples, "")])
     assert ((values > 0) & (values < 1)).any()
     # z is cut to [0, 1] there, which these few do not reach
     assert development.score(values) == pytest.approx(trained.config["development"]["score"], abs=5e-3)
-    assert load_file(tmp_path / "model.safetensors")["alignment.std"].min() > 0
+    assert load_file(tmp_path / "m" / "model.safetensors")["alignment.std"].min() > 0
 
 
-def test_the_same_again_is_the_same_and_another_seed_is_not(tmp_path, tiny_bert, data):
+def test_the_same_again_is_the_same_and_another_seed_is_not(train, tmp_path):
     def weights(name, **settings):
-        learn(
-            small("bilstm", tiny_bert), Recipe(**{**vars(RECIPE), **settings}), *data, out=tmp_path / name, engine=QUIET
-        )
+        train("bilstm", name, replace(RECIPE, **settings))
         return load_file(tmp_path / name / "model.safetensors")
 
     one, again, other = weights("a"), weights("b"), weights("c", seed=2)
@@ -112,59 +111,51 @@ def test_the_same_again_is_the_same_and_another_seed_is_not(tmp_path, tiny_bert,
     assert not all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_a_cache_serves_one_training_after_another(tmp_path, tiny_bert, data, monkeypatch):
-    learn(small("bilstm", tiny_bert), RECIPE, *data, out=tmp_path / "a", cache=tmp_path / "cache", engine=QUIET)
+def test_a_cache_serves_one_training_after_another(train, tmp_path, monkeypatch):
+    train("bilstm", "a", cache=tmp_path / "cache")
     monkeypatch.setattr(EmbeddingCache, "_encoded", lambda *_: pytest.fail("it is encoded again"))
-    learn(small("esim", tiny_bert), RECIPE, *data, out=tmp_path / "b", cache=tmp_path / "cache", engine=QUIET)
+    train("esim", "b", cache=tmp_path / "cache")
 
 
-def test_a_failed_training_gives_the_cache_back(tmp_path, tiny_bert, data, monkeypatch):
+def test_a_failed_training_gives_the_cache_back(train, tmp_path, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyError) as kept:
         patched.setattr(Loop, "train", lambda self: {}["stop"])
-        learn(small("bilstm", tiny_bert), RECIPE, *data, out=tmp_path / "a", cache=tmp_path / "cache", engine=QUIET)
-    learn(small("bilstm", tiny_bert), RECIPE, *data, out=tmp_path / "a", cache=tmp_path / "cache", engine=QUIET)
+        train("bilstm", cache=tmp_path / "cache")
+    train("bilstm", cache=tmp_path / "cache")
     assert kept.traceback  # which keeps what was in use, so that it is no garbage collector that gave it back
 
 
 @pytest.mark.parametrize("kind", ["esim", "comet"])
-def test_first_weights_from_another_model(tmp_path, tiny_bert, data, kind, monkeypatch):
-    learn(small(kind, tiny_bert), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
+def test_first_weights_from_another_model(train, tmp_path, data, kind, monkeypatch):
+    train(kind, "a")
     first = {}
 
     def keep(self):
         first.update(self._copy())
-        return train(self)
+        return whole(self)
 
-    train = Loop.train
+    whole = Loop.train
     monkeypatch.setattr(Loop, "train", keep)
     fewer = some_rows(data[0], 15, 1)
-    trained = learn(
-        small(kind, tiny_bert, dropout=0.2),
-        RECIPE,
-        fewer,
-        data[1],
-        out=tmp_path / "b",
-        init=tmp_path / "a",
-        engine=QUIET,
-    )
+    trained = train(kind, "b", sets=(fewer, data[1]), more={"dropout": 0.2}, init=tmp_path / "a")
     given = load_file(tmp_path / "a" / "model.safetensors")
     assert all(torch.equal(first[name], given[name]) for name in given)
     assert trained.config["training"]["init"] == "a"
 
 
-def test_first_weights_must_fit(tmp_path, tiny_bert, tiny_roberta, data):
-    learn(small("esim", tiny_bert), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
+def test_first_weights_must_fit(train, tmp_path, tiny_roberta):
+    train(out="a")
     for other, what in (
-        (small("bilstm", tiny_bert), "has model_type ctx-esim, and this training ctx-bilstm"),
-        (small("esim", tiny_bert, layers=[1, 2]), "has layers .*, and this training .1, 2."),
-        (small("esim", tiny_bert, pooling="avg"), "has pooling both; start from a model of these sizes"),
-        (small("esim", tiny_roberta), "has encoder_ckpt .*, and this training "),
+        ({"kind": "bilstm"}, "has model_type ctx-esim"),
+        ({"more": {"layers": [1, 2]}}, "has layers .*, and this training .1, 2."),
+        ({"more": {"pooling": "avg"}}, "has pooling both"),
+        ({"encoder": tiny_roberta}, "has encoder_ckpt "),
     ):
         with pytest.raises(InputError, match=what):
-            learn(other, RECIPE, *data, out=tmp_path / "b", init=tmp_path / "a", engine=QUIET)
+            train(**other, out="b", init=tmp_path / "a")
     (tmp_path / "c").mkdir()
     with pytest.raises(ModelError, match="no readable config.json"):
-        learn(small("esim", tiny_bert), RECIPE, *data, out=tmp_path / "b", init=tmp_path / "c", engine=QUIET)
+        train(out="b", init=tmp_path / "c")
     assert not (tmp_path / "b").exists()
 
 
@@ -204,30 +195,28 @@ def test_the_digest_is_of_every_text_and_number(data):
     assert digest_of(moved) != digest_of(other)
 
 
-def test_settings_that_do_not_fit(tmp_path, tiny_bert, data):
+def test_settings_that_do_not_fit(train, tmp_path):
     with pytest.raises(InputError, match="layer 4: the encoder has the layers 0 to 3"):
-        learn(small("esim", tiny_bert, layers=[1, 4]), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
+        train(more={"layers": [1, 4]})
     with pytest.raises(ModelError, match="no model folder"):
-        learn(small("esim", tmp_path / "no"), RECIPE, *data, out=tmp_path / "a", engine=QUIET)
-    assert not (tmp_path / "a").exists()
+        train(encoder=tmp_path / "no")
+    assert not (tmp_path / "m").exists()
 
 
 @pytest.mark.parametrize("kind", ["esim", "comet"])
-def test_a_text_without_tokens_is_refused(tmp_path, tiny_bert, data, kind):
+def test_a_text_without_tokens_is_refused(train, data, kind):
     training, development = data
     training = type(training)(**{**vars(training), "hypotheses": ["\u200b", *training.hypotheses[1:]]})
-    with pytest.raises(
-        InputError, match=r"1 training text has no tokens for this encoder, such as '\\u200b'; leave out"
-    ):
-        learn(small(kind, tiny_bert), RECIPE, training, development, out=tmp_path, engine=QUIET)
+    with pytest.raises(InputError, match=r"1 training text has no tokens for this encoder, such as '\\u200b'"):
+        train(kind, sets=(training, development))
 
 
-def test_long_texts_are_cut_and_counted_once(tmp_path, tiny_bert, data, caplog):
-    learn(small("esim", tiny_bert, max_length=4), RECIPE, *data, out=tmp_path, engine=QUIET)
+def test_long_texts_are_cut_and_counted_once(train, data, caplog):
+    config = train(more={"max_length": 4}).config
     texts = {text for each in data for text in (*each.hypotheses, *each.partners)}
     longer = sum(len(text.split()) > 4 for text in texts)  # every word is one piece here
     assert f"{longer} texts were cut to 4 tokens" in caplog.text and 0 < longer < len(texts)
-    assert json.loads((tmp_path / "config.json").read_text())["max_length"] == 4
+    assert config["max_length"] == 4
 
 
 def test_a_teacher_s_scores_are_learned_in_place_of_people_s(tmp_path):
@@ -291,20 +280,13 @@ def test_texts_without_scores_can_be_taught(tmp_path):
     assert found.targets == pytest.approx([1, -1]) or found.targets == pytest.approx([-1, 1])
 
 
-def test_a_hinge_without_pairs_is_refused(tmp_path, tiny_bert):
+def test_a_hinge_without_pairs_is_refused(train, tmp_path):
     path = tmp_path / "alone.tsv"
     rows = "".join(f"the cat {k}\tthe dog {k}\t{k}\n" for k in range(6))  # six segments of one output each
     path.write_text(f"mt\tref\tscore\n{rows}")
-    training, development = read_training_set([str(path)]), read_development([str(path)])
-    with pytest.raises(InputError, match="hinge: no segment has two outputs with different scores to compare"):
-        learn(
-            small("esim", tiny_bert),
-            replace(RECIPE, loss="hinge"),
-            training,
-            development,
-            out=tmp_path / "o",
-            engine=QUIET,
-        )
+    sets = read_training_set([str(path)]), read_development([str(path)])
+    with pytest.raises(InputError, match="hinge: no segment has two outputs"):
+        train(recipe=replace(RECIPE, loss="hinge"), sets=sets)
 
 
 def test_targets_that_teach_nothing_are_refused(tmp_path):

@@ -80,7 +80,7 @@ class Candidates:
         )
         if self.no_text_checks:
             return items
-        from ...run.fault_notices import check_faults
+        from ...run.faults import check_faults
         from ...run.streams import named
 
         sources = [item.source for item in items]

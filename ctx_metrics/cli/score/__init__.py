@@ -171,7 +171,7 @@ def run(line: CommandLine) -> int:
         with in_blocks(work, line[Kept]) as blocks:
             context = replace(read.context, in_blocks=blocks)
             metrics = scoring.build_metrics(read._replace(context=context), chosen, texts)
-            scoring.say_unread(metrics, read, texts, asked.compare or asked.places != ["system"])
+            scoring.say_unread_inputs(metrics, read, texts, asked.compare or asked.places != ["system"])
             scores = all_scores(
                 metrics.values(), context.systems, context.doc_ids if "document" in asked.places else None
             )

@@ -9,8 +9,8 @@ from sacrebleu.metrics.base import Metric
 
 from ...corpus import document_ranges
 from ...errors import InputError
-from ...notices import notice
 from ...run.context import Context, MetricSettings, build_all, capabilities
+from ...run.inputs import say_unread
 from ...run.streams import file_segments, named
 from ...run.text_checks import unescaped
 from ...scoring.base import ContextMetric, SystemResult
@@ -82,30 +82,20 @@ def build_metrics(inputs: Inputs, chosen: Sequence[MetricSettings], texts: Texts
     return metrics
 
 
-def say_unread(metrics: Mapping[str, Metric], inputs: Inputs, texts: Texts, by_document: bool) -> None:
+def say_unread_inputs(metrics: Mapping[str, Metric], inputs: Inputs, texts: Texts, by_document: bool) -> None:
     """Give notice of inputs that none of the metrics reads.
 
     by_document    whether document ids have a use of their own
     """
     context, read = inputs.context, [capabilities(metric) for metric in metrics.values()]
-    for key, given, words in (
-        (
-            "sources",
-            None if texts.dataset else context.sources,
-            "the source is given, but none of the metrics reads it",
-        ),
-        (
-            "doc_ids",
-            None if by_document else texts.docids,
-            "document ids are given, but none of the metrics reads them",
-        ),
-        *(
-            (each.name, context.inputs.get(each.name), f"{each.words} are given, but none of the metrics reads them")
-            for each in inputs.given
-        ),
-    ):
-        if given is not None and not any(key in can.keywords for can in read):
-            notice(f"{words} ({', '.join(metrics)})")
+    given = [
+        ("sources", None if texts.dataset else context.sources, "the source"),
+        ("doc_ids", None if by_document else texts.docids, "the document ids"),
+        *((each.name, context.inputs.get(each.name), f"the {each.words}") for each in inputs.given),
+    ]
+    for key, value, what in given:
+        if value is not None and not any(key in can.keywords for can in read):
+            say_unread(what, metrics)
 
 
 def report(metric: Metric, scores: Sequence[Scores], levels: Collection[str], scale: int) -> MetricReport:

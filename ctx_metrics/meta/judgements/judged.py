@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ...errors import InputError
 from ...run.streams import Segments, named
 from ...run.text_checks import check_texts, unescape
 
+T = TypeVar("T")
 _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)
 
 
@@ -89,21 +91,15 @@ class JudgedSet:
 
     @property
     def texts(self) -> Sequence[Sequence[str | None]]:
-        if self.hypotheses is None:
-            raise InputError(f"{self.name}: there are no texts")
-        return self.hypotheses
+        return _given(self.hypotheses, f"{self.name}: there are no texts")
 
     @property
     def human_segments(self) -> np.ndarray:
-        if self.segment_scores is None:
-            raise InputError(f"{self.name}: no human scores of segments")
-        return self.segment_scores
+        return _given(self.segment_scores, f"{self.name}: no human scores of segments")
 
     @property
     def human_systems(self) -> np.ndarray:
-        if self.system_scores is None:
-            raise InputError(f"{self.name}: no human scores of systems")
-        return self.system_scores
+        return _given(self.system_scores, f"{self.name}: no human scores of systems")
 
     @property
     def judged(self) -> np.ndarray:
@@ -194,9 +190,13 @@ class MetricScores:
 
     @property
     def of_segments(self) -> np.ndarray:
-        if self.segment_scores is None:
-            raise InputError(f"{self.name}: no scores of segments")
-        return self.segment_scores
+        return _given(self.segment_scores, f"{self.name}: no scores of segments")
+
+
+def _given(value: T | None, fault: str) -> T:
+    if value is None:
+        raise InputError(fault)
+    return value
 
 
 def row_means(scores: np.ndarray) -> np.ndarray:

@@ -200,7 +200,7 @@ def _best(gaps: np.ndarray, changes: np.ndarray, groups: np.ndarray, pairs: np.n
 
 
 def _credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarray:
-    """As pair_credits, but pairs by groups. Scores are (K, G)."""
+    """Like pair_credits, for pairs by groups. Scores are (K, G)."""
     blocks = [np.zeros((0, human.shape[1]), dtype=np.int8)]
     for i in range(len(human) - 1):
         changes = _changes(human[i], human[i + 1 :], metric[i], metric[i + 1 :])

@@ -128,7 +128,7 @@ def run(line: CommandLine) -> int:
     )
     architecture = replace(architecture, features=features, vectors=vectors)
     recipe = from_flags(PairwiseRecipe, line, usual=RECIPES[line[NamedRecipe].recipe])
-    _check(line, pairs, judgements, architecture, recipe)
+    _check(line, architecture, recipe)
     options = replace(line[DataOptions], text_checks=not judgements.no_text_checks)
 
     def train() -> None:
@@ -141,15 +141,13 @@ def run(line: CommandLine) -> int:
     return output.run(train)
 
 
-def _check(
-    line: CommandLine, pairs: Pairs, judgements: Judgements, architecture: Architecture, recipe: PairwiseRecipe
-) -> None:
+def _check(line: CommandLine, architecture: Architecture, recipe: PairwiseRecipe) -> None:
     from ...training.data import check_pairs
 
-    error = line.error
-    if len(pairs.dev) > 1 and any(isinstance(each, float) for each in pairs.dev):
+    error, dev = line.error, line[Pairs].dev
+    if len(dev) > 1 and any(isinstance(each, float) for each in dev):
         error("--dev takes files and folders, or one share of --train, not both")
-    check_pairs(line, judgements.pairs)
+    check_pairs(line, line[Judgements].pairs)
     for name in ("features", "vectors"):
         if "none" in getattr(architecture, name):
             error(f"--{name} none cannot be combined with other values; leave the others out")

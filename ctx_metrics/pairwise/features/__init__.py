@@ -1,6 +1,5 @@
 """Other metrics' scores of single outputs, as features of a pairwise metric (Guzman et al. 2015, section 3)."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,8 +15,7 @@ from ...run.context import Context, build, capabilities
 from ...run.streams import Segments
 from ...scoring.scores import of_parts, scores
 from ...wording import by_flags
-from .bleu_components import BLEUComponents
-from .specs import Feature, metric_class
+from .specs import BLEUComponents, Feature, metric_class
 from .specs import parse_features as parse_features
 
 # Keys of a signature that are not settings of the metric.
@@ -40,12 +38,6 @@ def feature_scores(
     references and source) is scored once, in one pass per metric; a metric with information weights (NIST) takes them from
     `references` as given. Notices of the metrics therefore count distinct outputs; the same notice of several metrics is
     printed once, and notices about empty texts are not printed.
-
-    systems       each system's N outputs
-    references    streams of N references
-    sources       N sources, for metrics that read them
-
-    Raises InputError for streams of different lengths, and any error of a metric that cannot score these texts.
 
     >>> outputs = [["It rains.", "We left."], ["It pours.", None]]
     >>> feature_scores(parse_features(["chrf"]), outputs, [["It rains.", "We go."]]).round(1).tolist()
@@ -124,11 +116,10 @@ def feature_settings(
         for feature in features:
             metric = _made(feature, context)
             metric.num_refs = 1  # a signature needs it
-            settings = str(of_parts(metric).get_signature().format()).split("|")
-            kept = [setting for setting in settings if setting.partition(":")[0] not in NO_SETTINGS]
-            settings_of.append(
-                FeatureSettings("|".join([feature.spec, *kept]), "sources" in capabilities(metric).reads)
-            )
+            signature = of_parts(metric).get_signature()
+            signature.info.update(dict.fromkeys(NO_SETTINGS))  # it does not show what is None
+            settings = "|".join(filter(None, (feature.spec, signature.format())))
+            settings_of.append(FeatureSettings(settings, "sources" in capabilities(metric).reads))
     return settings_of
 
 
@@ -161,16 +152,15 @@ def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
 
 @contextmanager
 def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
-    """Reword a metric's errors inside the block so that they name settings of the feature in place of flags.
+    """Context in which messages name settings of the feature in place of flags.
 
     Other packages' metrics may raise any exception; the error then says what the metric was `failing` to do.
     """
     try:
-        with by_flags():
+        with by_flags(feature.name):
             yield
-    except CtxMetricsError as error:
-        flags = rf"--{feature.name}-([a-z-]+)"
-        raise type(error)(re.sub(flags, rf"--features {feature.name}:\1=...", str(error))) from error
+    except CtxMetricsError:
+        raise
     except Exception as error:
         if not failing:
             raise

@@ -18,6 +18,7 @@ from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.table import read_judged_rows
 from ...meta.measures.taus import preferences_from_scores
 from ...notices import counted, notice
+from ...training.data import check_given_once, left_out
 
 RAW_DA = 25.0  # the difference, in points of 100, that WMT17 to WMT20 required between two outputs
 
@@ -47,15 +48,12 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
 
     Pairs are left out if their outputs are the same text, or if an output or a reference is missing or blank. If two sets
     have the same name, the path is appended to that of the second.
-
-    Raises InputError as the readers do, and if a path is given twice, has only system scores, or has no pair left.
     """
     sets: list[JudgedSet] = []
     counts: dict[str, dict[str, int]] = {}
     names: set[str] = set()
+    check_given_once(paths)
     for path in paths:
-        if any(os.path.realpath(path) == os.path.realpath(known) for known in counts):
-            raise InputError(f"{path} is given twice; give it once")
         read = _read(path, options)
         count = Counter(rows=0, kept=0)
         for judged in read:
@@ -78,9 +76,8 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
 def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tuple[list[JudgedSet], list[JudgedSet]]:
     """Split the sets into a part for training and a part for development, `share` of the segments drawn by the seed.
 
-    The number of segments drawn is rounded. Segments with the same source or the same reference, even in different sets,
-    go to the same part; segments without a pair do not count. A set without a pair in a part is omitted from it. Raises
-    InputError if a part would be empty.
+    Segments with the same source or the same reference, even in different sets, go to the same part; segments without a
+    pair do not count. A set without a pair in a part is omitted from it.
     """
     keys: dict[Hashable, int] = {}
     places: list[tuple[int, int]] = []
@@ -292,14 +289,11 @@ def _source(judged: JudgedSet, segment: int) -> str | None:
 
 
 def _say(path: str, count: Counter, threshold: float | None) -> None:
-    left = [(number, why) for why, number in count.items() if number and why not in ("rows", "kept")]
-    reasons = ", ".join(
-        f"{f'{number:,}' if k else counted(number, 'pair', 'pairs')} {why}" for k, (number, why) in enumerate(left)
-    )
+    left = left_out(count, "pair", "pairs")
     if not count["rows"]:
         apart = f"by {threshold:g} or more" if threshold else "enough"
         raise InputError(f"{path}: no pair to learn from: no two outputs of a segment differ {apart} in score")
     if not count["kept"]:
-        raise InputError(f"{path}: no pair is left to learn from; left out {reasons}")
+        raise InputError(f"{path}: no pair is left to learn from; {left}")
     if left:
-        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} taken; left out {reasons}")
+        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} taken; {left}")

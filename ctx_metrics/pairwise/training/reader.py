@@ -39,11 +39,7 @@ class Readings(NamedTuple):
 
 
 class Reader:
-    """Computes the features and sentence vectors of judged sets.
-
-    features, sources, encoder    the features, the sources of sentence vectors, and their encoder
-    cache                         folder that keeps the results, or None
-    """
+    """Computes the features and sentence vectors of judged sets; `cache` is the folder that keeps them, if any."""
 
     def __init__(
         self,
@@ -120,12 +116,7 @@ class Reader:
 
 
 class FeatureCache:
-    """Caches each array in a .npy file that is named by a digest of its inputs and ends with a checksum.
-
-    folder    folder of the files, created if it does not exist; None: no cache
-
-    Raises InputError if the folder cannot be created.
-    """
+    """Caches each array in a .npy file that is named by a digest of its inputs and ends with a checksum."""
 
     def __init__(self, folder: Path | None):
         self.folder = None if folder is None else Path(folder)
@@ -138,13 +129,8 @@ class FeatureCache:
     def columns(self, signature: str, texts_key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the result of `compute`, from the cache if it is there; otherwise compute and store it.
 
-        A damaged file is computed again, with a notice.
-
         signature    everything that the numbers depend on besides the texts: settings, versions, number format
-        texts_key    key of all texts, from texts_key()
         compute      returns an array of numbers, not of objects
-
-        Raises InputError if the folder cannot be read or written, and any error of `compute`.
         """
         if self.folder is None:
             return compute()

@@ -81,10 +81,6 @@ class PairwiseRecipe:
     optimiser        adagrad adds weight_decay * weight to the gradients; adamw shrinks weights by
                      learning_rate * weight_decay per step. Both apply this to biases too
     learning_rate    constant over all steps
-    patience         number of epochs without a higher tau on the development pairs after which a phase ends; None: never
-    seed             seed of the initial weights, of which text of a pair comes first, and of the order of pairs
-
-    Raises InputError for an unknown cost or optimiser, and for numbers too large for fp32.
     """
 
     cost: str = setting(

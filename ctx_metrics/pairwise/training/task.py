@@ -30,8 +30,7 @@ class Comparisons:
     pairs      int64 [P, 5]: rows of the better text, the worse text and the reference in `texts`, and of the better and
                the worse output in `outputs`
 
-    V or K may be 0; the table still has its rows. Raises ValueError for a wrong dtype or shape, rows out of range, and
-    numbers that are not finite.
+    V or K may be 0; the table still has its rows.
     """
 
     texts: np.ndarray
@@ -72,8 +71,6 @@ class PairwiseTask(Task):
 
     One coin flip per pair decides which of its texts comes first, for the whole training. The decision on a development
     pair is the mean of both orders.
-
-    Raises InputError for sets without pairs, and ValueError for sets whose widths differ from the network's.
     """
 
     kind, score, quick = Check, "tau", True

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from ...engine.checkpoint import silent
-from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype, send
+from ...engine.device import TokenBudget, check_tf32, resolve_device, send
 from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
 from ...errors import InputError
@@ -28,10 +28,9 @@ from ...models.hub import ResolvedModel, resolve
 from ...notices import counted, notice
 from ...training import card as cards
 from ...training.data import Source
-from ...training.loop import SMALLER, Loop, Progress, Task, adamw, epoch_batches, linear_rate
+from ...training.loop import SMALLER, Loop, Progress, Task, adamw, epoch_batches, linear_rate, training_dtype
 from ...training.low_rank import learned
 from ...training.state import encoder_name
-from ...wording import setting_named
 from ...writing import make_folder, os_errors, replacing
 from .classifier import batch_of, encode_pairs, load_classifier, load_tokenizer, probabilities_of, token_limit
 from .data import LabelledPairs
@@ -180,10 +179,7 @@ def learn(
     On a CPU the same settings, data and number of threads give the same weights bit for bit. Raises the same errors as
     training.quality.learn.learn, and KeyboardInterrupt, after saving the state, on Ctrl-C.
     """
-    dtype = resolve_dtype(engine.dtype)
-    if dtype == torch.float16:
-        given = setting_named("--ctx-dtype", "dtype", "fp16")
-        raise InputError(f"{given} is too narrow to train in; take bf16 or fp32")
+    dtype = training_dtype(engine.dtype)
     resolved = resolve(encoder)
     tokenizer = load_tokenizer(resolved.folder)
     torch.manual_seed(recipe.seed)

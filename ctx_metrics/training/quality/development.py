@@ -129,9 +129,6 @@ def read_development(
     inputs, options    as in examples.read_training_set
 
     An output's judgements are averaged. Human systems, and rows without a score, output or partner, are left out.
-
-    Raises InputError as read_judgements does, for sets whose scores are all equal or that contain no pairs, and for
-    preferences if metric is pearson.
     """
     if metric not in METRICS:
         raise InputError(f"development metric {metric!r} is none of {', '.join(METRICS)}")

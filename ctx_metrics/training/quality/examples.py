@@ -42,13 +42,10 @@ class Place(NamedTuple):
 class TrainingSet:
     """n training rows, as columns of length n.
 
-    hypotheses    outputs
-    references    None in each row if they are not read
-    sources       None in each row if they are not read
+    references, sources    None in each row if they are not read
     targets       float64 (n,), standardised; higher is better
     weights       float64 (n,), positive: a row's weight in the loss
     groups        equal for outputs of the same source and reference, whose targets can be compared in pairs
-    places        data set, system, document and segment of each row
     counts        {path: {"rows": rows read, "kept": rows used, "of human systems": ..., ...}}
     rooted        data sets whose targets come from the square roots of penalties
     by_system     data sets in which an output's target is its system's score
@@ -99,7 +96,6 @@ def read_training_set(
                  judgements teach more than a few averaged ones (Mathur et al. 2019)
     mqm_root     whether penalties such as MQM's (sets whose scores are all 0 or less) are replaced by minus the square root
                  of the penalty, since they are skewed
-    options      as in judgements.read_judgements
     scored       whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
     seed         seed for drawing rows, if a path limits their number
     humans       whether rows of human systems are included, except those equal to the reference
@@ -109,8 +105,7 @@ def read_training_set(
     Each preference (better and worse) gives two rows in a group of their own with targets 1 and 0, which are neither
     standardised nor averaged: they are meant for a loss on pairs.
 
-    Raises InputError as read_judgements does, and for a weight that is not positive, for inputs that a set does not have,
-    and for a path with no rows left.
+    Raises InputError for a path with no rows left, and as read_judgements does.
     """
     if inputs not in PARTNERS:
         raise InputError(f"inputs {inputs!r} are none of {', '.join(PARTNERS)}")
@@ -171,8 +166,6 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
 
     z = (x - mean) / sd, where sd is the population standard deviation (ddof 0). Scores of a rater with one score, or only
     equal scores, become 0.
-
-    In the example, rater a has mean 2 and sd 1; rater b always gives the same score.
 
     >>> z, flat = standardised(np.array([1.0, 5, 3, 5]), ["a", "b", "a", "b"])
     >>> z.tolist(), flat

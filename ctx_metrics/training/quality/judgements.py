@@ -88,14 +88,10 @@ def read_judgements(
     """Read the judgements of files and folders, in any layout of meta.judgements.readers except rankings.
 
     A row is a judgement if the file is a table with raters, and an output otherwise. Human systems, and outputs without a
-    score, a reference or a text, are included.
+    score, a reference or a text, are included. Files whose names give no language pair are always read.
 
-    options  if it selects language pairs, files whose names give none are read too
-    scored   whether sets must have segment scores; otherwise sets with only system scores are read too, with NaN
+    scored       whether sets must have segment scores; otherwise sets with only system scores are read too, with NaN
     by_system    whether outputs of a set with only system scores get their system's score
-
-    Raises InputError as the readers do, for a path that is given twice, for sets without required scores, and for sets
-    with several references.
     """
     check_given_once(paths)
     sets: list[JudgementSet] = []
@@ -220,9 +216,9 @@ def share(path: str) -> Share:
 
 
 def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
-    """Draw at most `most` rows in whole documents, or whole segments if the document is unknown; return row numbers.
+    """Draw at most `most` rows in whole documents, or segments if the document is unknown; return ascending row numbers.
 
-    Documents and segments are drawn in random order; one that no longer fits is skipped. The row numbers are ascending.
+    A document or segment that no longer fits is skipped.
     """
     parts = rows_by(row.segment if row.document is None else row.document for row in rows)
     in_order, taken = list(parts.values()), list[int]()

@@ -61,9 +61,8 @@ def learn(
     languages    languages the model is meant for, such as ["en"]; None: any that the encoder reads
     notes        further entries of config.json
 
-    During training, `out` holds the state; started again with the same arguments, the training resumes from there. The
-    resulting weights are then the same bit for bit on a CPU, and up to rounding on a GPU. Raises InputError for settings
-    that do not fit, ModelError for an unusable encoder, and ResourceError if the device has too little memory.
+    Started again with the same arguments, a stopped training resumes from its state in `out`, with the same weights bit
+    for bit on a CPU, and up to rounding on a GPU.
     """
     model = hub.resolve(architecture.encoder)
     encoder = TextEncoder(model.folder, engine)

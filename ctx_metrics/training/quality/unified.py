@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ...engine.checkpoint import EncoderFolder
-from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype, token_batches
+from ...engine.device import TokenBudget, check_tf32, resolve_device, token_batches
 from ...engine.matching import token_pairs
 from ...engine.memory import memory_for
 from ...engine.options import EngineOptions
@@ -26,9 +26,8 @@ from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPA
 from ...models.comet.model import joined
 from ...models.folder import read_config, write_model
 from ...notices import counted, notice
-from ...wording import setting_named
 from ..folder import STATE
-from ..loop import Loop, Progress, adamw, epoch_batches
+from ..loop import Loop, Progress, adamw, epoch_batches, training_dtype
 from ..low_rank import LowRankLinear, learned
 from ..state import claim, digest, encoder_name
 from .development import DevelopmentSet
@@ -236,20 +235,14 @@ def learn_unified(
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json in the format of models.comet.adapted.
 
-    init         folder of a model of the same sizes, whose weights are the initial ones
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
                  often better both on the initial model's data and on the new data (Wortsman et al. 2022)
     window       length of the longest window among the rows, for the card
 
-    engine    with dtype bf16, the training's matrix products are computed in bf16, about twice as fast on CPUs that support
-              it
-
-    Everything else, including resuming after an interruption, is as in training.quality.learn.learn.
+    Everything else, including resuming after an interruption, is as in training.quality.learn.learn. Of the engine, dtype
+    bf16 applies to the training's matrix products.
     """
-    dtype = resolve_dtype(engine.dtype)
-    if dtype == torch.float16:
-        given = setting_named("--ctx-dtype", "dtype", "fp16")
-        raise InputError(f"{given} is too narrow to train in; take bf16 or fp32")
+    dtype = training_dtype(engine.dtype)
     model = hub.resolve(architecture.encoder)
     settings = EncoderFolder(model.folder).config
     tokenizer = TextTokenizer(model.folder)
@@ -319,10 +312,6 @@ def learn_unified(
 
 
 def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) -> None:
-    """Initialise the network with the weights of a model of the same sizes and with the same encoder.
-
-    Raises InputError if the model's kind, encoder, inputs or sizes differ, and ModelError if the folder cannot be read.
-    """
     given = read_config(init)
     wanted = {
         "model_type": ADAPTED_KIND,
