@@ -117,17 +117,13 @@ class Scorer:
             inputs={**self.context.inputs, **_inputs(texts)},
         )
         for name, cls, _ in self.metrics:
-            can = capabilities(cls)
-            if can.references and not (context.references or can.estimator or can.whole_corpus or can.compares_systems):
-                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
-            for each in can.inputs:
+            for each in capabilities(cls).inputs:
                 if isinstance(each, FileInput) and each.required and each.column not in texts:
                     column = f"name their column (--columns {each.column}=NAME)"
                     raise InputError(
                         f"{name}: needs {each.words}: {column if each.column else 'use `ctx-metrics score`'}"
                     )
-        built = build_all([(each.cls, each.own) for each in self.metrics], context)
-        made = {each.name: metric for each, metric in zip(self.metrics, built, strict=True)}
+        made = build_all(self.metrics, context, reference="name its column (--columns ref=NAME)")
         for name, metric in made.items():
             can = capabilities(metric)
             if can.whole_corpus or can.compares_systems:

@@ -151,12 +151,6 @@ def test_what_is_announced_for_segments_is_not_read_of_windows(encoder, forwards
     )
 
 
-def test_mixes_may_come_from_an_iterator(encoder):
-    tokens = encoder.tokenizer(["a cat"])
-    encoder.encode(tokens, iter([(1,)]))
-    assert (2,) in encoder.encode(tokens, iter([(2,)]))[0]
-
-
 def test_nothing_to_encode(encoder, forwards):
     assert encoder.encode([], LAST) == [] and encoder.tokenizer([]) == []
     assert forwards.calls == []
@@ -207,14 +201,6 @@ def test_the_budget_is_halved_until_the_batch_fits(encoder, forwards, alone, cap
     assert gap(states_of(encoder, TEXTS), alone) < 1e-5
     assert encoder.budget.tokens <= 10
     assert len(caplog.records) == len({record.getMessage() for record in caplog.records}) > 1
-
-
-def test_memory_that_runs_out_in_the_middle_spares_what_is_done(tiny_bert, forwards, alone):
-    encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=20))
-    forwards.fails = lambda calls: len(calls) == 3
-    assert gap(states_of(encoder, TEXTS), alone) < 1e-5
-    done = [length for k, lengths in enumerate(forwards.calls) if k != 2 for length in lengths]
-    assert sorted(done) == sorted(map(len, alone))
 
 
 def test_a_text_too_long_for_the_memory(encoder, forwards):

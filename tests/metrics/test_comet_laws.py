@@ -162,38 +162,6 @@ def test_windows_of_one_are_comet(checkpoint):
         assert rows[0] == rows[1]
 
 
-def test_windows_are_joined_by_one_space(checkpoint):
-    """A window's value is the model's value of the joined texts."""
-    model = str(checkpoint("unite"))
-    slide = SLIDE(sources=SOURCES[:3], doc_ids=["d"] * 3, window=3, model=model)
-    joined = [[" ".join(texts[:3])] for texts in (SYSTEMS["a"], REFERENCES, SOURCES)]
-    comet = COMET(sources=joined[2], model=model)
-    expected = comet.corpus_score(joined[0], [joined[1]]).score
-    assert slide.corpus_score(SYSTEMS["a"][:3], [REFERENCES[:3]]).score == pytest.approx(expected, abs=1e-9)
-
-
-def test_one_pass_serves_comet_and_slide(checkpoint, monkeypatch):
-    """Metrics of one checkpoint share its weights and what was encoded: each sequence goes through the network once."""
-    from ctx_metrics.engine.forward import PackedEncoder
-
-    forward, seen = PackedEncoder.__call__, []
-
-    def counted(self, sequences, *others):
-        seen.extend(sequence.tobytes() for sequence in sequences)
-        return forward(self, sequences, *others)
-
-    monkeypatch.setattr(PackedEncoder, "__call__", counted)
-    systems, options = list(SYSTEMS.values()), EngineOptions(store_mb=64)
-    shared = {"systems": systems, "sources": SOURCES, "model": str(checkpoint("regression")), "engine": options}
-    comet = COMET([REFERENCES], **shared)
-    slide = SLIDE([REFERENCES], doc_ids=DOC_IDS, window=1, **shared)
-    assert comet.estimator.encoder is slide.estimator.encoder
-    for metric in (comet, slide):
-        for system in systems:
-            metric.corpus_score(system, None)
-    assert len(seen) == len(set(seen)) <= len({*SOURCES, *REFERENCES, *(t for s in systems for t in s)})
-
-
 @pytest.mark.full
 def test_inputs_are_a_choice_for_models_that_read_both(checkpoint):
     model = str(checkpoint("xcomet"))

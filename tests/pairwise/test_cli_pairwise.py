@@ -13,7 +13,6 @@ from plugin_conftest import DOCIDS, NAMES, REF, SOURCE, A, B, C, lines_of
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.meta.measures.bradley_terry import Ranking, rank
 from ctx_metrics.pairwise.cli.rank import win_matrix
-from ctx_metrics.plots import save
 from ctx_metrics.plots.figure import BLUE, VERMILION
 from ctx_metrics.run.context import Capabilities
 
@@ -284,28 +283,6 @@ def test_systems_that_are_alike_look_alike():
     assert cells.images[0].get_clim() == (40, 60)
     assert {text.get_color() for text in cells.texts} == {"black"}
     assert [line.get_linewidth() for line in dots.lines].count(2.5) == 0  # one document has no intervals
-
-
-@DRAWN
-@pytest.mark.parametrize("count", [2, 11])
-def test_it_is_saved_at_any_size(tmp_path, count):
-    rng = np.random.default_rng(count)
-    quality = rng.normal(size=(count, 30))
-    ranking = rank(1 / (1 + np.exp(quality[None] - quality[:, None])), resamples=50)
-    names = [f"newstest2019.{'very-long-' * 4}{k}.gu-en" for k in range(count)]
-    figure = win_matrix(names, ranking)
-    assert ("." in figure.axes[0].texts[0].get_text()) == (count <= 10)
-    assert {len(name) for name in ticks(figure.axes[0].xaxis)} == {18}
-    save(figure, str(tmp_path / "wins.png"))
-    assert (tmp_path / "wins.png").stat().st_size > 5000
-    figure.draw_without_rendering()
-    shown = figure.get_window_extent()
-    boxes = [
-        text.get_window_extent()
-        for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis)
-        for text in axis.get_ticklabels()
-    ]
-    assert all(box.x0 >= shown.x0 and box.y1 <= shown.y1 for box in boxes)
 
 
 @DRAWN

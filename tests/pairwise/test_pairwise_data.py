@@ -8,8 +8,6 @@ import pytest
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.judgements.options import DataOptions
-from ctx_metrics.meta.judgements.readers import read_judged
-from ctx_metrics.meta.measures.taus import preferences_from_scores
 from ctx_metrics.pairwise.training.data import (
     count_pairs,
     read_pair_sets,
@@ -62,9 +60,8 @@ def test_preferences_keep_their_pairs(put, caplog):
     assert texts_of(read_pairs([path])) == texts_of(found.sets)
 
 
-def test_a_pair_with_an_output_that_is_not_there(put, monkeypatch, caplog):
-    path = put("x.tsv", "better|worse|ref", "a|b|r")
-    judged = preferences(rows=((0, 0, 1), (1, 0, 1)))
+def test_a_pair_with_an_output_that_is_not_there(put, monkeypatch):
+    path, judged = put("x.tsv", "better|worse|ref", "a|b|r"), preferences(rows=((0, 0, 1), (1, 0, 1)))
     judged.hypotheses[0][1] = None
     monkeypatch.setattr("ctx_metrics.pairwise.training.data.read_judged", lambda *_, **__: [judged])
     assert read_pair_sets([path]).counts[path] == {"rows": 2, "kept": 1, "without an output": 1}
@@ -172,19 +169,6 @@ def test_errors_want_a_reference(put):
     assert texts_of(read_pairs([path], reference="Human-A.0")) == [("b", "a", "h")]
     with pytest.raises(InputError, match="mqm_ende: has no references.* --reference"):
         read_pairs([path])
-
-
-def test_all_pairs_of_random_scores_are_those_of_meta(put):
-    draw = random.Random(3)
-    lines = [
-        f"{system}{segment}|r{segment}|{system}|{segment}|{draw.randint(0, 100)}"
-        for segment in range(30)
-        for system in "ABCD"
-    ]
-    path = put("da.de-en.tsv", "mt|ref|system|seg|score", *lines)
-    [judged] = read_judged(path)
-    [found] = read_pairs([path])
-    assert found.preferences.tolist() == preferences_from_scores(judged.segment_scores, 25).tolist()
 
 
 @pytest.mark.parametrize(

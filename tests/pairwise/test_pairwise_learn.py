@@ -350,10 +350,7 @@ def test_the_folder_is_what_was_trained(tmp_path, tiny_bert, words, features, ve
     vectors = [each.replace("WORDS", str(words)) for each in vectors]
     trained = learned(tmp_path / "out", architecture(features, vectors, encoder=str(tiny_bert), **more))
     config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert trained.config == config and sorted(each.name for each in (tmp_path / "out").iterdir()) == [
-        "config.json",
-        "model.safetensors",
-    ]
+    assert trained.config == config
     best = max(check.tau for check in trained.checks)
     assert config["development"]["score"] == best == tau_of(tmp_path / "out", [DEVELOPMENT])
     [chosen] = [check for check in trained.checks if check.epoch == config["development"]["epoch"]]
@@ -370,7 +367,6 @@ def test_the_folder_is_what_was_trained(tmp_path, tiny_bert, words, features, ve
     if features == ("bleucomp",):  # all outputs are of one length here
         columns = [name for name in columns if "precision" in name or "matches" in name]
     assert list(trained.feature_taus) == list(config["development"]["features"]) == columns
-    assert len(set(map(type, trained.feature_taus.values())) - {float}) == 0
     columns = [name for feature in parse_features(features) for name in feature.columns]
     assert config["training"]["pairs"] == 10 + 7 and config["development"]["pairs"] == 28
     assert config["network"] == {
@@ -417,17 +413,6 @@ def test_what_config_says_beside(tmp_path):
     assert learned(tmp_path / "en", built).config["languages"] is None
     mixed = learned(tmp_path / "mixed", built, training=[judged(target="de"), judged("en")]).config
     assert "stem:porter" in mixed["features"][0]["signature"]
-
-
-def test_the_same_twice_and_the_cache(tmp_path, computed, tiny_bert):
-    built = architecture(("chrf",), ["encoder@1:3"], encoder=str(tiny_bert), hidden=2)
-    for out in ("one", "two"):
-        learned(tmp_path / out, built, cache=tmp_path / "cache")
-    assert computed.count("chrf") == 3 and computed.count("vectors") == 2  # two sets and one; two sides
-    for name in ("config.json", "model.safetensors"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    learned(tmp_path / "three", built, replace(RECIPE, seed=2), cache=tmp_path / "cache")
-    assert file_sha256(tmp_path / "three" / "model.safetensors") != file_sha256(tmp_path / "one" / "model.safetensors")
 
 
 def stop(monkeypatch, after: int):

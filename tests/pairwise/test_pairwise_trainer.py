@@ -217,13 +217,6 @@ def test_the_second_phase_starts_from_the_best_of_the_first(monkeypatch):
     assert same(weights(loop.task.network), seen[1])  # no epoch of the second phase was better
 
 
-def test_the_best_of_the_second_phase_wins(monkeypatch):
-    seen = scripted(monkeypatch, 0.5, 0.2, 0.4, 0.6)
-    loop, checks = trained(replace(SMALL, cost="logistic+kendall", epochs=2))
-    assert [check.phase for check in checks] == ["logistic"] * 2 + ["kendall"] * 2
-    assert same(weights(loop.task.network), seen[3])
-
-
 @pytest.mark.parametrize("shape", [SHAPE, Shape(6, 2, 3, tied=True), Shape(6, 0, 0), Shape(0, 2)], ids=str)
 @pytest.mark.parametrize("antisymmetric", [False, True])
 def test_margins_are_of_both_orders(monkeypatch, shape, antisymmetric):

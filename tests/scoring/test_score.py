@@ -165,24 +165,17 @@ def test_no_interval_where_none_was_estimated():
 def test_nan_is_null_in_json_and_nan_in_text():
     made = score(math.nan)
     made._verbose = "(0 of 3)"
-    assert strict(made.format(1, False, "a:b", True))["score"] is None
     assert made.format(1) == "X = nan (0 of 3)" and made.format(1, True) == "nan"
-
-
-def test_nan_keeps_what_else_is_known():
-    made = score(math.nan, -2.0, 0.5)
-    made._verbose = "(0 of 3)"
+    made._mean, made._ci = -2.0, 0.5
     result = strict(made.format(1, False, "a:b", True))
-    assert result["verbose_score"] == "(0 of 3)" and result["confidence_mean"] == -2.0 and result["a"] == "b"
+    assert result["score"] is None and result["verbose_score"] == "(0 of 3)" and result["a"] == "b"
+    assert result["confidence_mean"] == -2.0
 
 
 def test_the_interval_is_over_resamples_that_hold_a_scored_segment():
     made = score(50.0)
     made.estimate_ci([ContextScore("X", value) for value in [math.nan, 40.0, 60.0, math.nan]])
     assert (made._mean, made._ci) == (50.0, 10.0)
-
-
-def test_no_resample_holds_a_scored_segment():
     made = score(50.0)
     made.estimate_ci([ContextScore("X", math.nan)])
     assert made.format(1) == "X = 50.0"

@@ -196,8 +196,6 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
         assert "reads only English" in done.err and "name another with --encoder" in done.err
     done = train("bilstm", "--inputs", "mt+src", encoder=None)
     assert "the language is 'cs'; name another with --encoder" in done.err
-    done = train("bilstm", data=("no.tsv",))
-    assert done.code == 1 and "no.tsv" in done.err
     assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "x"
 
 

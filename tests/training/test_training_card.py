@@ -1,9 +1,5 @@
-import json
-from pathlib import Path
-
 import pytest
 
-from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.plots import save
 from ctx_metrics.training.card import command, table
 from ctx_metrics.training.data import Source
@@ -98,18 +94,6 @@ def test_table():
     assert table(("a", "b"), [("1", "x|y")]) == "| a | b |\n| --- | --- |\n| 1 | x\\|y |"
 
 
-def test_source_as_json():
-    assert json.loads(json.dumps(TRAINING[0].as_json())) == {
-        "name": "da",
-        "sha256": "ab" * 32,
-        "weight": 1.0,
-        "rows": 9,
-        "kept": 6,
-        "of human systems": 3,
-    }
-    assert "weight" not in DEVELOPMENT[0].as_json()
-
-
 def test_the_curve(tmp_path):
     pytest.importorskip("matplotlib")
     figure = curve(trained(development={**CONFIG["development"], "metric": "darr"}), "my$model")
@@ -122,13 +106,3 @@ def test_the_curve(tmp_path):
     save(figure, str(tmp_path / "curve.png"))
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
     curve(trained(CHECKS[:1]), "one check")
-
-
-def test_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(CtxMetricsError, match="figures need matplotlib"):
-        curve(trained(), "m")
-
-
-def test_no_path_of_this_machine_in_a_card():
-    assert str(Path.home()) not in made() and str(Path.cwd()) not in made()
