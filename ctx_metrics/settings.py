@@ -1,8 +1,9 @@
 """Settings: frozen dataclasses whose fields declare their command-line flags, with help, default and allowed values."""
 
 import argparse
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
+from difflib import get_close_matches
 from types import NoneType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -11,6 +12,7 @@ from .errors import InputError
 S = TypeVar("S")
 Group = argparse._ArgumentGroup | argparse.ArgumentParser
 Adder = Callable[[Any], object]
+CLOSE = 0.75  # minimum similarity of two words, from 0 to 1
 Part = type | Adder | tuple[type | str, Any]
 
 
@@ -168,3 +170,29 @@ def check_choices(settings: object, name: str = "") -> None:
         if choices and value is not None and value not in choices:
             among = f"neither {' nor '.join(choices)}" if len(choices) == 2 else f"none of {', '.join(choices)}"
             raise InputError(f"{name}{': ' * bool(name)}{each.name} {value!r} is {among}")
+
+
+def closest(word: str, names: Iterable[str], abbreviated: bool = False) -> str:
+    """Return "; did you mean NAME?" with the name most similar to a word; "" if none is similar.
+
+    abbreviated    whether the word may be an abbreviated name
+
+    >>> closest("scoer", ["score", "compare"]), closest("--rf", ["--references"], abbreviated=True), closest("x", ["score"])
+    ('; did you mean score?', '; did you mean --references?', '')
+    """
+    known = {name: name for name in names}
+    if abbreviated:
+        known = {name[: len(word) + more]: name for more in (0, 1) for name in known} | known
+    found = get_close_matches(word, known, 1, CLOSE)
+    return f"; did you mean {known[found[0]]}?" if found else ""
+
+
+class SuggestingParser(argparse.ArgumentParser):
+    """An ArgumentParser whose error for an invalid choice suggests the one that was probably meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += closest(str(value), map(str, action.choices or ()))
+            raise

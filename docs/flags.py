@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.plugin.arguments import add_run_arguments
-from ctx_metrics.plugin.outputs import installed_outputs
+from ctx_metrics.plugin.files import installed_outputs
 from ctx_metrics.run.flags import ContextFiles
 from ctx_metrics.run.inputs import installed_inputs
 from ctx_metrics.run.registry import metric_table

@@ -240,4 +240,4 @@ def test_what_goes_wrong_in_it_is_one_line(faulty, name, way, tmp_path):
     said = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (1, "") and "Traceback" not in done.stderr
     assert way != WAYS[0] or len(said) == 1
-    assert said[-1].startswith(f"sacreBLEU: error: {name}: ") and said[-1].endswith(SAYS[name])
+    assert said[-1].startswith(f"sacreBLEU: error: {name}") and said[-1].endswith(SAYS[name])

@@ -47,13 +47,14 @@ def best_documents(
                 f"k-th document: give every source the same number"
             )
     systems = [[item.candidates[k] for item in items] for k in range(number)]
-    made = build_all([(each.cls, each.own) for each in metrics], _filled(context, items, doc_ids, systems))
+    made = build_all(metrics, _filled(context, items, doc_ids, systems))
     total = np.zeros((number, len(document_ranges(doc_ids))))
-    for weight, metric, of_systems in zip(weights, made, all_scores(made, systems, doc_ids), strict=True):
+    of_metrics = all_scores(made.values(), systems, doc_ids)
+    for weight, metric, of_systems in zip(weights, made.values(), of_metrics, strict=True):
         sign = 1 if capabilities(metric).higher_is_better else -1
         total += sign * weight * np.array([each.documents for each in of_systems])
     of_segments = np.repeat(total, [end - start for start, end in document_ranges(doc_ids)], axis=1)
-    signatures = {name: str(each.get_signature().format()) for (name, *_), each in zip(metrics, made, strict=True)}
+    signatures = {name: str(each.get_signature().format()) for name, each in made.items()}
     return OfDocuments(of_segments.T.tolist(), signatures)
 
 

@@ -12,8 +12,7 @@ from importlib.metadata import version
 
 from ..errors import as_line
 from ..notices import begin_run, end_run, logger, quiet_libraries
-from ..run.spelling import SuggestingParser, closest
-from ..settings import CommandLine
+from ..settings import CommandLine, SuggestingParser, closest
 from ..standard_streams import open_closed, utf8_output
 from ..wording import by_flags
 from ..writing import check_not_input

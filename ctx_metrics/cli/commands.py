@@ -1,8 +1,9 @@
 """Subcommands of `ctx-metrics`: the modules that entry points of the group `ctx_metrics.commands` name, in any package.
 
-A module says what its subcommand is: SUMMARY (a line for `ctx-metrics --help`), its docstring, `run`, which gets the parsed
-arguments and returns the exit code, and if need be USAGE, EPILOG, FLAGS (as settings.add_all takes them), `add_arguments`
-(adds flags that depend on the command line) and `hints` (what to add to the error on words that the parser does not know).
+A module says what its subcommand is: SUMMARY (a line for `ctx-metrics --help`), its docstring, `run`, which gets the
+settings.CommandLine and returns the exit code, and if need be USAGE, EPILOG, FLAGS (as settings.add_all takes them),
+`add_arguments` (adds flags that depend on the command line) and `hints` (what to add to the error on words that the parser
+does not know).
 
 An entry point named `train.pairwise` is what `ctx-metrics train pairwise` runs, in place of `train`. Where the module of the
 outer name has no `run`, its subcommand only groups others: `pairwise.rank`.

@@ -6,18 +6,19 @@ Scores as `ctx-metrics score` does. A difference is significant if its p-value, 
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from ..engine.options import EngineOptions
 from ..flag_types import Decimals, File, Model
 from ..notices import notice
+from ..run.context import say_unread
 from ..scoring.testing import SystemTests
 from ..separated import SEPARATED
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 from .common import flags
-from .common.inputs import Texts, checked_texts, given_inputs, read_inputs
+from .common.inputs import Texts, checked_texts, read_inputs
 from .common.metrics import Metrics, chosen_metrics, metric_names
 from .common.work import Kept, Work, checked_work, in_blocks
 from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
@@ -80,7 +81,6 @@ def hints(words: Sequence[str]) -> str:
 def run(line: CommandLine) -> int:
     from ..scoring.scores import all_scores
     from .common import comparisons, output
-    from .score import scoring
 
     texts, work, engine = checked_texts(line), checked_work(line), line[EngineOptions]
     asked, testing, written = line[Comparing], line[SystemTests], line[Written]
@@ -94,13 +94,12 @@ def run(line: CommandLine) -> int:
         from ..plots import check_figure
 
         check_figure(written.plot)
-    read = read_inputs(texts, given_inputs(line), engine)
+    read = read_inputs(line, texts, chosen)
     if len(read.names) < 2:
         line.error("there is only one system; a comparison needs at least two")
     with in_blocks(work, line[Kept]) as blocks:
-        read = read._replace(context=replace(read.context, in_blocks=blocks))
-        metrics = scoring.build_metrics(read, chosen, texts)
-        scoring.say_unread_inputs(metrics, read, texts, by_document=testing.resample != "segment")
+        metrics = read.build(blocks)
+        say_unread(read.given, metrics, used=["doc_ids"] if testing.resample != "segment" else [])
         scores = all_scores(metrics.values(), read.context.systems)
     compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
     if form in (*SEPARATED, "latex", "markdown") and not engine.quiet:  # other formats include the signatures

@@ -10,12 +10,8 @@ def extend(module: ModuleType) -> None:
     vars(module)["_ctx_metrics_extended"] = True
     if module.__name__ == "sacrebleu.metrics":
         from ..run import registry
-        from .native import is_native, table_of
 
-        if is_native(module):
-            vars(module)["METRICS"] = table_of(module.METRICS)
-        else:
-            registry.extend(module)
+        registry.extend(module)
     else:
         from . import on_demand
 

@@ -1,49 +1,170 @@
-"""The flags that plugin metrics add to the sacrebleu command."""
+"""The flags that plugin metrics add to the sacrebleu command, and what a command line asks for."""
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
-from dataclasses import fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from os.path import expanduser
+from typing import Any, Literal
 
 from ..engine.options import EngineOptions
-from ..errors import CtxMetricsError
-from ..run.flags import ContextFiles, add_metric_arguments, model_hint, wanted_metrics
-from ..run.inputs import installed_inputs
-from ..run.spelling import SuggestingParser
-from ..settings import CommandLine, add_flags
+from ..errors import CtxMetricsError, InputError
+from ..flag_types import Directory, File
+from ..language import language_pair
+from ..run.context import MetricSettings, capabilities
+from ..run.flags import ContextFiles, checked_flags, may_read_inputs, model_hint, wanted_metrics
+from ..run.inputs import FileInput, Given, installed_inputs
+from ..run.registry import MetricTable
+from ..settings import CommandLine, SuggestingParser, add_flags, setting
 from ..standard_streams import check_output, open_closed
-from .capture import Run, RunSettings
-from .outputs import RunOutput, installed_outputs
+from ..writing import check_not_input
+from .capture import Command, Run
+from .files import RunOutput, installed_outputs
 
 
-def parser_class(run: Run) -> type[argparse.ArgumentParser]:
-    """Return a parser class that adds the plugin metrics' flags before parsing and gives the run the parsed arguments."""
+@dataclass(frozen=True)
+class RunSettings:
+    """The resampling unit of a run and the files that it writes, for all metrics."""
+
+    ctx_resample: Literal["segment", "document"] | None = setting(
+        "The unit that --confidence, the paired tests and --ctx-report resample or swap. Segments of one document are "
+        "similar, so intervals from segments are too narrow; document needs --docids. (Default: segment; of "
+        "--ctx-report document if there are at least two)"
+    )
+    ctx_seg_scores: Directory | None = setting(
+        "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
+        "named and laid out as mt-metrics-eval reads them."
+    )
+    ctx_cache: Directory | None = setting(
+        "Keep the results of neural metrics in DIR, block by block. The next run continues a killed one, and scores "
+        "only new systems and metrics."
+    )
+    ctx_names: Sequence[str] | None = setting(
+        "Names of the systems in these files, in the order of the systems. (Default: the names of their files)",
+        action="store",
+        metavar="NAME",
+    )
+    ctx_no_text_checks: bool = setting(
+        "Do not check the texts for HTML entities, shifted lines, byte-order marks, copies of the source, other "
+        "languages and repetitions.",
+        False,
+    )
+    slide_output: File | None = setting(
+        "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
+    )
+
+
+@dataclass(frozen=True)
+class OfSacrebleu:
+    """The flags that sacrebleu itself has, as far as we read them."""
+
+    metrics: Sequence[str] = ()
+    refs: Sequence[str] = ()
+    input: Sequence[str] | None = None
+    test_set: str | None = None
+    langpair: str | None = None
+    encoding: str = "utf-8"
+    num_refs: int = 1
+    sentence_level: bool = False
+    confidence: bool = False
+    paired_bs: bool = False
+    paired_ar: bool = False
+    list: bool = False
+    download: str | None = None
+    citation: bool = False
+    bleu_tokenize: str | None = None
+    bleu_lowercase: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command line asks for.
+
+    chosen     the plugin metrics, with the values of their own flags
+    inputs     what the flags give of the inputs that these metrics read
+    given      in words, what the flags give, by the keyword of metrics that read it
+    outputs    the files that the run writes besides, with their names
+    offered    all outputs that the command line could ask for
+    """
+
+    engine: EngineOptions
+    flags: OfSacrebleu
+    files: ContextFiles
+    settings: RunSettings
+    chosen: Sequence[MetricSettings]
+    inputs: Mapping[FileInput, Given]
+    given: Mapping[str, str]
+    outputs: Mapping[RunOutput, str]
+    offered: Sequence[RunOutput]
+    languages: tuple[str | None, str | None]
+
+    @property
+    def active(self) -> bool:
+        """Whether the run names a plugin metric or uses one of our flags for all metrics. Otherwise sacrebleu's behavior is
+        left unchanged."""
+        return bool(self.chosen or self.by_document or self.targets)
+
+    @property
+    def stock(self) -> Sequence[str]:
+        """sacrebleu's own metrics among those of the run."""
+        plugins = [each.name for each in self.chosen]
+        return [name for name in dict.fromkeys(self.flags.metrics) if name not in plugins]
+
+    @property
+    def tested(self) -> bool:
+        """Whether the run asks for a confidence interval or a paired test."""
+        return bool(self.flags.confidence or self.flags.paired_bs or self.flags.paired_ar)
+
+    @property
+    def tested_in_files(self) -> bool:
+        """Whether a file that the run writes contains significance tests."""
+        return any(output.tests for output in self.outputs)
+
+    @property
+    def by_document(self) -> bool:
+        """Whether the run's intervals and tests resample documents."""
+        return self.settings.ctx_resample == "document" and self.tested
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """The files and folders that the run writes, by flag."""
+        own = {"--ctx-seg-scores": self.settings.ctx_seg_scores, "--slide-output": self.settings.slide_output}
+        written = {flag: path for flag, path in own.items() if path is not None}
+        return written | {output.flag: path for output, path in self.outputs.items()}
+
+
+def parser_class(command: Command) -> type[argparse.ArgumentParser]:
+    """Return a parser class that adds the plugin metrics' flags before parsing, and starts the command's run after it."""
 
     class PluginArgumentParser(SuggestingParser):
         _plugin_actions: frozenset = frozenset()
 
         def __init__(self, *args, **options):
-            run.begun, run.metrics = False, {}  # the last run is over; sacrebleu next reads its metrics' classes
-            run.flags = {}
+            command.run = None  # the last run is over; sacrebleu next reads its metrics' classes
             self._given: list[argparse.Action] = []
             super().__init__(*args, **options)
 
         def parse_args(self, args=None, namespace=None):
-            argv = sys.argv[1:] if args is None else list(args)
-            stock = set(map(id, self._actions))
-            add_shared_arguments(self)
-            own, broken, run.outputs = dict(run.flags), {}, installed_outputs()
-            wanted = wanted_metrics(run.table.plugins, argv)
-            add_run_arguments(self, wanted, run.outputs)
-            for name in [each for each in wanted if each not in own]:
+            argv, table = sys.argv[1:] if args is None else list(args), command.table
+            own: dict[str, list[str]] = {}
+            broken: dict[str, CtxMetricsError] = {}
+            wanted = wanted_metrics(table.plugins, argv)
+            for name in wanted:
                 try:
-                    own[name] = add_metric_arguments(self, name, run.table)
+                    own[name] = checked_flags(name, table)
                 except CtxMetricsError as error:
                     broken[name] = error
+            classes, known = {name: table[name.upper()] for name in own}, {*self._option_string_actions}
+            reads = may_read_inputs(classes, argv, known | {"--source", "--docids", "--slide-output"})
+            inputs, outputs = installed_inputs() if reads else (), installed_outputs()
+            stock = set(map(id, self._actions))
+            add_shared_arguments(self, inputs)
+            add_run_arguments(self, wanted, outputs)
+            for cls in (cls for name, cls in classes.items() if own[name]):
+                cls.add_arguments(self.add_argument_group(f"{cls.__name__} related arguments"))
             self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
             try:
-                namespace = super().parse_args(argv, namespace or CommandLine())
+                line = super().parse_args(argv, namespace or CommandLine())
             except SystemExit:  # --help or an unknown flag: say whose flags are missing
                 for fault in broken.values():
                     sys.stderr.write(f"ctx-metrics: {fault}\n")
@@ -51,25 +172,29 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
             owners = {dest: name for name, dests in own.items() for dest in dests} | {"slide_output": "slide"}
             for action in self._given:
                 owner = owners.get(action.dest)
-                if owner and owner not in namespace.metrics:
+                if owner and owner not in line.metrics:
                     self.error(
                         f"{action.option_strings[0]} is a flag of {owner}, which is not among the metrics of "
                         f"-m; add the metric, or leave the flag out"
                     )
-            run.begin(namespace, own, broken)
-            if run.active:
+            asked = asked_by(line, line[EngineOptions], table, own, broken, inputs, outputs)
+            command.run = Run(asked, table)
+            if asked.active:
                 open_closed()
                 check_output()
-            return namespace
+            return line
 
         def _get_values(self, action, arg_strings):  # called for given arguments, not for defaults
             self._given.append(action)
             return super()._get_values(action, arg_strings)
 
         def _check_value(self, action, value):
-            if action.dest == "metrics" and (hint := model_hint(value, run.table)):
-                self.exit(2, f"{self.prog}: error: {hint}\n")  # without the usage, which is long
-            super()._check_value(action, value)
+            try:
+                super()._check_value(action, value)
+            except argparse.ArgumentError:
+                if action.dest == "metrics" and (hint := model_hint(value, command.table)):
+                    self.exit(2, f"{self.prog}: error: {hint}\n")  # without the usage, which is long
+                raise
 
         def _get_option_tuples(self, option_string):
             # abbreviations that sacrebleu knows keep their meaning: --do is --download, not --docids
@@ -79,12 +204,63 @@ def parser_class(run: Run) -> type[argparse.ArgumentParser]:
     return PluginArgumentParser
 
 
-def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that several metrics share: the files that give context, and the engine's options."""
+def asked_by(
+    line: CommandLine,
+    engine: EngineOptions,
+    table: MetricTable,
+    own: Mapping[str, Sequence[str]],
+    broken: Mapping[str, CtxMetricsError],
+    inputs: Sequence[FileInput],
+    outputs: Sequence[RunOutput],
+) -> Asked:
+    """Return what a parsed command line asks for.
+
+    own        names of the attributes of each metric's own flags
+    broken     errors of metrics that could not be loaded; raised if such a metric is chosen
+    inputs     those whose flags the command line has
+    outputs    those whose flags the command line has
+
+    Raises InputError for an invalid language pair, for a file that is read and would be overwritten, or if there is nothing
+    to score against.
+    """
+    flags, files, settings = line[OfSacrebleu], line[ContextFiles], line[RunSettings]
+    values: dict[str, Any] = vars(line)
+    names = [name for name in dict.fromkeys(flags.metrics) if name in table.plugins]
+    for name in names:
+        if name in broken:
+            raise broken[name]
+    chosen = [
+        MetricSettings(name, table[name.upper()], {dest.removeprefix(f"{name}_"): values[dest] for dest in own[name]})
+        for name in names
+    ]
+    try:
+        languages = language_pair(flags.langpair) if chosen and flags.langpair else (None, None)
+    except InputError as error:
+        raise InputError(f"-l {error}") from error
+    scores = not (flags.list or flags.download or flags.citation)
+    if chosen and scores and flags.test_set is None and not flags.refs:
+        raise InputError(
+            "no reference: name its file first, before -i, or a test set with -t; for a model that reads no reference, "
+            "give the source there too"
+        )
+    written = {output: values[output.dest] for output in outputs if values[output.dest] is not None}
+    names_of_outputs = {"slide_output", *(output.dest for output in outputs)}
+    read = {name: value for name, value in values.items() if name not in names_of_outputs}
+    for flag, path in {"--slide-output": settings.slide_output, **{o.flag: p for o, p in written.items()}}.items():
+        check_not_input(path, read, flag)
+    by_flags = {"sources": "--source" if files.source else "", "doc_ids": "--docids" if files.docids else ""}
+    by_flags |= {each.name: each.given_by(line) for each in inputs}
+    words = {keyword: flag for keyword, flag in by_flags.items() if flag}
+    needed = {keyword for metric in chosen for each in capabilities(metric.cls).inputs for keyword in each.keywords}
+    given = {each: each.read(line) for each in inputs if each.keywords.keys() & needed}
+    return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages)
+
+
+def add_shared_arguments(parser: argparse.ArgumentParser, inputs: Sequence[FileInput]) -> None:
+    """Add the flags that several metrics share: the files that give context, the inputs', and the engine's options."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
-    if "--source" not in parser._option_string_actions:  # otherwise sacrebleu has both flags
-        add_flags(group, ContextFiles, only=["source", "docids"])
-    for each in installed_inputs():
+    add_flags(group, ContextFiles, only=["source", "docids"])
+    for each in inputs:
         each.add_arguments(parser.add_argument_group(f"{each.title[:1].upper()}{each.title[1:]} (ctx-metrics)"))
     add_flags(parser.add_argument_group("Engine of plugin metrics (ctx-metrics)"), EngineOptions)
 

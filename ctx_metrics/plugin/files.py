@@ -1,64 +1,96 @@
-"""The files that a run writes besides printing: --ctx-seg-scores DIR, --slide-output FILE, installed outputs."""
+"""The files that a run writes besides printing: --ctx-seg-scores DIR, --slide-output FILE, and the outputs of entry points
+of the group `ctx_metrics.outputs`, which name a RunOutput."""
 
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
+from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..run.context import capabilities
 from ..run.streams import reference_name
 from ..scoring.scores import score_lines, scores, shown
-from ..writing import check_not_input, check_writable, write_whole
-from .capture import Run
+from ..writing import check_writable, write_whole
 
 if TYPE_CHECKING:
     from ..scoring.results import ScoredWindow, SystemResult
+    from .capture import Run
 
+GROUP = "ctx_metrics.outputs"
 SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score", "truncated")
 
 
-def check(run: Run) -> None:
-    """Raise InputError if a file of the run cannot be written or is also read; creates nothing."""
-    for flag, path in run.targets.items():
+@dataclass(frozen=True)
+class RunOutput:
+    """A file that a flag asks for.
+
+    flag, metavar, help    arguments for argparse
+    check      raises CtxMetricsError, before anything is scored, if the file cannot be made from the run
+    text       returns the content of the file for a scored run
+    tests      whether the file contains significance tests, to which --ctx-resample applies
+    reads      the streams of the run that it reads, such as sources
+    explain    whether the file explains scores, so that models must keep what it needs
+    """
+
+    flag: str
+    metavar: str
+    help: str
+    check: "Callable[[Run], None]"
+    text: "Callable[[Run], str]"
+    tests: bool = False
+    reads: frozenset[str] = frozenset()
+    explain: bool = False
+
+    @property
+    def dest(self) -> str:
+        """The attribute of the parsed arguments that holds the file's name."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+def installed_outputs() -> list[RunOutput]:
+    """Return all installed outputs, sorted by entry point; one that cannot be loaded is left out and named on stderr."""
+    return loaded_or_named(GROUP, RunOutput)
+
+
+def check(run: "Run") -> None:
+    """Raise InputError if a file of the run cannot be written; creates nothing."""
+    for flag, path in run.asked.targets.items():
         is_folder = flag == "--ctx-seg-scores"
-        if not is_folder:
-            written = {"slide_output", *(output.dest for output in run.outputs)}
-            given = {key: value for key, value in vars(run.args).items() if key not in written}
-            check_not_input(path, given, flag)
         if not is_folder and (not path or (os.path.exists(path) and not os.path.isfile(path))):
             raise InputError(f"{flag} {path}: cannot write there: it is not a file name")
         check_writable(path, is_folder, flag)
-    for output in run.wanted_outputs:
+    for output in run.asked.outputs:
         output.check(run)
 
 
-def write(run: Run) -> None:
+def write(run: "Run") -> None:
     """Write the files of a scored run, each atomically; raises InputError if that fails."""
+    asked = run.asked
+    if not asked.targets:
+        return
     texts: dict[str, str] = {}
-    systems, doc_ids = run.names(), run.document_ids() if run.targets else None
-    others = {output.flag: output for output in run.wanted_outputs}
-    for flag, path in run.targets.items():
-        if flag == "--slide-output":
-            texts[path] = slide_table(run.metrics["slide"], systems, doc_ids)
-            continue
-        if flag in others:
-            texts[path] = others[flag].text(run)
-            continue
-        for name, metric in run.metrics.items():
-            references = reference_name(run.args.refs) if capabilities(metric).references else "src"
-            start = os.path.join(path, f"{name}-{references}")
-            of_systems = [scores(metric, system, doc_ids) for system in run.systems]
-            texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in of_systems])
-            texts[f"{start}.sys.score"] = score_lines(systems, [[each.system] for each in of_systems])
-            if doc_ids is not None:
-                texts[f"{start}.doc.score"] = score_lines(systems, [each.documents for each in of_systems])
-            if details := detail_lines(metric, systems):
-                texts[f"{start}.seg.jsonl"] = details
+    systems, doc_ids = run.names(), run.document_ids()
+    folder = asked.settings.ctx_seg_scores
+    for name, metric in run.metrics.items() if folder else ():
+        references = reference_name(asked.flags.refs) if capabilities(metric).references else "src"
+        start = os.path.join(folder or "", f"{name}-{references}")
+        of_systems = [scores(metric, system, doc_ids) for system in run.systems]
+        texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in of_systems])
+        texts[f"{start}.sys.score"] = score_lines(systems, [[each.system] for each in of_systems])
+        if doc_ids is not None:
+            texts[f"{start}.doc.score"] = score_lines(systems, [each.documents for each in of_systems])
+        if details := detail_lines(metric, systems):
+            texts[f"{start}.seg.jsonl"] = details
+    if path := asked.settings.slide_output:
+        texts[path] = slide_table(run.metrics["slide"], systems, doc_ids)
+    for output, path in asked.outputs.items():
+        texts[path] = output.text(run)
     for path, text in texts.items():
         write_whole(path, text, "; the scores above are complete")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..cli.common import flags
-from ..cli.common.inputs import Texts, checked_texts, given_inputs, read_inputs
+from ..cli.common.inputs import Texts, checked_texts, read_inputs
 from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
 from ..cli.score import add_metric_flags, check_resample
 from ..engine.options import EngineOptions
@@ -97,7 +97,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 def run(line: CommandLine) -> int:
     from ..cli.common import output
     from ..cli.common.comparisons import Compared, pairs_tables
-    from ..cli.score.scoring import build_metrics
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from . import exports
@@ -121,13 +120,13 @@ def run(line: CommandLine) -> int:
         check_writable(path)
     check_installed()
     earlier_notices = len(shown_notices())
-    read = read_inputs(texts, given_inputs(line), engine)
+    read = read_inputs(line, texts, chosen)
     check_size(read.context.systems)
     read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
     names, context = read.names, read.context
     design = SystemTests(resample=wanted.resample).design(context.systems, context.doc_ids)
     columns = read_columns(wanted.scores or (), names, context, design)
-    metrics = build_metrics(read, chosen, texts)
+    metrics = read.build()
     design.say_what_is_rough(metrics)
     scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..notices import shown_notices
-from ..plugin.outputs import RunOutput
+from ..plugin.files import RunOutput
 
 if TYPE_CHECKING:
     from ..plugin.capture import Run
@@ -41,7 +41,9 @@ def text(run: "Run") -> str:
 def _design(run: "Run") -> "Design":
     from ..scoring.testing import SystemTests
 
-    return SystemTests(resample=run.args.ctx_resample).design(run.systems, run.document_ids(), "--ctx-resample")
+    return SystemTests(resample=run.asked.settings.ctx_resample).design(
+        run.systems, run.document_ids(), "--ctx-resample"
+    )
 
 
 REPORT = RunOutput(

@@ -1,16 +1,20 @@
 """The context of a run, the capabilities that a metric declares, and the function that builds a metric from both."""
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..engine.options import EngineOptions
-from .inputs import Input, Keyword
+from ..errors import InputError
+from ..notices import notice
+from .inputs import FileInput, Given, Input, Keyword
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
+
+    from .streams import Segments
 
 Stream = Sequence[str | None]
 
@@ -132,28 +136,79 @@ def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {
 
     Raises whatever the metric raises.
     """
-    [metric] = build_all([(cls, settings)], context)
-    return metric
+    return build_all([MetricSettings("", cls, settings)], context)[""]
 
 
-def build_all(chosen: Iterable[tuple[type["Metric"], Mapping[str, Any]]], context: Context) -> list["Metric"]:
-    """Build a metric, as build does, for each (class, settings) pair.
+def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str = "") -> dict[str, "Metric"]:
+    """Build metrics, as build does, by name.
 
     Metrics with an `announce` method are built without the systems, and get them when all metrics are built.
+
+    reference    how to give a reference, to say so if there is none and a metric needs one; "" for no such check
     """
-    metrics = []
-    for cls, settings in chosen:
+    metrics = {}
+    lacking = bool(reference) and not context.references
+    for name, cls, settings in chosen:
         can = capabilities(cls)
+        if lacking and not isinstance(getattr(cls, "capabilities", None), Capabilities):
+            raise InputError(f"{name}: needs a reference: {reference}")
         given = {key: getattr(context, key) for key in can.reads}
         given |= {key: context.inputs[key] for key in can.input_keywords if key in context.inputs}
         with _building(cls):
-            metrics.append(cls(**{"references": context.references, **given, **settings}))
-    for metric in metrics:
+            metrics[name] = cls(**{"references": context.references, **given, **settings})
+        can = capabilities(metrics[name])
+        if lacking and can.references and not can.estimator:  # estimators raise their own error
+            raise InputError(f"{name}: needs a reference: {reference}")
+    for metric in metrics.values():
         if hasattr(metric, "in_blocks"):
             metric.in_blocks = context.in_blocks
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
     return metrics
+
+
+def with_lines(metric: MetricSettings, read: Callable[[str, str], Stream]) -> MetricSettings:
+    """Return the metric with lines in place of the files that its flags name.
+
+    read    returns a file's lines; it gets the flag and the path
+    """
+    files = {key: metric.own.get(key) for key in capabilities(metric.cls).line_files}
+    lines = {
+        key: [read(f"--{metric.name}-{key.replace('_', '-')}", path) for path in paths]
+        for key, paths in files.items()
+        if paths
+    }
+    return metric._replace(own={**metric.own, **lines}) if lines else metric
+
+
+def with_inputs(
+    context: Context,
+    metrics: Iterable[MetricSettings],
+    given: Mapping[FileInput, Given],
+    streams: "Callable[[FileInput, Given], Sequence[Segments] | None]",
+) -> Context:
+    """Return the context with the inputs that the metrics read, computed once for all of them, such as round trips.
+
+    streams    returns the lines of an input's files, or None if there are none
+    """
+    read = frozenset[str]().union(*(capabilities(each.cls).input_keywords for each in metrics))
+    for each, of_input in given.items():
+        if each.keywords.keys() & read:
+            values = each.values(streams(each, of_input), of_input.settings, context)
+            context = replace(context, inputs={**context.inputs, **values})
+    return context
+
+
+def say_unread(given: Mapping[str, str], metrics: Mapping[str, "Metric"], used: Collection[str] = ()) -> None:
+    """Give notice of what is given and no metric reads.
+
+    given    what is given, in words, by the keyword that reads it
+    used     keywords of what has another use
+    """
+    read = frozenset(used).union(*(capabilities(metric).keywords for metric in metrics.values()))
+    for keyword, what in given.items():
+        if keyword not in read:
+            notice(f"none of the chosen metrics reads {what} ({', '.join(metrics)})")
 
 
 def _building(cls: type["Metric"]) -> AbstractContextManager:

@@ -2,13 +2,14 @@
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ..errors import CtxMetricsError
 from ..flag_types import File
 from ..settings import setting
 from .context import capabilities
+from .inputs import FileInput
 from .registry import MetricTable
 
 # Patterns for names of COMET models, and a model on the hub for each; the first pattern that matches is used.
@@ -58,11 +59,18 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
 
     Raises CtxMetricsError, leaving the parser unchanged, if the metric cannot be loaded or a flag lacks its prefix.
     """
+    if dests := checked_flags(name, table):
+        metric = table[name.upper()]
+        metric.add_arguments(parser.add_argument_group(f"{metric.__name__} related arguments"))
+    return dests
+
+
+def checked_flags(name: str, table: MetricTable) -> list[str]:
+    """Load a metric and return the names of its flags' attributes; raises as add_metric_arguments does."""
     metric = table[name.upper()]
     if not hasattr(metric, "add_arguments"):
         return []
-    title = f"{metric.__name__} related arguments"
-    trial = argparse.ArgumentParser(add_help=False).add_argument_group(title)
+    trial = argparse.ArgumentParser(add_help=False).add_argument_group()
     try:
         metric.add_arguments(trial)
     except (Exception, SystemExit) as error:  # another package's code may raise anything
@@ -76,8 +84,22 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
                 f"metric {name}: its flag {'/'.join(flags)} must begin with --{name}- "
                 f"(and its dest, if it names one, with {name}_)"
             )
-    metric.add_arguments(parser.add_argument_group(title))
     return [action.dest for action in trial._group_actions]
+
+
+def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Collection[str]) -> bool:
+    """Whether a command line needs the installed inputs: a metric reads one, or a word may be the flag of one.
+
+    metrics    those that the command line may name
+    known      all flags but those of inputs, of the engine and of the metrics themselves
+    """
+    if any(isinstance(each, FileInput) for metric in metrics.values() for each in capabilities(metric).inputs):
+        return True
+    of_others = ("--ctx-", *(prefix for each in metrics.items() for prefix in own_prefixes(*each)))
+    return any(
+        word.startswith("--") and not word.startswith(of_others) and word.partition("=")[0] not in known
+        for word in words
+    )
 
 
 def own_prefixes(name: str, metric: type) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Inputs that some metrics read besides the texts of every run, and the flags that give them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from os.path import expanduser
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -184,8 +184,3 @@ def installed_inputs() -> tuple[FileInput, ...]:
     """Return the inputs with flags of all installed packages, sorted by name, but inputs with a file per system first."""
     inputs = loaded_or_named(GROUP, FileInput)
     return tuple(sorted(inputs, key=lambda each: (not each.per_system, each.name)))
-
-
-def say_unread(what: str, metrics: Iterable[str]) -> None:
-    """Give notice of an input, such as a flag's, that no metric reads."""
-    notice(f"none of the chosen metrics reads {what} ({', '.join(metrics)})")

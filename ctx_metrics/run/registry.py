@@ -106,5 +106,4 @@ def metric_table() -> MetricTable:
 
     if isinstance(metrics.METRICS, MetricTable):
         return metrics.METRICS
-    found = getattr(metrics.METRICS, "entry_points", ())  # set by a sacrebleu that reads the group itself
-    return MetricTable({name: metrics.METRICS[name] for name in metrics.METRICS if name not in found}, _installed)
+    return MetricTable(metrics.METRICS, _installed)

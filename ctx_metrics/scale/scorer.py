@@ -117,8 +117,6 @@ class Scorer:
             inputs={**self.context.inputs, **_inputs(texts)},
         )
         for name, cls, _ in self.metrics:
-            if not context.references and not issubclass(cls, ContextMetric):
-                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
             for each in capabilities(cls).inputs:
                 if isinstance(each, FileInput) and each.required and each.column not in texts:
                     how = (
@@ -127,15 +125,12 @@ class Scorer:
                         else "use `ctx-metrics score`"
                     )
                     raise InputError(f"{name}: needs {each.words}: {how}")
-        built = build_all([(each.cls, each.own) for each in self.metrics], context)
-        made = {each.name: metric for each, metric in zip(self.metrics, built, strict=True)}
+        made = build_all(self.metrics, context, reference="name its column (--columns ref=NAME)")
         for name, metric in made.items():
             can = capabilities(metric)
             if can.whole_corpus or can.compares_systems:
                 why = can.whole_corpus or "its score depends on other systems"
                 raise InputError(f"{name}: a line's score depends on all other lines ({why}); use `ctx-metrics score`")
-            if not context.references and can.references and not can.estimator:
-                raise InputError(f"{name}: needs a reference: name its column (--columns ref=NAME)")
         return made
 
     def _of_metric(

@@ -388,11 +388,6 @@ class ContextMetric(Metric):
         """Whether a row's segment has a score: its last number is not 0."""
         return row[-1] != 0
 
-    @classmethod
-    def context_args(cls) -> list[str]:
-        """Return the keywords that a sacrebleu with context support, as proposed in upstream/, passes to the constructor."""
-        return [name for name in ("sources", "doc_ids", "source_lang", "target_lang") if name in cls.capabilities.reads]
-
     def segment_scores(
         self, hypotheses: Collection[str], references: Collection[Collection[str | None]] | None = None
     ) -> list[Score]:

@@ -15,7 +15,7 @@ from ctx_metrics.cli import main
 from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.flag_types import positive
 from ctx_metrics.plugin.arguments import parser_class
-from ctx_metrics.plugin.capture import Run
+from ctx_metrics.plugin.capture import Command
 from ctx_metrics.run.flags import add_metric_arguments, wanted_metrics
 from ctx_metrics.run.registry import MetricTable
 
@@ -156,16 +156,15 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
     """Each prefix that means one stock option must mean it still, with every plugin flag added."""
     stock, ours = stock_parser(), stock_parser()
     before = set(map(id, ours._actions))
-    run_ = Run(METRICS)
-    cls = parser_class(run_)
-    ours.__class__ = cls
+    ours.__class__ = parser_class(Command(METRICS))
     from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments
-    from ctx_metrics.plugin.outputs import installed_outputs
+    from ctx_metrics.plugin.files import installed_outputs
+    from ctx_metrics.run.inputs import installed_inputs
 
-    add_shared_arguments(ours)
+    add_shared_arguments(ours, installed_inputs())
     add_run_arguments(ours, NAMES, installed_outputs())
     for name in NAMES:
-        add_metric_arguments(ours, name, run_.table)
+        add_metric_arguments(ours, name, METRICS)
     ours._plugin_actions = frozenset(id(action) for action in ours._actions if id(action) not in before)
     assert len(ours._plugin_actions) > 10
 

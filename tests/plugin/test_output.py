@@ -14,7 +14,7 @@ from sacrebleu.significance import Result
 from sacrebleu.utils import print_results_table
 
 from ctx_metrics.plugin import command
-from ctx_metrics.plugin.output import json_safe
+from ctx_metrics.plugin.command import _json_safe as json_safe
 
 
 def table(*cells) -> dict:
@@ -71,5 +71,5 @@ def test_a_name_that_is_no_text_is_printed_as_its_bytes(monkeypatch):
     printed = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, "utf-8", write_through=True))
     monkeypatch.setattr(command, "_write_files", lambda run: None)
-    command._after_files(print, SimpleNamespace(active=True))(os.fsdecode(b"caf\xe9"))
+    command._after_files(print, SimpleNamespace(active="a run"))(os.fsdecode(b"caf\xe9"))
     assert printed.getvalue() == b"caf\xe9\n"

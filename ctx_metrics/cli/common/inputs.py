@@ -4,7 +4,9 @@ import sys
 from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from sacrebleu.metrics.base import Metric
 
 from ...corpus import document_ranges
 from ...engine.options import EngineOptions
@@ -12,12 +14,15 @@ from ...errors import InputError
 from ...flag_types import File, Files
 from ...notices import counted
 from ...reading import decode, read_lines, without_mark
-from ...run.context import Context
+from ...run.context import Context, MetricSettings, build_all, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.streams import Segments, check_lengths, file_segments, named, names_fault, system_names, test_set_lines
-from ...run.text_checks import check_texts, unescape
+from ...run.text_checks import check_texts, unescape, unescaped
 from ...settings import CommandLine, setting
 from . import flags
+
+if TYPE_CHECKING:
+    from ...scale.corpora import InBlocks
 
 STDIN = "the standard input"
 ROLES = ("src", "mt", "ref", "doc")
@@ -112,12 +117,21 @@ class Inputs(NamedTuple):
 
     names      the systems' names in the output
     context    the systems' texts and all else; all its streams have the same length
-    given      the inputs of metrics, as the command line gives them
+    metrics    the metrics, with lines in place of the files that their own flags name
+    given      what the command line gives, in words, by the keyword of metrics that read it
     """
 
     names: list[str]
     context: Context
-    given: Mapping[FileInput, Given] = {}
+    metrics: Sequence[MetricSettings]
+    given: Mapping[str, str]
+
+    def build(self, in_blocks: "InBlocks | None" = None) -> dict[str, Metric]:
+        """Build all metrics before the first one scores, so that shared inputs are computed once.
+
+        Raises InputError if a metric needs a reference and none is given.
+        """
+        return build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference="give -r FILE")
 
 
 def checked_texts(line: CommandLine) -> Texts:
@@ -152,17 +166,18 @@ def given_inputs(line: CommandLine) -> dict[FileInput, Given]:
     return {each: each.read(line) for each in installed_inputs()}
 
 
-def read_inputs(texts: Texts, given: Mapping[FileInput, Given], engine: EngineOptions) -> Inputs:
+def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSettings]) -> Inputs:
     """Read all inputs of `ctx-metrics score`; raises InputError, naming the file and line, if one cannot be used."""
     streams: Streams = {}
+    given = given_inputs(line)
     if texts.dataset:
         _add_test_set(streams, *texts.dataset)
     paths = {"src": texts.source and [texts.source], "ref": texts.references, "doc": texts.docids and [texts.docids]}
     read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
     if texts.from_stdin:
-        names = _add_columns(streams, texts.columns, texts.encoding)
+        of_files = _add_columns(streams, texts.columns, texts.encoding)
     else:
-        names = system_names(texts.files)
+        of_files = system_names(texts.files)
         read_files(streams, texts.encoding, {"mt": texts.files})
     for each, of_input in given.items():
         each.check(of_input, len(streams["mt"]))
@@ -170,15 +185,20 @@ def read_inputs(texts: Texts, given: Mapping[FileInput, Given], engine: EngineOp
     check_lengths([stream for role in order for stream in streams.get(role, ())])
     if texts.unescape:
         roles = [role for role in streams if role != "doc"]
-        unescaped = iter(unescape([stream for role in roles for stream in streams[role]]))
-        streams |= {role: [next(unescaped) for _ in streams[role]] for role in roles}
-    context = context_of(streams, texts.names or names, texts.language_pair, engine, checks=not texts.no_text_checks)
-    inputs = {
-        name: value
-        for each, of_input in given.items()
-        for name, value in each.values(streams.get(each.name), of_input.settings, None).items()
-    }
-    return Inputs(list(texts.names or names), replace(context, inputs=inputs), given)
+        texts_of = iter(unescape([stream for role in roles for stream in streams[role]]))
+        streams |= {role: [next(texts_of) for _ in streams[role]] for role in roles}
+
+    def lines(flag: str, path: str) -> Segments:
+        stream = file_segments(path, texts.encoding)
+        return named([unescaped(each) for each in stream], path) if texts.unescape else stream
+
+    names = [*(texts.names or of_files)]
+    context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
+    context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
+    words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
+    words |= {"doc_ids": "the document ids"} if texts.docids else {}
+    words |= {each.name: f"the {each.words}" for each in given if each.name in streams}
+    return Inputs(names, context, [with_lines(each, lines) for each in metrics], words)
 
 
 def read_files(streams: Streams, encoding: str, paths: Mapping[str, Sequence[str] | None]) -> None:

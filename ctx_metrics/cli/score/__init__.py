@@ -6,19 +6,19 @@ x100; a COMET model's .8523 is printed as 85.2.
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...engine.options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Model, Positive
 from ...notices import notice
-from ...run.context import MetricSettings
+from ...run.context import MetricSettings, say_unread
 from ...run.inputs import installed_inputs
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from ..common import flags
-from ..common.inputs import Texts, checked_texts, given_inputs, read_inputs
+from ..common.inputs import Texts, checked_texts, read_inputs
 from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, chosen_metrics, metric_names
 from ..common.work import Kept, Work, checked_work, in_blocks
 from ..hints import COMET_SCORE, COMPARE, SACREBLEU, flag_hints
@@ -159,19 +159,18 @@ def run(line: CommandLine) -> int:
     asked = line[Scoring]
     chosen = _chosen(line, asked, texts)
     check_writable(asked.output)
-    read = read_inputs(texts, given_inputs(line), engine)
+    read = read_inputs(line, texts, chosen)
     if "document" in asked.places and read.context.doc_ids is None:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
     if asked.slide_grid is not None:
         from . import grid
 
-        slide = scoring.build_metrics(read, chosen, texts)[GRID_METRIC]
-        text, signatures = grid.render_grid(slide, read, asked)
+        text, signatures = grid.render_grid(read, asked)
     else:
+        context = read.context
         with in_blocks(work, line[Kept]) as blocks:
-            context = replace(read.context, in_blocks=blocks)
-            metrics = scoring.build_metrics(read._replace(context=context), chosen, texts)
-            scoring.say_unread_inputs(metrics, read, texts, asked.compare or asked.places != ["system"])
+            metrics = read.build(blocks)
+            say_unread(read.given, metrics, used=["doc_ids"] if asked.compare or asked.places != ["system"] else [])
             scores = all_scores(
                 metrics.values(), context.systems, context.doc_ids if "document" in asked.places else None
             )

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from sacrebleu.metrics.base import Metric
-
 from ...metrics.slide import SLIDE
 from ...separated import SEPARATED
 from ..common.inputs import Inputs
@@ -16,11 +14,12 @@ if TYPE_CHECKING:
 COLUMNS = ("system", "window", "stride", "score")
 
 
-def render_grid(metric: Metric, inputs: Inputs, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]:
+def render_grid(inputs: Inputs, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]:
     """Score every system with all windows and strides; returns the text in the requested format, and the (title, signature)
     pairs of the scores in it."""
     from ...metrics.slide import slide_grid
 
+    metric = inputs.build()["slide"]
     assert isinstance(metric, SLIDE) and asked.slide_grid
     if inputs.context.doc_ids is None:
         metric.say_one_document()
