@@ -27,8 +27,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
     bins         number of scores in each bin of width BIN, by bin number
     sums         column sums of the rows' statistics
-    counts       numbers of texts that were cut, dropped or empty
-    notices      about these texts
+    counts, notices    as in OfMetric
     """
 
     signature: Line

@@ -39,8 +39,8 @@ class MatchedPairs(Utility):
     """bertr and bertscore: greedy matching by cosine (Mathur et al. 2019; Zhang et al. 2020)."""
 
     def __init__(self, name: str, metric: TokenMatchingMetric, signature: str):
-        super().__init__(name, False)
-        self.signature, self._metric = signature, metric
+        super().__init__(name, signature)
+        self._metric = metric
 
     def read(self, items: Sequence[Distinct]) -> None:
         self._items = items

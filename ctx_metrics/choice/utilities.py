@@ -56,16 +56,14 @@ def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
 class Utility(ABC):
     """One metric's values for pairs, on sacrebleu's scale; higher is better.
 
-    name         the metric's
-    signature    the metric's
-    lower        whether lower values of the metric itself are better; the values here are then negated
-    counts       numbers of texts that were cut or empty
+    name, signature    the metric's
+    counts             numbers of texts that were cut or empty
     """
 
     aggregates = clusters = False  # whether against_mean and against_centroids are available
 
-    def __init__(self, name: str, lower: bool):
-        self.name, self.lower, self.signature = name, lower, ""
+    def __init__(self, name: str, signature: str = ""):
+        self.name, self.signature = name, signature
         self.counts: dict[str, int] = {}
 
     @abstractmethod
@@ -86,17 +84,11 @@ class Utility(ABC):
         ]
 
     def against_mean(self, number: int) -> np.ndarray:
-        """Values of an item's candidates, float64 [candidates], against the weighted mean of its references.
-
-        Raises NotImplementedError if `aggregates` is false; Method.check rejects that beforehand.
-        """
+        """Values of an item's candidates, float64 [candidates], against the weighted mean of its references."""
         raise NotImplementedError
 
     def against_centroids(self, number: int, centroids: int, seed: int) -> np.ndarray:
-        """Weighted mean values of an item's candidates, float64 [candidates], against the centroids of its references.
-
-        Raises NotImplementedError if `clusters` is false; Method.check rejects that beforehand.
-        """
+        """Weighted mean values of an item's candidates, float64 [candidates], against the centroids of its references."""
         raise NotImplementedError
 
 
@@ -104,7 +96,7 @@ class WeightedSum(Utility):
     """The weighted sum of several utilities."""
 
     def __init__(self, utilities: Sequence[Utility], weights: Sequence[float]):
-        super().__init__("+".join(each.name for each in utilities), False)
+        super().__init__("+".join(each.name for each in utilities))
         self._weighted = list(zip(weights, utilities, strict=True))
         self.aggregates = all(each.aggregates for each in utilities)
         self.clusters = all(each.clusters for each in utilities)
@@ -137,9 +129,8 @@ class ScoredPairs(Utility):
     """Any metric: pairs are scored as the segments of a corpus."""
 
     def __init__(self, name: str, lower: bool, scorer: Scorer, signature: str):
-        super().__init__(name, lower)
-        self.signature = signature
-        self._scorer, self._first = scorer, True
+        super().__init__(name, signature)
+        self._scorer, self._lower, self._first = scorer, lower, True
 
     def read(self, items: Sequence[Distinct]) -> None:
         self._items = items
@@ -170,7 +161,7 @@ class ScoredPairs(Utility):
         self._first = False
         for kind, number in found.counts.items():
             self.counts[kind] = self.counts.get(kind, 0) + number
-        return -found.scores if self.lower else found.scores
+        return -found.scores if self._lower else found.scores
 
 
 class CountedPairs(Utility):
@@ -179,8 +170,7 @@ class CountedPairs(Utility):
     aggregates = True
 
     def __init__(self, name: str, metric: Metric):
-        super().__init__(name, False)
-        self.signature = str(metric.get_signature().format())
+        super().__init__(name, str(metric.get_signature().format()))
         self._metric = metric
 
     def read(self, items: Sequence[Distinct]) -> None:
@@ -208,8 +198,8 @@ class HeadPairs(Utility):
     aggregates = clusters = True
 
     def __init__(self, name: str, head: "PairHead", signature: str):
-        super().__init__(name, False)
-        self.signature, self._head = signature, head
+        super().__init__(name, signature)
+        self._head = head
 
     def read(self, items: Sequence[Distinct]) -> None:
         import torch

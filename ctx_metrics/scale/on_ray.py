@@ -61,7 +61,7 @@ class OnRay:
             raise InputError(
                 f"--on ray: {where} cannot be reached: {' '.join(str(error).split()):.300}{mend}"
             ) from error
-        _speak()
+        _repeat_messages()
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus = [node["GPU"] for node in nodes if node.get("GPU")]
         cores = [node.get("CPU", 0.0) for node in nodes if node.get("GPU") or not gpus]
@@ -168,15 +168,15 @@ def share(amounts: Sequence[float], workers: int) -> float:
     return 1 / math.ceil(workers / max(1, sum(map(math.floor, amounts))))
 
 
-def _speak() -> None:
+def _repeat_messages() -> None:
     """Turn Ray's messages about its workers into notices; it prints paragraphs on standard output, and has no option."""
     import ray._private.worker as of_ray
 
     if hasattr(of_ray, "print_to_stdstream"):  # the function is private, and may move
-        of_ray.print_to_stdstream = _told
+        of_ray.print_to_stdstream = _repeat
 
 
-def _told(data: Mapping[str, Any], ignore_prefix: bool = True) -> None:
+def _repeat(data: Mapping[str, Any], ignore_prefix: bool = True) -> None:
     for line in data["lines"]:
         if line.startswith("A worker died"):
             notice("--on ray: a worker died; another one takes its place and its block")

@@ -119,12 +119,10 @@ class Scorer:
         for name, cls, _ in self.metrics:
             for each in capabilities(cls).inputs:
                 if isinstance(each, FileInput) and each.required and each.column not in texts:
-                    how = (
-                        f"name their column (--columns {each.column}=NAME)"
-                        if each.column
-                        else "use `ctx-metrics score`"
+                    column = f"name their column (--columns {each.column}=NAME)"
+                    raise InputError(
+                        f"{name}: needs {each.words}: {column if each.column else 'use `ctx-metrics score`'}"
                     )
-                    raise InputError(f"{name}: needs {each.words}: {how}")
         made = build_all(self.metrics, context, reference="name its column (--columns ref=NAME)")
         for name, metric in made.items():
             can = capabilities(metric)

@@ -117,7 +117,7 @@ class EmbeddingCache:
                 size += more
         with self.encoder.progress(label, sum(len(chunk.texts) for _, chunk, _ in chosen)):
             for number, chunk, file in chosen:
-                write_kept(file, self._encoded(chunk).tobytes(), chunk.identity)
+                write_cached(file, self._encoded(chunk).tobytes(), chunk.identity)
                 self._kept.add(number)
                 self._sound.add(number)
         beyond = sum(chunk not in self._kept for chunk, _ in places)
@@ -180,7 +180,7 @@ class EmbeddingCache:
         content = as_bytes(texts)
         has_room = self._used() + len(content) + SUM_BYTES <= self.limit
         if has_room:
-            write_kept(self.folder / f"plan-{self._next:0>4}", content)
+            write_cached(self.folder / f"plan-{self._next:0>4}", content)
         self._know(texts, self._next if has_room else None)
 
     def _know(self, texts: list[bytes], plan: int | None) -> None:
@@ -194,7 +194,7 @@ class EmbeddingCache:
         with self._os_errors():
             unchecked = [(number, self._chunks[number]) for number in (chunks & self._kept) - self._sound]
             damaged = {
-                number for number, chunk in unchecked if read_kept(Path(str(chunk.file)), chunk.identity) is None
+                number for number, chunk in unchecked if read_cached(Path(str(chunk.file)), chunk.identity) is None
             }
         self._kept -= damaged
         self._sound |= chunks & self._kept
@@ -255,7 +255,7 @@ class EmbeddingCache:
         else:
             write_bytes(str(identity), json.dumps(made_with, indent=2).encode(), MEND)
         for path in sorted(self.folder.glob("plan-*")):
-            if (content := read_kept(path)) is None:
+            if (content := read_cached(path)) is None:
                 raise InputError(f"{path}: the file is damaged{MEND} or delete this one")
             self._know(from_bytes(content), int(path.name.split("-")[1]))
         self._kept = {number for number, chunk in enumerate(self._chunks) if chunk.file and chunk.file.exists()}
@@ -306,12 +306,12 @@ def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
         yield chunk
 
 
-def write_kept(path: Path, content: bytes, of: bytes = b"") -> None:
-    """Write a file; `read_kept` treats it as damaged if its content or its identity `of` differs."""
+def write_cached(path: Path, content: bytes, of: bytes = b"") -> None:
+    """Write a file; `read_cached` treats it as damaged if its content or its identity `of` differs."""
     write_bytes(str(path), content + checksum(of, content).to_bytes(SUM_BYTES, "little"), MEND)
 
 
-def read_kept(path: Path, of: bytes = b"") -> bytes | None:
+def read_cached(path: Path, of: bytes = b"") -> bytes | None:
     """Return the content of a file, or None if it is damaged; raises OSError if it cannot be read."""
     content = path.read_bytes()
     is_sound = checksum(of, content[:-SUM_BYTES]) == int.from_bytes(content[-SUM_BYTES:], "little")

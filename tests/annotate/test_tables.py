@@ -52,10 +52,7 @@ def test_files_patterns_and_folders(tmp_path):
         (["notes.md"], "{0}/notes.md: its name does not show its format; tables end with .tsv"),
         (["empty"], "{0}/empty: there is no table in this folder; tables end with .tsv"),
         (["a.tsv", "a.tsv"], "{0}/a.tsv is given twice; name each table once"),
-        (
-            ["a.tsv", "b.jsonl"],
-            "{0}/b.jsonl has another format than {0}/a.tsv; annotate tables of one format at a time",
-        ),
+        (["a.tsv", "b.jsonl"], "{0}/b.jsonl has another format than {0}/a.tsv"),
     ],
 )
 def test_what_is_no_table(tmp_path, names, message):
@@ -101,14 +98,9 @@ def test_tsv_is_kept_as_it_is(tmp_path, ending):
     back = write(tmp_path / f"b.tsv{ending}", content)
     unpack = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(ending)
     if unpack:
-        assert (
-            unpack(content)
-            == b"id\tsrc\tmt\tcomet\n"
-            + "".join(
-                f"{line}\t{score}\n"
-                for line, score in zip(TSV.splitlines()[1:], ["71.2500", "", "-3.0000"], strict=True)
-            ).encode()
-        )
+        cells = ["comet", "71.2500", "", "-3.0000"]
+        lines = [f"{line}\t{cell}" for line, cell in zip(TSV.splitlines(), cells, strict=True)]
+        assert unpack(content).decode().splitlines() == lines
     assert all_rows(back, ["comet"], []).texts("comet") == ["71.2500", "", "-3.0000"]
     assert content == rows.content({"comet": [71.25, None, -3.00001]}, [True, True, True])  # no time stamps
 
@@ -239,23 +231,15 @@ def test_parquet(tmp_path):
         (
             "a.jsonl",
             '{"src": "a", "mt": "b"}\n{"src": "a", "mt": "b", "comet": 1}\n',
-            "row 2 has a column comet already; give the new ones other names with --names",
+            "row 2 has a column comet already",
         ),
-        (
-            "a.tsv.gz",
-            gzip.compress(TSV.encode() * 99)[:-30],
-            "cannot read {0}: it is cut short; copy or fetch it again",
-        ),
+        ("a.tsv.gz", gzip.compress(TSV.encode() * 99)[:-30], "cannot read {0}: it is cut short"),
         (
             "a.tsv.gz",
             b"plain",
             "it is damaged, or no gzip file (Error -3 while decompressing data: incorrect header check)",
         ),
-        (
-            "a.tsv.xz",
-            b"plain",
-            "it is damaged, or no xz file (Input format not supported by decoder); copy or fetch it",
-        ),
+        ("a.tsv.xz", b"plain", "it is damaged, or no xz file (Input format not supported by decoder)"),
         ("a.parquet", b"PAR1", "cannot read {0}: "),
     ],
 )

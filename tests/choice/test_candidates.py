@@ -122,12 +122,7 @@ def test_pseudo_references_of_their_own(tmp_path):
     ("name", "lines", "given", "said"),
     [
         ("c", ["a", "b", "c"], {}, "the number of lines per source is not known; give -n N"),
-        (
-            "c",
-            ["a", "b", "c"],
-            {"number": 2},
-            "c has 3 lines: 2 for each of 1 source, and 1 more; give every source the same number",
-        ),
+        ("c", ["a", "b", "c"], {"number": 2}, "c has 3 lines: 2 for each of 1 source, and 1 more"),
         ("c", ["a", "b", "c"], {"sources": ["x", "y"]}, "c has 3 lines, which is not a multiple of 2 sources"),
         ("c", ["a", "b"], {"number": 1, "sources": ["x"]}, "c has candidates of 2 sources, but s has 1 line"),
         ("c", [], {}, "c is empty; it must hold candidates"),
@@ -140,17 +135,12 @@ def test_pseudo_references_of_their_own(tmp_path):
         ("c.tsv", ["a\tb", "\t"], {}, "c.tsv, line 2: no candidates; every source needs one"),
         ("c", ["0 ||| a", "9" * 5000 + " ||| b"], {}, "c, line 2: its source has a number of 5,000 digits"),
         ("c.jsonl", ["{"], {}, "c.jsonl, line 1: not JSON ("),
-        (
-            "c.jsonl",
-            ["[" * 100_000],
-            {},
-            "c.jsonl, line 1: not JSON (it is nested too deeply); write one object per line",
-        ),
+        ("c.jsonl", ["[" * 100_000], {}, "c.jsonl, line 1: not JSON (it is nested too deeply)"),
         (
             "c.jsonl",
             [f'{{"candidates": ["a"], "scores": [{"9" * 400}]}}'],
             {},
-            "c.jsonl, line 1: scores holds a number that is too large; it must be below 1e308",
+            "line 1: scores holds a number that is too",
         ),
         ("c.jsonl", ["[1]"], {}, "c.jsonl, line 1: not an object with candidates, such as"),
         ("c.jsonl", ['{"candidates": []}'], {}, "c.jsonl, line 1: no candidates; every source needs one"),

@@ -22,7 +22,7 @@ class Known(Utility):
     aggregates = clusters = True
 
     def __init__(self, value):
-        super().__init__("known", False)
+        super().__init__("known")
         self.value, self.asked = value, 0
 
     def read(self, items):
@@ -94,9 +94,7 @@ def test_pruning_finds_what_exact_finds_with_fewer_pairs():
     whole, less = Known(close), Known(close)
     exact, pruned = expected(whole, items, Method()), expected(less, items, Method("prune"))
     lost = [a.max() - a[np.nanargmax(b)] for a, b in zip(exact, pruned, strict=True)]
-    assert (
-        max(lost) < 0.02 * np.std(exact) and less.asked < 0.8 * whole.asked
-    )  # candidates in the middle are all but equal
+    assert max(lost) < 0.02 * np.std(exact) and less.asked < 0.8 * whole.asked  # those in the middle are all but equal
     for a, b in zip(exact, pruned, strict=True):
         if len(left := np.flatnonzero(~np.isnan(b))) > 1:  # all references were seen
             assert b[left] == pytest.approx(a[left])
@@ -105,12 +103,7 @@ def test_pruning_finds_what_exact_finds_with_fewer_pairs():
 def test_pruning_keeps_as_many_as_are_wanted():
     items = [distinct(numbers(40, seed)) for seed in range(5)]
     assert all((~np.isnan(found)).sum() >= 7 for found in expected(Known(close), items, Method("prune"), nbest=7))
-
-
-def test_pruning_leaves_out_nothing_where_all_are_wanted():
-    [item] = [distinct(numbers(12))]
-    [found], [exact] = expected(Known(close), [item], Method("prune"), 99), expected(Known(close), [item], Method())
-    assert (~np.isnan(found)).all() and len(found) == len(exact)
+    assert all(np.isfinite(found).all() for found in expected(Known(close), items, Method("prune"), nbest=99))
 
 
 @pytest.mark.parametrize(

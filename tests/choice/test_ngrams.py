@@ -18,34 +18,27 @@ def texts() -> list[str]:
     return [*made, "", "a", "a a a a a a", "  A  b "]
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"word_order": 2},
-        {"whitespace": True, "beta": 1},
-        {"eps_smoothing": True, "lowercase": True},
-        {"char_order": 3},
-    ],
-)
+OF_CHRF = [
+    {},
+    {"word_order": 2},
+    {"whitespace": True, "beta": 1},
+    {"eps_smoothing": True, "lowercase": True},
+    {"char_order": 3},
+]
+OF_BLEU = [
+    *({}, {"smooth_method": "floor"}, {"smooth_method": "floor", "smooth_value": 0.3}, {"smooth_method": "add-k"}),
+    *({"smooth_method": "none"}, {"lowercase": True, "tokenize": "char"}, {"max_ngram_order": 2}),
+]
+
+
+@pytest.mark.parametrize("settings", OF_CHRF)
 def test_chrf_is_sacrebleus(settings):
     metric, given = CHRF(**settings), texts()
     found = ChrfCounts(metric, given).scores(range(len(given)), range(len(given)))
     assert found.tolist() == [[metric.sentence_score(text, [other]).score for other in given] for text in given]
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"smooth_method": "floor"},
-        {"smooth_method": "floor", "smooth_value": 0.3},
-        {"smooth_method": "add-k"},
-        {"smooth_method": "none"},
-        {"lowercase": True, "tokenize": "char"},
-        {"max_ngram_order": 2},
-    ],
-)
+@pytest.mark.parametrize("settings", OF_BLEU)
 def test_bleu_is_sacrebleus(settings):
     metric, given = BLEU(effective_order=True, **settings), texts()
     found = BleuCounts(metric, given).scores(range(len(given)), range(len(given)))

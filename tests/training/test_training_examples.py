@@ -10,7 +10,7 @@ from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import (
     FLAT,
-    Place,
+    Origin,
     TrainingSet,
     read_training_set,
     standardised,
@@ -229,14 +229,14 @@ def test_outputs_learn_their_systems_score_where_only_systems_were_judged(put, t
 def rows(*documents, raters=1, systems=("A", "B")):
     """Systems' outputs of documents of so many sentences; the targets count up."""
     columns = [
-        (f"{system}{segment}", f"r{segment}", f"s{segment}", f"toy:{segment}", Place("toy", system, document, segment))
+        (f"{system}{segment}", f"r{segment}", f"s{segment}", f"toy:{segment}", Origin("toy", system, document, segment))
         for segment, document in enumerate(d for number, n in enumerate(documents) for d in [f"d{number}"] * n)
         for system in systems
         for _ in range(raters)
     ]
-    hypotheses, references, sources, groups, places = map(list, zip(*columns))
+    hypotheses, references, sources, groups, origins = map(list, zip(*columns))
     n = len(columns)
-    return TrainingSet(hypotheses, references, sources, np.arange(n, dtype=float), np.ones(n), groups, places, {}, [])
+    return TrainingSet(hypotheses, references, sources, np.arange(n, dtype=float), np.ones(n), groups, origins, {}, [])
 
 
 def test_windows_of_two_are_joined_and_averaged_within_documents():
@@ -245,7 +245,7 @@ def test_windows_of_two_are_joined_and_averaged_within_documents():
     assert found.references[10:] == ["r0 r1", "r0 r1", "r3 r4", "r3 r4"] and found.sources[10] == "s0 s1"
     assert found.targets[10:].tolist() == [1.0, 2.0, 7.0, 8.0]  # of rows 0 and 2, 1 and 3, 6 and 8, 7 and 9
     assert found.groups[10] == found.groups[11] != found.groups[12]
-    assert found.hypotheses[:10] == rows(3, 2).hypotheses and found.places[12] == Place("toy", "A", "d1", 3)
+    assert found.hypotheses[:10] == rows(3, 2).hypotheses and found.origins[12] == Origin("toy", "A", "d1", 3)
 
 
 def test_lengths_are_drawn_and_cover_the_document():

@@ -19,7 +19,7 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.learned.networks import NETWORKS, Shape
 from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.loop import Loop, Progress, deferred, epoch_batches
-from ctx_metrics.training.quality.examples import Place, TrainingSet
+from ctx_metrics.training.quality.examples import Origin, TrainingSet
 from ctx_metrics.training.quality.recipe import Recipe
 from ctx_metrics.training.quality.task import QualityTask, pairwise_hinge, squared_error
 from ctx_metrics.training.state import STATE, TrainingState, claim, read_state, write_state
@@ -87,8 +87,8 @@ def training_set(targets, weights=None, groups=None) -> TrainingSet:
     n = len(targets)
     weights = np.ones(n) if weights is None else np.asarray(weights, float)
     groups = [str(k) for k in range(n)] if groups is None else groups
-    places = [Place("toy", "A", None, row) for row in range(n)]
-    return TrainingSet([""] * n, [""] * n, [None] * n, np.asarray(targets, float), weights, groups, places, {}, [])
+    origins = [Origin("toy", "A", None, row) for row in range(n)]
+    return TrainingSet([""] * n, [""] * n, [None] * n, np.asarray(targets, float), weights, groups, origins, {}, [])
 
 
 def line_task(scores, recipe, targets=None, **more) -> QualityTask:

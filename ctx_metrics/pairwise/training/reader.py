@@ -16,7 +16,7 @@ from ...meta.judgements.judged import JudgedSet
 from ...models import hub
 from ...notices import counted, notice
 from ...training.state import digest
-from ...training.token_states import MEND, read_kept, write_kept
+from ...training.token_states import MEND, read_cached, write_cached
 from ..features import feature_scores, feature_settings
 from ..features.specs import Feature
 from ..sentence_vectors import SentenceVectors, VectorSource
@@ -136,7 +136,7 @@ class FeatureCache:
             return compute()
         path = self.folder / f"{digest([signature, texts_key, 'checksum'])}.npy"
         try:
-            content = read_kept(path)
+            content = read_cached(path)
             if content is not None:
                 return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
         except ValueError:  # not a file of this cache, or an empty one
@@ -149,7 +149,7 @@ class FeatureCache:
             notice(f"{path}: the file is damaged; what it held is computed again")
         values, written = compute(), io.BytesIO()
         np.save(written, values, allow_pickle=False)
-        write_kept(path, written.getvalue())
+        write_cached(path, written.getvalue())
         return values
 
     def _unusable(self, error: OSError) -> InputError:

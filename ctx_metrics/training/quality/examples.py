@@ -29,7 +29,7 @@ NORMALISE = ("annotator", "file", "none")
 FLAT = "standardised to 0"
 
 
-class Place(NamedTuple):
+class Origin(NamedTuple):
     """The origin of a row. Segments are numbered in order; document is None if unknown."""
 
     dataset: str
@@ -57,7 +57,7 @@ class TrainingSet:
     targets: np.ndarray
     weights: np.ndarray
     groups: list[str]
-    places: list[Place]
+    origins: list[Origin]
     counts: dict[str, dict[str, int]]
     rooted: list[str]
     by_system: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class TrainingSet:
 
     @property
     def datasets(self) -> list[str]:
-        return [place.dataset for place in self.places]
+        return [origin.dataset for origin in self.origins]
 
     @property
     def partners(self) -> list[str]:
@@ -115,7 +115,7 @@ def read_training_set(
     counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in shares}
     rooted: list[str] = []
     by_system: list[str] = []
-    columns: list[tuple[str, str | None, str | None, float, float, str, Place]] = []
+    columns: list[tuple[str, str | None, str | None, float, float, str, Origin]] = []
     for of_set in read_judgements([share(path).path for path in paths], options, scored, by_system=True):
         check_inputs(of_set, inputs)
         rows, left = usable(of_set.rows, inputs, scored, humans)
@@ -140,8 +140,8 @@ def read_training_set(
         by_system += [name] * of_set.by_system
         for row, target in zip(rows, targets.tolist(), strict=True):
             texts = row.hypothesis, *read_of(row, inputs)
-            place = Place(name, row.system, row.document, row.segment)
-            columns.append((*texts, target, weight, f"{name}:{row.segment}", place))
+            origin = Origin(name, row.system, row.document, row.segment)
+            columns.append((*texts, target, weight, f"{name}:{row.segment}", origin))
     for path, count in counts.items():
         _say(path, count)
     if not columns:
@@ -155,10 +155,10 @@ def read_training_set(
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
     if by_system:
         notice(f"only systems were judged, so each output gets its system's score: {', '.join(by_system)}")
-    hypotheses, references, sources, values, weights, groups, places = map(list, zip(*columns, strict=True))
+    hypotheses, references, sources, values, weights, groups, origins = map(list, zip(*columns, strict=True))
     numbers = np.array(values), np.array(weights)
     read = {path: dict(count) for path, count in counts.items()}
-    return TrainingSet(hypotheses, references, sources, *numbers, groups, places, read, rooted, by_system)
+    return TrainingSet(hypotheses, references, sources, *numbers, groups, origins, read, rooted, by_system)
 
 
 def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.ndarray, int]:
@@ -206,7 +206,7 @@ def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
         notice(f"--rows {rows}: there are {len(training)} rows to learn from, and all are used")
         return training
     chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
-    names = ("hypotheses", "references", "sources", "groups", "places")
+    names = ("hypotheses", "references", "sources", "groups", "origins")
     lists: dict[str, Any] = {name: [getattr(training, name)[row] for row in chosen] for name in names}
     return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **lists)
 
@@ -220,24 +220,24 @@ def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
     used.
     """
     segments: dict[tuple[str, str], set[int]] = {}
-    rows: dict[Place, list[int]] = {}
-    for row, place in enumerate(training.places):
-        if place.document is not None:
-            segments.setdefault((place.dataset, place.document), set()).add(place.segment)
-            rows.setdefault(place, []).append(row)
-    systems = {(place.dataset, place.document): dict[str, None]() for place in rows}
-    for place in rows:
-        systems[place.dataset, place.document][place.system] = None
+    rows: dict[Origin, list[int]] = {}
+    for row, origin in enumerate(training.origins):
+        if origin.document is not None:
+            segments.setdefault((origin.dataset, origin.document), set()).add(origin.segment)
+            rows.setdefault(origin, []).append(row)
+    systems = {(origin.dataset, origin.document): dict[str, None]() for origin in rows}
+    for origin in rows:
+        systems[origin.dataset, origin.document][origin.system] = None
     columns: list[tuple] = []
     for number, ((dataset, document), numbers) in enumerate(segments.items()):
         draw = np.random.default_rng([seed, number])
         for run in runs(sorted(numbers)):
             for begin, end in drawn(len(run), longest, draw):
                 for system in systems[dataset, document]:
-                    places = [Place(dataset, system, document, segment) for segment in run[begin:end]]
-                    if all(place in rows for place in places):
-                        of_window = [rows[place] for place in places]
-                        columns += _window(training, of_window, f"{dataset}:{run[begin]}-{run[end - 1]}", places[0])
+                    origins = [Origin(dataset, system, document, segment) for segment in run[begin:end]]
+                    if all(origin in rows for origin in origins):
+                        of_window = [rows[origin] for origin in origins]
+                        columns += _window(training, of_window, f"{dataset}:{run[begin]}-{run[end - 1]}", origins[0])
     if not columns:
         raise InputError("--window: no document has two outputs of one system in a row; leave it out")
     hypotheses, references, sources, targets, weights, groups, starts = map(list, zip(*columns, strict=True))
@@ -249,11 +249,11 @@ def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
         targets=np.concatenate([training.targets, targets]),
         weights=np.concatenate([training.weights, weights]),
         groups=[*training.groups, *groups],
-        places=[*training.places, *starts],
+        origins=[*training.origins, *starts],
     )
 
 
-def _window(training: TrainingSet, rows: Sequence[Sequence[int]], group: str, start: Place) -> list[tuple]:
+def _window(training: TrainingSet, rows: Sequence[Sequence[int]], group: str, start: Origin) -> list[tuple]:
     """Return the row of a window, given the rows of each sentence, or an empty list if a text is missing."""
     firsts = [of_sentence[0] for of_sentence in rows]
     columns = training.hypotheses, training.references, training.sources
