@@ -6,14 +6,14 @@ ctx-metrics cite 'COMET|nrefs:1|model:Unbabel/wmt22-comet-da|rev:...'
 """
 
 import re
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..notices import notice
-from ..settings import setting
+from ..settings import CommandLine, setting
 
 SUMMARY = "print the BibTeX of a metric's papers"
 
@@ -113,14 +113,14 @@ class Citation:
 FLAGS = [Citation]
 
 
-def run(args: Namespace) -> int:
-    entries = bibliography()
-    models = {name: getattr(args, f"{name}_model") for name in WITH_MODEL}
+def run(line: CommandLine) -> int:
+    entries, wanted = bibliography(), line[Citation]
+    models = {"comet": wanted.comet_model, "slide": wanted.slide_model, "doccomet": wanted.doccomet_model}
     for name, model in models.items():
-        if model and name not in [each.metric for each in args.metrics]:
-            args.parser.error(f"--{name}-model is for {name}, which is not among the metrics")
+        if model and name not in [each.metric for each in wanted.metrics]:
+            line.error(f"--{name}-model is for {name}, which is not among the metrics")
     keys: dict[str, None] = {}
-    for each in args.metrics:
+    for each in wanted.metrics:
         keys |= dict.fromkeys(papers(each.metric, each.model or models.get(each.metric)))
     print("\n\n".join(entries[key] for key in keys))
     return 0

@@ -3,12 +3,11 @@
 The scores do not change in any bit. Use the folder instead of the checkpoint: --model FOLDER.
 """
 
-from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..flag_types import File
-from ..settings import setting
+from ..settings import CommandLine, setting
 
 SUMMARY = "turn a COMET checkpoint into a folder of safetensors and JSON"
 
@@ -24,11 +23,12 @@ class Conversion:
 FLAGS = [Conversion]
 
 
-def run(args: Namespace) -> int:
+def run(line: CommandLine) -> int:
     from ..models.comet.checkpoint import convert
 
-    folder = Path(args.folder)
-    convert(args.model, folder)
+    asked = line[Conversion]
+    folder = Path(asked.folder)
+    convert(asked.model, folder)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         print(f"{path}\t{path.stat().st_size:,} bytes")
     return 0

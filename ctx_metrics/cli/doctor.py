@@ -10,7 +10,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import metadata
@@ -20,6 +19,7 @@ from typing import NamedTuple
 from ..entry_points import installed, loaded
 from ..errors import CtxMetricsError
 from ..language import EXTRA
+from ..settings import CommandLine
 
 SUMMARY = "show what is installed, what works and what is missing"
 
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
     mend: str = ""
 
 
-def run(args: Namespace) -> int:
+def run(line: CommandLine) -> int:
     sections: dict[str, Callable[[], Iterator[Finding]]] = {
         "Versions": versions,
         "Devices": devices,
