@@ -376,21 +376,9 @@ def test_an_error_in_a_later_block_names_its_rows(ctx, tmp_path):
     own = [{"src": row["src"], "mt": row["mt"]} for row in rows()]
     own[40]["mt"] = "long " * 999
     tables = [write_tsv(tmp_path / "a.tsv", own[:20]), write_tsv(tmp_path / "b.tsv", own[20:])]
-    done = ctx(
-        "annotate",
-        *tables,
-        "-m",
-        "comet",
-        "-l",
-        "de-en",
-        "--comet-on-long",
-        "error",
-        "--block",
-        "8",
-        "-o",
-        tmp_path / "out",
-    )
-    assert done.code == 1 and f"error: {tmp_path}/b.tsv, rows from 17 on: comet: " in done.err
+    flags = ["-m", "comet", "-l", "de-en", "--comet-on-long", "error", "--block", "8", "-o", tmp_path / "out"]
+    done = ctx("annotate", *tables, *flags)
+    assert done.code == 1 and f"error: {tmp_path}/b.tsv: comet, row 21: " in done.err
 
 
 def test_a_full_disk(ctx, table, tmp_path):
