@@ -12,7 +12,7 @@ from typing import Annotated
 
 from ..cli.common import flags
 from ..cli.common.inputs import given_inputs
-from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
+from ..cli.common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
 from ..cli.common.work import Work, checked_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine.options import EngineOptions
@@ -95,16 +95,8 @@ class Tables:
 class Scores:
     """The metrics, and the choice of rows to write."""
 
-    metrics: Metrics | None = setting(
-        f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
-        flag="-m --metrics",
-        group="scores",
-        action="store",
-        choices=metric_names,
-    )
-    model: Model | None = setting(
-        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
-    )
+    metrics: Metrics | None = metrics_setting("scores", DEFAULT_METRIC)
+    model: Model | None = model_setting()
     keep: Sequence[Limit] = setting(
         "Write only rows whose scores satisfy this limit, such as 'comet >= 70'; with several limits, all of them.",
         (),

@@ -19,7 +19,7 @@ from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 from .common import flags
 from .common.inputs import Texts, checked_texts, read_inputs
-from .common.metrics import Metrics, chosen_metrics, metric_names
+from .common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
 from .common.work import Kept, Work, checked_work, in_blocks
 from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
 from .score import DEFAULT_METRIC, add_metric_flags, check_resample
@@ -42,16 +42,8 @@ Name a metric to see its flags: ctx-metrics compare -m slide --help
 
 @dataclass(frozen=True)
 class Comparing:
-    metrics: Metrics | None = setting(
-        f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
-        flag="-m --metrics",
-        group="comparison",
-        action="store",
-        choices=metric_names,
-    )
-    model: Model | None = setting(
-        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
-    )
+    metrics: Metrics | None = metrics_setting("comparison", DEFAULT_METRIC)
+    model: Model | None = model_setting()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from ..cli.common import flags
 from ..cli.common.inputs import Texts, checked_texts, read_inputs
-from ..cli.common.metrics import Metrics, chosen_metrics, metric_names
+from ..cli.common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
 from ..cli.score import add_metric_flags, check_resample
 from ..engine.options import EngineOptions
 from ..flag_types import Model, expanduser
@@ -46,16 +46,8 @@ def table_file(text: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    metrics: Metrics | None = setting(
-        f"One or more of %(choices)s. (Default: {' '.join(DEFAULT_METRICS)})",
-        flag="-m --metrics",
-        group="what to score with",
-        action="store",
-        choices=metric_names,
-    )
-    model: Model | None = setting(
-        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
-    )
+    metrics: Metrics | None = metrics_setting("what to score with", " ".join(DEFAULT_METRICS))
+    model: Model | None = model_setting()
     scores: Annotated[Sequence[str], expanduser, "PATH"] | None = setting(
         "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "
         "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "

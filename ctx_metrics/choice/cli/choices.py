@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common import flags
-from ...cli.common.metrics import Metrics, chosen_metrics, metric_names
+from ...cli.common.metrics import Metrics, chosen_metrics, metrics_setting
 from ...cli.common.work import Kept, Work, checked_work
 from ...cli.hints import COMET_SCORE, flag_hints
 from ...cli.score import DEFAULT_METRIC, add_metric_flags
@@ -98,13 +98,7 @@ class Candidates:
 class ByMetrics:
     """The metrics that choose."""
 
-    metrics: Metrics | None = setting(
-        f"One or more of %(choices)s; the scores of several are added up. (Default: {DEFAULT_METRIC})",
-        flag="-m --metrics",
-        group="choice",
-        action="store",
-        choices=metric_names,
-    )
+    metrics: Metrics | None = metrics_setting("choice", DEFAULT_METRIC, "; the scores of several are added up")
     weights: Sequence[float] | None = setting(
         "Weights of the metrics, whose scores are on sacrebleu's scale. (Default: 1)",
         action="store",

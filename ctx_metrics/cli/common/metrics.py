@@ -56,6 +56,16 @@ Metrics = Annotated[Sequence[str], named_metric, "NAME"]
 MetricsWithSettings = Annotated[Sequence[str], metric_with_settings, "NAME[:KEY=VALUE,...]"]
 
 
+def metrics_setting(group: str, default: str, more: str = "") -> Any:
+    """Return the setting -m; `more` follows the words that name the metrics."""
+    text = f"One or more of %(choices)s{more}. (Default: {default})"
+    return setting(text, flag="-m --metrics", group=group, action="store", choices=metric_names)
+
+
+def model_setting() -> Any:
+    return setting("Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given.")
+
+
 @dataclass(frozen=True)
 class Bleu:
     """BLEU's settings, named as in its constructor; the flags are sacrebleu's."""

@@ -19,7 +19,7 @@ from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from ..common import flags
 from ..common.inputs import Texts, checked_texts, read_inputs
-from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, chosen_metrics, metric_names
+from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, chosen_metrics, metrics_setting, model_setting
 from ..common.work import Kept, Work, checked_work, in_blocks
 from ..hints import COMET_SCORE, COMPARE, SACREBLEU, flag_hints
 
@@ -49,16 +49,8 @@ Name a metric to see its flags: ctx-metrics score -m slide --help
 class Scoring:
     """The metrics, and the output."""
 
-    metrics: Metrics | None = setting(
-        f"One or more of %(choices)s. (Default: {DEFAULT_METRIC})",
-        flag="-m --metrics",
-        group="what to score with",
-        action="store",
-        choices=metric_names,
-    )
-    model: Model | None = setting(
-        "Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given."
-    )
+    metrics: Metrics | None = metrics_setting("what to score with", DEFAULT_METRIC)
+    model: Model | None = model_setting()
     slide_grid: Positive | None = setting(
         "Score slide with all windows and strides up to W in one run: a table window x stride for each system.",
         metavar="W",
