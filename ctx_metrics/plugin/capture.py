@@ -182,14 +182,14 @@ class Run:
 
         Called once all metrics are built, so that the source is available if a metric reads it.
         """
-        indices = getattr(self.systems[0], "indices", None)
+        stock, indices = self.asked.stock, getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
         given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]
         lines, source = self._wholes.get("sources"), None
         if lines is not None:
             name = self._paths["sources"] or f"the source of {self.asked.flags.test_set}"
             source = named(lines if indices is None else [lines[i] for i in indices], f"{name}{picked}")
-        check_byte_order_marks([*self.systems, *given], self.asked.stock)
+        check_byte_order_marks([*self.systems, *given], stock)
         check_texts(self.systems, given, source, self.asked.languages)
 
     def _reference_name(self, number: int) -> str:

@@ -20,9 +20,13 @@ class OwnParser(argparse.ArgumentParser):
     """sacrebleu's parser, but it raises NeedsUs instead of printing an error or the help, which also list our flags."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the parsed arguments if sacrebleu understands the line; raises NeedsUs if we change the run."""
+        """Return the parsed arguments if sacrebleu understands the line; raises NeedsUs if we change the run.
+
+        We fix the runs in which sacrebleu crashes (paired tests, --detail), and give notice of bleu's flags without effect.
+        """
         parsed = super().parse_args(args, namespace)
-        if changes(parsed):
+        idle = "bleu" not in parsed.metrics and (parsed.bleu_tokenize or parsed.bleu_lowercase)
+        if parsed.paired_ar or parsed.paired_bs or parsed.detail or idle:
             raise NeedsUs
         return parsed
 
@@ -32,15 +36,6 @@ class OwnParser(argparse.ArgumentParser):
     def print_help(self, file: Any = None) -> None:
         """Raise NeedsUs, because the help also lists our flags."""
         raise NeedsUs
-
-
-def changes(args: argparse.Namespace) -> bool:
-    """Whether we change a run that has only sacrebleu's own flags and metrics.
-
-    We fix the runs in which sacrebleu crashes (paired tests, --detail), and give notice of bleu's flags without effect.
-    """
-    idle = "bleu" not in args.metrics and (args.bleu_tokenize or args.bleu_lowercase)
-    return bool(args.paired_ar or args.paired_bs or args.detail or idle)
 
 
 def extend(module: ModuleType) -> None:
