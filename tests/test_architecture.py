@@ -1,6 +1,7 @@
 """The layout of the package as docs/architecture.md gives it: a core that knows no family, arrows that point down, no circle."""
 
 import ast
+import re
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -128,3 +129,14 @@ def test_every_import_names_a_module():
 def test_no_import_goes_in_a_circle():
     graph = {name: imported(name) - {name} for name in modules()}
     TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_the_page_names_what_exists():
+    page = (ROOT.parent / "docs/architecture.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`([a-z_]+/[a-z_/]*)`", page):
+        name = path.rstrip("/")
+        known = (
+            [each for each in ROOT.parent.glob(name) if each.is_dir()],
+            [*ROOT.rglob(name), *ROOT.rglob(f"{name}.py")],
+        )
+        assert any(known), path

@@ -38,7 +38,7 @@ def test_the_package_of_adding_a_metric(tmp_path):
     assert (result["name"], result["case"]) == ("Terms", "lc")
     assert result["score"] == pytest.approx(50 * np.mean(held), abs=0.05)
     done = sacrebleu(REF, "-i", A, "-m", "terms", **env)
-    assert done.returncode == 1 and "terms: needs terms: give --terms FILE" in done.stderr
+    assert done.returncode == 1 and "terms: needs lists of terms: give --terms FILE\n" in done.stderr
     done = sacrebleu(REF, "-i", A, "-m", "chrf", "bertr", *own_flags[:2], **env)
     assert done.returncode == 0 and "none of the chosen metrics reads --terms" in done.stderr
     done = fresh_ctx_metrics("longest", terms, **env)

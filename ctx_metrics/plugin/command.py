@@ -83,8 +83,8 @@ class CommandTable(dict):
             metric = self._prepared(name, run)
         else:
             metric = run.table[name.upper()](references=references, **flags)
-        if asked.by_document and (doc_ids := run.document_ids()) is not None:
-            _resample_documents(metric, doc_ids)
+        if asked.tested and (asked.chosen or asked.by_document):
+            _test_as_we_do(metric, run.document_ids() if asked.by_document else None)
         run.metrics[name] = metric
         if len(run.metrics) == len(set(asked.flags.metrics)) and not asked.settings.ctx_no_text_checks:
             run.check_texts(references)
@@ -116,13 +116,14 @@ class CommandTable(dict):
         return metric
 
 
-def _resample_documents(metric: Metric, doc_ids: Sequence[str]) -> None:
-    """Make the run's intervals and paired test resample documents; main() imports the test by name."""
+def _test_as_we_do(metric: Metric, doc_ids: Sequence[str] | None) -> None:
+    """Make the run's paired test ours, and resample documents if their ids are given; main() imports the test by name."""
     from sacrebleu import significance
 
     from ..scoring.resample import DocumentPairedTest, resample_documents
 
-    resample_documents(metric, doc_ids)
+    if doc_ids is not None:
+        resample_documents(metric, doc_ids)
     vars(significance)["PairedTest"] = DocumentPairedTest
 
 

@@ -54,10 +54,11 @@ class Given(NamedTuple):
 class FileInput(Input):
     """Streams of segments that a flag reads from files, with one segment per line.
 
-    name          the keyword
+    name          the keyword in Python
     flag, help    the flag on the command line, and its help
     words         the name of the input in messages
-    per_system    whether there is one file per system, in the order of the systems; otherwise any number
+    per_system    whether there is one file per system, in the order of the systems
+    single        whether there is one file; if neither, any number
     required      whether metrics that read the input need it
     column        the role of its columns in tables; "" if tables have none
     title         title of its group of flags in --help
@@ -77,6 +78,7 @@ class FileInput(Input):
         words: str,
         *,
         per_system: bool = False,
+        single: bool = False,
         required: bool = False,
         column: str = "",
         title: str = "",
@@ -86,12 +88,12 @@ class FileInput(Input):
         annotation = Sequence[Sequence[str]] | None if per_system else Streams
         super().__init__(**{name: Keyword(annotation, streams=True)}, **more)
         self.name, self.flag, self.help, self.words = name, flag, help, words
-        self.per_system, self.required = per_system, required
+        self.per_system, self.single, self.required = per_system, single, required
         self.column, self.title, self.settings = column, title or words, settings
 
     def add_arguments(self, group: Group) -> None:
         """Add the input's flags."""
-        group.add_argument(self.flag, nargs="+", type=expanduser, metavar="FILE", help=self.help)
+        group.add_argument(self.flag, nargs=1 if self.single else "+", type=expanduser, metavar="FILE", help=self.help)
         if self.settings:
             add_flags(group, self.settings)
 
@@ -124,8 +126,8 @@ class FileInput(Input):
 
     def missing(self) -> str:
         """Say how to give a required input that is missing."""
-        each = ", one file for each system" * self.per_system
-        return f"needs {self.words}: give {worded(f'{self.flag} FILE ...{each}', self.name)}"
+        files = "FILE" if self.single else "FILE ..." + ", one file for each system" * self.per_system
+        return f"needs {self.words}: give {worded(f'{self.flag} {files}', self.name)}"
 
     def column_error(self, given: Given) -> str:
         """Say why a command that reads tables cannot use the given files; "" if none are given."""

@@ -146,9 +146,9 @@ def _blank(cls: type) -> Metric:
 class DocumentPairedTest(PairedTest):
     """sacrebleu's PairedTest, which resamples or swaps whole documents if the metrics come from resample_documents.
 
-    It takes the same arguments as PairedTest, and equals it for all other metrics. If a resample has no scored
-    document, there is no interval and no p-value, with a notice. Raises InputError if the metrics have different
-    documents, or only some of them have documents.
+    It takes the same arguments as PairedTest, and resamples segments for all other metrics. If a resample has nothing
+    that is scored, there is no interval and no p-value, with a notice; PairedTest would call any difference significant.
+    Raises InputError if the metrics have different documents, or only some of them have documents.
     """
 
     def __init__(
@@ -162,6 +162,7 @@ class DocumentPairedTest(PairedTest):
         ranges_of = [metric.document_ranges if isinstance(metric, ByDocument) else None for metric in metrics.values()]
         if any(ranges != ranges_of[0] for ranges in ranges_of):
             raise InputError("a paired test takes all its metrics by the same documents, or none by documents")
+        self._unit = "document" if ranges_of[0] else "segment"
         if ranges_of[0]:
             named_systems = [(name, Documents(system, ranges_of[0])) for name, system in named_systems]
         super().__init__(named_systems, metrics, references, *args, **options)
@@ -171,6 +172,6 @@ class DocumentPairedTest(PairedTest):
         signatures, scores = super().__call__()
         for name, results in scores.items():
             if any(isinstance(result, Result) and math.isnan(result.mean or 0) for result in results):
-                notice(f"{name}: some resamples hold no scored document, so there are no intervals and no p-values")
+                notice(f"{name}: some resamples hold no scored {self._unit}, so there are no intervals and no p-values")
                 scores[name] = [Result(result.score) for result in results if isinstance(result, Result)]
         return signatures, scores

@@ -348,3 +348,15 @@ def test_resampling_windows_is_said(forked_sacrebleu):
     assert what not in forked_sacrebleu(*args, "--confidence", "--ctx-resample", "document").stderr
     assert what not in forked_sacrebleu(*args).stderr
     assert what not in forked_sacrebleu(*args, "--confidence", "--slide-window", "1").stderr
+
+
+def test_a_paired_test_whose_resamples_score_nothing_has_no_p_value(tmp_path):
+    """PairedTest of sacrebleu prints p = 1/1001 and a star for such systems."""
+    lines = lines_of(A)[:6], lines_of(B)[:6], lines_of(REF)[:6], ["x", "x", "x", "y", "y", "z"]
+    for name, texts in zip(("a", "b", "ref", "ids"), lines, strict=True):
+        (tmp_path / name).write_text("".join(f"{text}\n" for text in texts))
+    command = "ref -i a b -m slide bleu -l de-en --docids ids --slide-window 3 --slide-stride 3 --slide-partial drop"
+    done = fresh_sacrebleu(*command.split(), "--paired-bs", *SMALL, cwd=tmp_path)
+    _, other = json.loads(done.stdout)
+    assert "some resamples hold no scored segment" in done.stderr
+    assert [other[name].get("p_value") is None for name in sorted(other) if name != "system"] == [False, True]

@@ -169,6 +169,14 @@ def test_resamples_without_a_scored_document_give_no_p_value(caplog):
     assert "some resamples hold no scored document" in caplog.text
 
 
+def test_resamples_without_a_scored_segment_give_no_p_value(caplog):
+    metric, texts = given(["0.2", "-", "-", "-"])
+    other = ["0.4", "-", "-", "-"]
+    results = DocumentPairedTest([("a", texts), ("b", other)], {"GIVEN": metric}, None, "bs", 50)()[1]["GIVEN"]
+    assert [each.score for each in results] == [20, 40] and all(each.p_value is each.ci is None for each in results)
+    assert "some resamples hold no scored segment" in caplog.text
+
+
 def test_without_documents_it_is_sacrebleus_test():
     ours, theirs = (
         [vars(each) for each in test(SYSTEMS, {"BLEU": stock(BLEU)}, None, "bs", 30)()[1]["BLEU"]]
