@@ -61,7 +61,7 @@ def reason(error: BaseException) -> str:
 def shown(value: Any) -> str:
     """A value from a file as a message shows it: about 60 characters at most, however large it is.
 
-    >>> shown("t5"), shown([["a"] * 9]), shown(10**5000)
+    >>> shown("t5"), shown([["a"] * 9]), shown(10**61)
     ("'t5'", 'a list', 'over 1e60')
     """
     if isinstance(value, (str, bytes)):

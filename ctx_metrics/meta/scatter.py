@@ -170,7 +170,12 @@ def _place_labels(axes: Axes, points: np.ndarray, texts: Sequence[str], colours:
 
 
 def _covered(box: np.ndarray, taken: Sequence[np.ndarray], frame: np.ndarray) -> float:
-    """The area of `taken` boxes that a box covers, plus twice its own area outside the frame, in square points."""
+    """The area of `taken` boxes that a box covers, plus twice its own area outside the frame, in square points.
+
+    >>> near, far, frame = (np.array(each) for each in ([1, 1, 3, 3], [5, 5, 6, 6], [0, 0, 9, 9]))
+    >>> _covered(np.array([0, 0, 2, 2]), [near, far], frame), _covered(np.array([-1, 0, 2, 2]), [far], frame)
+    (1.0, 4.0)
+    """
     others = np.array(taken)
     sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
     inside = np.clip(np.minimum(box[2:], frame[2:]) - np.maximum(box[:2], frame[:2]), 0, None).prod()

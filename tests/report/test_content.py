@@ -118,7 +118,8 @@ def test_any_number_of_systems_draws_charts(count):
     drawn = charts(content)
     assert len(drawn) == (4 if count == 1 else 6)
     assert all(len(row) == len(chart.header) for chart in drawn for row in chart.rows)
-    json.dumps([chart.spec for chart in drawn], allow_nan=False)
+    specs = json.dumps([chart.spec for chart in drawn], allow_nan=False)
+    assert specs.count('"labelOverlap": true') == 2  # of both layers by document: names would lie on each other
 
 
 def test_one_metric_without_documents():

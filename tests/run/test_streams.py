@@ -1,6 +1,17 @@
-"""What systems are called."""
+"""What systems are called, and streams of other lengths."""
 
-from ctx_metrics.run.streams import short_names
+import pytest
+
+from ctx_metrics.errors import InputError
+from ctx_metrics.run.streams import check_lengths, named, short_names
+
+
+def test_streams_of_other_lengths_are_refused():
+    check_lengths([named(["a", "b"], "x"), named(["c", "d"], "y")])
+    with pytest.raises(InputError, match="^y has 1 line, but x has 2$"):
+        check_lengths([named(["a", "b"], "x"), named(["c"], "y")])
+    with pytest.raises(InputError, match="^y is empty"):
+        check_lengths([named(["a", "b"], "x"), named([], "y")])
 
 
 def test_names_keep_what_tells_them_apart():

@@ -59,6 +59,12 @@ def models(data, tiny_bert, tiny_xlmr, tmp_path_factory):
     return folders
 
 
+def test_the_model_standardises_matches(models):
+    for folder, _ in models.values():
+        tensors = load_file(folder / "model.safetensors")
+        assert (tensors["matching.mean"] > 0).all() and (tensors["matching.deviation"] < 1).all()
+
+
 def matched_by_hand(states, parts, separators, names):
     """Recall and precision of source and reference at three layers, token by token."""
     values = {(name, layer): (0.0, 0.0) for name in ("src", "ref") for layer in range(len(states))}
