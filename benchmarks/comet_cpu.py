@@ -115,14 +115,14 @@ def work(name: str, folder: Path, threads: int) -> None:
     if name == "peer":  # imports are no part of loading a checkpoint
         import comet  # noqa: F401
     else:
-        from ctx_metrics.engine import linear  # FIXME merged
+        from ctx_metrics.engine import forward
         from ctx_metrics.models import estimator  # noqa: F401
 
         if name == "fallback":
-            linear.prepacking_fault = lambda: "F.linear, as asked"
+            forward.prepacking_fault = lambda: "F.linear, as asked"
     start = time.perf_counter(), time.process_time()
     score = load_peer(folder) if name == "peer" else Ours(folder, device="cpu", dtype="fp32")
-    answer(*start, path="" if name == "peer" else linear.prepacking_fault() or "prepacked")
+    answer(*start, path="" if name == "peer" else forward.prepacking_fault() or "prepacked")
     for line in sys.stdin:
         systems = json.loads(line)
         if name != "peer":
@@ -136,13 +136,13 @@ def linear_rates(threads: int) -> None:
     """Print GFLOP/s of a base-size linear layer over 1,024 tokens: what prepacking can gain depends on the CPU."""
     import torch
 
-    from ctx_metrics.engine import linear  # FIXME merged
+    from ctx_metrics.engine import forward
 
     torch.set_num_threads(threads)
     x, weight, bias = torch.randn(1024, 768), torch.randn(3072, 768), torch.randn(3072)
-    layers = {"F.linear": linear.Linear(weight, bias)}
-    if not linear.prepacking_fault():
-        layers["prepacked"] = linear.PrepackedLinear(weight, bias)
+    layers = {"F.linear": forward.Linear(weight, bias)}
+    if not forward.prepacking_fault():
+        layers["prepacked"] = forward.PrepackedLinear(weight, bias)
     best = dict.fromkeys(layers, float("inf"))
     for _ in range(20):
         for name, layer in layers.items():

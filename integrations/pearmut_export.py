@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ctx_metrics import CtxMetricsError, InputError, read_lines
 from ctx_metrics.corpus import document_ranges
-from ctx_metrics.run.context import Context, build_all
+from ctx_metrics.run.context import Context, MetricSettings, build_all
 from ctx_metrics.run.registry import metric_table
 from ctx_metrics.scoring.scores import all_scores
 
@@ -56,8 +56,10 @@ def campaign(
     table, metrics = metric_table(), metrics or {}
     if unknown := [name for name in metrics if name.upper() not in table]:
         raise InputError(f"{unknown[0]}: there is no such metric; there are {', '.join(table).lower()}")
-    built = build_all([(table[name.upper()], settings) for name, settings in metrics.items()], context)
-    found = dict(zip(metrics, all_scores(built, list(systems.values())), strict=True))
+    built = build_all(
+        [MetricSettings(name, table[name.upper()], settings) for name, settings in metrics.items()], context
+    )
+    found = dict(zip(metrics, all_scores(built.values(), list(systems.values())), strict=True))
     ids = [str(number) for number in range(1, len(sources) + 1)] if doc_ids is None else doc_ids
 
     def segment(number: int, first: int) -> dict:
@@ -85,7 +87,7 @@ def campaign(
                 "signature": str(of.get_signature()),
                 "scores": {name: _rounded(each.system) for name, each in zip(systems, found[metric], strict=True)},
             }
-            for metric, of in zip(metrics, built, strict=True)
+            for metric, of in built.items()
         },
     }
 

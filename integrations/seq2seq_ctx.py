@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ctx_metrics.engine.options import EngineOptions
-from ctx_metrics.run.context import Context, build_all
+from ctx_metrics.run.context import Context, MetricSettings, build_all
 from ctx_metrics.run.registry import metric_table
 
 
@@ -48,9 +48,9 @@ def compute_metrics(
             engine=EngineOptions(device=device),
         )
         table = metric_table()
-        built = build_all([(table[name.upper()], settings) for name, settings in metrics.items()], context)
-        return {
-            name: float(metric.corpus_score(outputs, None).score) for name, metric in zip(metrics, built, strict=True)
-        }
+        built = build_all(
+            [MetricSettings(name, table[name.upper()], settings) for name, settings in metrics.items()], context
+        )
+        return {name: float(metric.corpus_score(outputs, None).score) for name, metric in built.items()}
 
     return compute

@@ -292,7 +292,7 @@ def test_comet_and_slide_read_the_same_model(runs):
 @pytest.mark.parametrize(
     "name, says",
     [
-        ("long", "segment 1: longer than the model reads (3 tokens a text); shorten it, or allow cutting with "),
+        ("long", "bilstm, segment 1: longer than the model reads (3 tokens a text), as 58 others are; "),
         ("wrong kind", "holds no bilstm model, but one of esim: use -m esim --esim-model "),
         ("no model", "no model folder './no/such/folder'"),
         ("no source", "needs the sources: give --source FILE"),
