@@ -140,3 +140,20 @@ def test_the_page_names_what_exists():
             [*ROOT.rglob(name), *ROOT.rglob(f"{name}.py")],
         )
         assert any(known), path
+
+
+def test_scripts_import_what_exists():
+    """Benchmarks, recipes and tools do not run in the tests; a moved module would break them unnoticed."""
+    for folder in ("benchmarks", "docs", "examples", "integrations", "tests/recording"):
+        for path in (ROOT.parent / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("ctx_metrics."):
+                    continue
+                module = node.module.partition(".")[2]
+                bound = {
+                    name
+                    for each in ast.walk(modules()[module])
+                    for name in (getattr(each, "name", ""), getattr(each, "asname", ""), getattr(each, "id", ""))
+                }
+                for alias in node.names:
+                    assert alias.name in bound or f"{module}.{alias.name}" in modules(), f"{path}: {alias.name}"
