@@ -51,7 +51,8 @@ def draw(
 ) -> None:
     """Draw every figure for which this evaluation has data, and say which files were written.
 
-    largest    the largest window of --slide-grid; None: the grid comes from score files
+    form       png, pdf or svg
+    largest    the largest window of --slide-grid; without it, the grid comes from score files
     """
     written = []
     for name, figure in _figures(report, sets, scores, protocols, largest):
@@ -120,7 +121,9 @@ def _figures(
 def agreement_bars(agreement: Agreement) -> Figure:
     """Draw one row per metric, best at the top: its overall agreement with the 95 % interval, and value and rank as text.
 
-    Values are dots, since bars would have to start at 0, and metrics with .82 to .86 would look alike.
+    The value is a dot and the interval a bar, on an axis that is limited to their range. (Bars for the values would have to
+    start at 0, and metrics with .82 to .86 would look alike.) Significance clusters are bands with alternating shades. A
+    metric that was trained on one of the sets has a hollow dot and a hatched row; a metric without a value keeps its row.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -197,6 +200,7 @@ def window_heatmap(
     cells agree better than single sentences do. The best values are bold.
 
     accuracies  {(window, stride): value}; a NaN or missing cell has a dash
+    measure     label of the colour scale: what the values are
     """
     from matplotlib.patches import Rectangle
 

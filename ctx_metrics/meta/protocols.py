@@ -115,7 +115,8 @@ class Protocol(ABC):
 
 
 class SystemCorrelation(Protocol):
-    """Correlation of system scores, of all systems or without outliers (see mad_outliers)."""
+    """Correlation of system scores. Without outliers: leaves out systems whose human scores are far from the rest
+    (|h - median| / (1.4826 MAD) > 2.5; Mathur et al. 2020, Tangled up in BLEU)."""
 
     level, unit, fewest = "system", "systems", 3
 
@@ -144,7 +145,8 @@ class SystemCorrelation(Protocol):
 class SystemAccuracy(Protocol):
     """Share of system pairs that a metric orders as people do, over the pairs of all sets (Kocmi et al. 2021).
 
-    Intervals resample systems, since pairs that share a system are not independent.
+    Intervals resample systems, since pairs that share a system are not independent. In simulations with 14 systems, 95 %
+    intervals from resampled pairs contained the true accuracy in 76 to 79 % of cases, and these in 96 to 97 %.
     """
 
     name, title = "sys-acc", "system-level pairwise accuracy"
@@ -177,8 +179,10 @@ class SoftPairwiseAccuracy(Protocol):
 class SegmentCorrelation(Protocol):
     """Correlation of segment scores: over all outputs, or the mean over segments or systems.
 
-    The test is a bootstrap of segments, which keeps the outputs for a segment together: metrics often err in the same way on
-    all of them, and PERM-BOTH, which swaps single outputs, then finds differences too easily (docs/meta.md).
+    The test is a bootstrap of segments, which keeps the outputs for a segment together. Metrics often err in the same way on
+    all outputs for a segment, for example a hard one. PERM-BOTH swaps single outputs and then finds differences too easily:
+    in simulations with 14 systems, 16 to 23 % of equally good metrics had p < .05 by PERM-BOTH, and 5 to 6 % by the
+    bootstrap. Without such errors, both had 4 to 6 %.
     """
 
     level, unit, test = "segment", "outputs", "bootstrap"
@@ -224,7 +228,10 @@ class SegmentCorrelation(Protocol):
 
 
 class DocumentCorrelation(SegmentCorrelation):
-    """Correlation of document scores, which are means of segment scores. A document is a run of equal ids."""
+    """Correlation of document scores: the mean of an output's human scores against the mean of the metric's scores over the
+    same segments. A document is a run of equal ids. Metrics that read documents, such as slide, enter with their segment
+    scores.
+    """
 
     level, unit = "document", "documents"
 
@@ -245,7 +252,8 @@ class TieAccuracy(Protocol):
     """Pairwise accuracy of outputs with calibrated ties of the metric (Deutsch et al. 2023): acc_eq, or the same as a tau,
     tau_23 = 2 acc_eq - 1.
 
-    The test is a bootstrap of whole groups; for WMT's own test, see pairwise_permutation.
+    The test is a bootstrap of whole groups. The permutation test that WMT uses with it treats pairwise decisions as
+    independent, and finds differences too easily with many systems (meta/inference/significance.py).
     """
 
     level, unit = "segment", "output pairs"

@@ -77,9 +77,10 @@ def perm_both(
     is that the two metrics are exchangeable output by output, and that outputs are independent. A NaN delta* counts as >=
     delta. If b agrees better, p is near 1.
 
-    early_stop    after each block the test ends if p < .02 or p > .5, which saves half of the work or more. Compare such a p
-                  with a level such as .05, not with .02 or less: with 1,000 resamples in blocks of 100, equally good metrics
-                  have p < .05 in 5.03 % of cases and p < .02 in 2.8 %
+    early_stop    after each block the test ends if p < .02 or p > .5. This saves nine tenths of the work if metrics differ
+                  clearly, and half of it if they do not. Compare such a p with a level such as .05, not with .02 or less:
+                  with 1,000 resamples in blocks of 100, equally good metrics have p < .05 in 5.03 % of cases (5.00 %
+                  without early stopping) and p < .02 in 2.8 % (2.0 %). These shares are exact, for a uniform true p.
 
     Returns p in (0, 1], or NaN if delta is NaN. The same seed gives the same p, and the same swaps for any two metrics.
 
@@ -129,7 +130,8 @@ def pairwise_permutation(
     (2 B - n) / m, where B follows Binomial(n, 1/2); all groups of a set with the same m are drawn as one. This is exact.
 
     The test treats pairs as independent, but pairs that share an output are not. Therefore p is too small, increasingly so
-    with more systems: with 30, equally good metrics have p < .05 in 24 % of cases (bootstrap of whole groups: 5 to 6 %).
+    with more systems: in simulations with equally good metrics, 7 % have p < .05 with 5 systems, 17 % with 14 and 24 % with
+    30. The bootstrap of whole groups (bootstrap_parts, p_not_better) had 5 to 6 % there.
 
     Returns p in (0, 1], or NaN if a set has no pair that both metrics have. The same seed gives the same p.
 
