@@ -26,14 +26,9 @@ from .tables import Table
 class Annotation:
     """The settings of one run over tables.
 
-    tables     in the order in which they are read
-    scorer     scores a block
-    names      of the new columns: one per metric, then one for the rows' faults if `drop` is given
-    limits     that rows must pass to be written; each names its metric
-    drop       faults for which rows are dropped; None: do not look for faults
-    top        how many of the best rows to write, ranked by the metric `by`; None: all
-    lower      whether lower scores of `by` are better
-    size       most rows of a block
+    names    of the new columns: one per metric, then one for the rows' faults if `drop` is given
+    drop     faults for which rows are dropped; None: do not look for faults
+    top      how many of the best rows to write, ranked by the metric `by`; None: all
     """
 
     tables: Sequence[Table]
@@ -77,11 +72,8 @@ class Annotation:
 class Planned(NamedTuple):
     """A block of the input.
 
-    number    of the block, from 0
-    first     its first row in that table, from 0
+    first     its first row in its table, from 0
     before    number of rows that precede it in all tables
-    texts     of its rows, by role
-    key       made from the texts and the settings of the run
     """
 
     number: int
@@ -103,8 +95,6 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
 
     Blocks that an earlier run with the same settings finished in this folder are not scored again. Returns the summary,
     which is also written to the folder.
-
-    Raises InputError for tables, texts or a folder that cannot be used, and whatever the metrics raise.
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
     records = _finished(run, parts, place)
@@ -156,10 +146,7 @@ def _rows(run: Annotation) -> int | None:
 
 
 def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The columns for each role: those given as (role, column). Other roles use a column of the same name, if there is one.
-
-    Raises InputError if no column holds the outputs.
-    """
+    """The columns for each role: those given as (role, column), else a column of the same name, if there is one."""
     columns: dict[str, list[str]] = {}
     for role, name in given:
         columns.setdefault(role, []).append(name)
@@ -192,7 +179,6 @@ def planned(run: Annotation) -> Iterator[Planned]:
 
 
 def _check_documents(ids: Sequence[str | None], table: Table, first: int, column: str) -> None:
-    """Raise InputError if a document id is missing."""
     if missing := [i for i, text in enumerate(ids, first + 1) if not (text or "").strip()]:
         raise InputError(f"{table.path}, row {missing[0]}: the document id is missing (column {column})")
 
@@ -204,8 +190,7 @@ def _run(place: Place, **more: Any) -> BlockRun:
 def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
     """The records of the blocks that an earlier run finished, by block number.
 
-    The first block is scored again to compare the metrics' signatures with those of the earlier run. Raises InputError if
-    they differ.
+    The first block is scored again, to compare the metrics' signatures with those of the earlier run.
     """
     found: dict[int, Record] = {}
     measured: list[Scored] = []
@@ -225,10 +210,7 @@ def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
 
 
 def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
-    """Whether a record can belong to a block with this key and number of rows.
-
-    metrics    their results for another block: the sums must contain as many numbers
-    """
+    """Whether a record can belong to a block with this key and rows; `metrics` are the results for another block."""
     return (
         (record.key, record.rows, record.part == "") == (key, rows, top)
         and 0 <= record.kept <= rows
@@ -239,7 +221,6 @@ def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], 
 
 
 def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, scored: Scored) -> None:
-    """Write the part of a block, then its record."""
     scores = {name: each.scores for name, each in scored.metrics.items()}
     kept, part = passing(run.limits, scores, len(block.rows)), ""
     dropped = {}
@@ -262,7 +243,6 @@ def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Pla
 
 
 def _check_signature(name: str, before: str, now: str) -> None:
-    """Raise InputError if a metric's signature differs from that of the blocks scored before."""
     if now != before:
         raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
 
@@ -280,8 +260,7 @@ def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept
 def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tuple[int, float]:
     """Write the parts with the best rows, which requires reading the whole input again.
 
-    Returns the number of rows written, and the worst value among them (higher is better). Raises InputError for a table that
-    has changed in the meantime.
+    Returns the number of rows written, and the worst value among them (higher is better).
     """
 
     def scores(number: int) -> np.ndarray:

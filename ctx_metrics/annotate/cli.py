@@ -130,14 +130,12 @@ class Blocks:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that this command line names."""
     add_all(parser, [Tables, Scores, Blocks, Work])
     add_metric_flags(parser, argv)
     add_all(parser, [flags.quiet()])
 
 
 def _check(line: CommandLine, tables: Tables, scores: Scores, metrics: Sequence[str]) -> None:
-    """Exit with 2, as argparse does, if flags contradict each other."""
     if tables.folder.startswith("memory:"):
         line.error(f"-o {tables.folder}: the memory of this process is lost when the command ends; name a folder")
     given = [role for role, _ in tables.columns]

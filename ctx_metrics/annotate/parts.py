@@ -40,11 +40,9 @@ WORDS = {
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The record of a finished block.
 
-    key        identifies its texts and the run
     rows       number of its rows, of which `kept` are written
     dropped    number of rows with each fault for which rows are dropped
     part       state of its part, to detect changes; "" if parts are only written once all blocks are scored
-    metrics    summaries of the scores, by metric name
     """
 
     key: str
@@ -59,11 +57,8 @@ class Parts:
     """The parts of one run in a folder, which is local or at an address that fsspec supports. A part counts as finished once
     its record exists; the record is written after the part.
 
-    address     of the folder
     ending      of the parts' names, such as .tsv.gz
     identity    what distinguishes this run; nothing from a run with another identity may be reused
-
-    Raises InputError if the folder holds anything else, cannot be written, or others can write to its stored state.
     """
 
     def __init__(self, address: str, ending: str, identity: Mapping[str, Any]):
@@ -94,10 +89,7 @@ class Parts:
                 remove_leftovers(Path(folder))
 
     def record(self, number: int, fits: Callable[[Record], bool]) -> Record | None:
-        """The record of a finished block; None if the block is not finished or its part has changed since it was written.
-
-        fits    whether a record can belong to this block
-        """
+        """The record of a finished block; None if it is not finished or its part has changed since it was written."""
         found = self._state.get(f"{number:06d}", Record, fits)
         if found is not None and found.part and found.part != self._folder.state(self._part(number)):
             self._state.report(f"{self.address}/{self._part(number)}", "it is not what was written")

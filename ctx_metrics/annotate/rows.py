@@ -126,7 +126,6 @@ class ArrowRows(Rows):
 
 
 def _text(value: Any, path: str, row: int, column: str) -> Text:
-    """A cell as text; raises InputError naming the row (counted from 0) if the cell is not text."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):  # document ids may be numbers
@@ -160,11 +159,9 @@ class TextReader:
             return next(([cell.strip() for cell in cells] for _, _, cells in self._split(lines)), [])
 
     def header(self, added: Sequence[str]) -> list[str]:
-        """The header line, if there is one, with further names appended."""
         return [] if self._names is None else [self._joined(self._first, list(added))]
 
     def extended(self, line: str, values: Sequence[Value], names: Sequence[str]) -> str:
-        """A row with values appended."""
         if self.table.form == "jsonl":
             pairs = zip(names, values, strict=True)
             more = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(value)}" for name, value in pairs)
@@ -181,7 +178,6 @@ class TextReader:
         return line + more.getvalue()
 
     def rows(self) -> Iterator[TextRows]:
-        """Yield all rows, AT_ONCE at a time."""
         lines: list[str] = []
         cells: list[tuple[Text, ...]] = []
         with readable(self.table.path), opened(self.table) as file:
@@ -262,7 +258,6 @@ class TextReader:
 
 
 def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added: Sequence[str]) -> None:
-    """Raise InputError if a wanted column is missing or occurs twice, or a new column already exists."""
     for name in wanted:
         if names.count(name) != 1:
             what = "two columns" if name in names else "no column"
@@ -271,7 +266,6 @@ def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added:
 
 
 def check_added(where: str, names: Collection[str], added: Sequence[str]) -> None:
-    """Raise InputError if a new column already exists."""
     if taken := [name for name in added if name in names]:
         raise InputError(f"{where} has a column {taken[0]} already; give the new ones other names with --names")
 
@@ -306,7 +300,6 @@ class ParquetReader:
             return int(parquet.read_metadata(bytes_).num_rows)
 
     def rows(self) -> Iterator[ArrowRows]:
-        """Yield all rows, AT_ONCE at a time."""
         import pyarrow
         from pyarrow import parquet
 
@@ -349,10 +342,7 @@ def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 
 
 
 def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[Rows]:
-    """Return all rows of a table as one block, for a table that is a single document.
-
-    too_long    message of the InputError raised if there are more than `size` rows
-    """
+    """All rows of a table as one block; `too_long` is the message of the error if there are more than `size`."""
     held: Rows | None = None
     for more in rows:
         held = more if held is None else held.with_more(more)

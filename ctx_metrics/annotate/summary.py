@@ -22,12 +22,10 @@ BAR = 40  # length of the longest bar, in characters
 class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is stored of one metric's scores for a block: enough to summarise the whole run.
 
-    signature, penalised    of the metric (see OfMetric)
     scored       number of rows with a score
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores
     bins         number of scores in each bin of width BIN, by bin number
     sums         column sums of the rows' statistics
-    counts, notices    as in OfMetric
     """
 
     signature: Line
@@ -55,7 +53,6 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def of_block(scored: OfMetric) -> BlockOfMetric:
-    """What to store of one metric's scores for a block."""
     values = scored.scores[~np.isnan(scored.scores)]
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
     return BlockOfMetric(
@@ -73,11 +70,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
 
 
 def of_whole(blocks: Sequence[BlockOfMetric], befores: Sequence[int], score: float | None) -> dict[str, Any]:
-    """The entry of one metric in the summary.
-
-    befores    number of rows that precede each block
-    score      of the whole corpus; None if there is none
-    """
+    """The entry of one metric in the summary; `befores` has the number of rows that precede each block."""
     bins: Counter[int] = Counter()
     counts: Counter[str] = Counter()
     for each in blocks:
@@ -121,7 +114,6 @@ def quantile(bins: Mapping[int, int], share: float) -> float:
 
 
 def shown(summary: Mapping[str, Any]) -> str:
-    """The summary as text for people."""
     tables = counted(summary["tables"], "table", "tables")
     parts = f"{counted(summary['rows'], 'row', 'rows')} of {tables} scored; {summary['written']:,} written"
     worst = summary["worst_of_top"]

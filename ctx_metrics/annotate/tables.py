@@ -20,12 +20,7 @@ _ENDING = re.compile(rf"\.({'|'.join(FORMS)})(?:\.({'|'.join(PACKED)}))?", re.IG
 
 
 class Table(NamedTuple):
-    """One file of rows.
-
-    path      its name or address
-    form      one of FORMS
-    packed    one of PACKED; "" if the file is not compressed
-    """
+    """One file of rows; `packed` is one of PACKED, or "" if the file is not compressed."""
 
     path: str
     form: str
@@ -42,8 +37,6 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
 
     A path is local or an address that fsspec supports, such as s3://bucket/folder. Files in a folder are skipped if their
     names begin with . or _, or if they are not tables.
-
-    Raises InputError for a path that does not exist, is not a table or is named twice, and for tables of different kinds.
     """
     found: list[Table] = []
     for path in paths:

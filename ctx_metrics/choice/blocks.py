@@ -67,7 +67,6 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Chosen(scores, self.signatures, self.counts, self.exact)
 
     def fits(self, items: Sequence[Item], signatures: Mapping[str, str]) -> bool:
-        """Whether this can belong to these items and to metrics with these signatures."""
         return (
             [len(own) for own in self.scores] == [len(item.candidates) for item in items]
             and len(self.exact) == len(items)
@@ -89,8 +88,7 @@ def choose(
     opened    the place of the blocks, open while they are scored; None: this process
     cache     the results of earlier runs; None: nothing is kept
 
-    Raises InputError for texts and metrics that cannot be used, and whatever the metrics raise; the cache then holds the
-    blocks that were finished.
+    If a metric raises, the cache holds the blocks that were finished.
     """
     signatures = chooser.signatures(items) if cache is not None else {}
     whole = Chosen([[]] * len(items), {}, {}, [True] * len(items))

@@ -43,17 +43,9 @@ def read_items(
     references: str | None = None,
     encoding: str = "utf-8",
 ) -> list[Item]:
-    """Read the candidates of each source.
+    """Read the candidates of each source, and pseudo-references from a file in any of the same formats.
 
-    paths         one file in any format, or several with one candidate of each source per line
-    form          lines (`number` lines per source), nbest (`0 ||| text ||| ... ||| score`), tsv (a row per source, a column
-                  per candidate), jsonl (objects with candidates, and optionally src, scores and references) or fairseq (the
-                  output of fairseq-generate); None: judged by the file name, or by its first lines for nbest and fairseq
-    number        with lines: candidates per source; None: the number of lines divided by the number of sources
-    sources       file with one source per line
-    references    file of pseudo-references, in any of these formats
-
-    Raises InputError naming the file and line that cannot be used.
+    paths     one file in any format, or several with one candidate of each source per line
     """
     lines = None if sources is None else read_lines(sources, encoding)
     items = _read(paths, form, number, lines, encoding)
@@ -259,8 +251,6 @@ def _of_fairseq(path: str, lines: Sequence[str], known: Sequence[Any] | None) ->
 
     Detokenized hypotheses (D-) are preferred; without any, the H- lines are read. Other lines, such as a log, are skipped
     with a notice.
-
-    Raises InputError, naming `path`, for a source without hypotheses, and for missing or unreadable lines.
     """
     sources: dict[int, str] = {}
     found: dict[str, dict[int, list[tuple[str, float]]]] = {"H": {}, "D": {}}

@@ -33,11 +33,7 @@ def best_documents(
     items: Sequence[Item],
     doc_ids: Sequence[str],
 ) -> OfDocuments:
-    """Score each candidate by the document it is part of: the k-th candidates of all segments form the k-th document.
-
-    Raises InputError if sources differ in their number of candidates, if there is not one document id per segment, and
-    whatever the metrics raise.
-    """
+    """Score each candidate by the document it is part of: the k-th candidates of all segments form the k-th document."""
     number = len(items[0].candidates)
     for place, item in enumerate(items, 1):
         if len(item.candidates) != number:
@@ -65,8 +61,6 @@ def best_paths(
     of a chosen candidate is the mean of its document's windows; the others have NaN.
 
     beam    how many partial paths of a document are kept at each segment
-
-    Raises InputError for metrics other than slide over sentences, and for a model that reads references.
     """
     [(name, _, settings), *others] = metrics
     if name != "slide" or others:
@@ -125,8 +119,6 @@ def search(
     kept, judged by their complete windows and the current value of the longest incomplete one.
 
     numbers    how many candidates each segment of each document has
-    windows    of each document
-    values     scores parts of documents
     """
     beams = [[_Beginning((), 0.0)] for _ in numbers]
     for place in range(max(map(len, numbers), default=0)):
@@ -171,7 +163,6 @@ def _parts(windows: Sequence[Window], place: int) -> list[tuple[int, float, bool
 def _filled(
     context: Context, items: Sequence[Item], doc_ids: Sequence[str], systems: Sequence[Sequence[str]]
 ) -> Context:
-    """The context with the texts of a run; raises InputError if there is not one document id per segment."""
     if len(doc_ids) != len(items):
         raise InputError(
             f"--docids: {len(doc_ids):,} document ids for the candidates of {len(items):,} segments; "

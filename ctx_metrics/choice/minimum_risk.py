@@ -66,7 +66,6 @@ class Method:
     seed: int = setting("Seed of prune, low-rank and centroids.", 0)
 
     def check_numbers(self) -> None:
-        """Raise InputError for numbers out of range and for flags that belong to another method."""
         for flag, number in (("--refine", self.refine), ("--rank", self.rank), ("--centroids", self.centroids)):
             if number is not None and number < 1:
                 raise InputError(f"{flag} {number}: give at least 1")
@@ -79,7 +78,6 @@ class Method:
             raise InputError("--exclude-self works only with --method exact; leave one out")
 
     def check(self, utility: Utility) -> None:
-        """Raise InputError if the method does not work with a utility."""
         possible = {"aggregate": utility.aggregates, "centroids": utility.clusters}
         if not possible.get(self.method, True):
             others = "chrf, bleu and " if self.method == "aggregate" else ""
@@ -109,7 +107,6 @@ class MinimumRisk(Chooser):
         return [(each.name, utility(each, self.context, items)) for each in self.metrics]
 
     def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
-        """The expected utilities of a block's candidates."""
         texts = [distinct(item) for item in items]
         named = self._utilities(texts if first else texts[:1])
         found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
@@ -125,8 +122,6 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
     """Return the fastest utility for a metric, with the languages and engine of a context without texts.
 
     first    some items; their texts serve to check the languages of a model
-
-    Raises InputError for metrics that read no reference, or read more than one segment.
     """
     name, cls, settings = chosen
     can = capabilities(cls)
@@ -182,8 +177,6 @@ def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest:
     """Expected utilities of each item's candidates: float64 [distinct texts] per item, NaN for candidates left out.
 
     nbest    prune keeps at least this many candidates
-
-    Raises InputError for utilities that do not work with the method, and whatever the metrics raise.
     """
     method.check(utility)
     utility.read(items)
@@ -199,11 +192,7 @@ def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest:
 
 
 def is_exact(item: Distinct, found: np.ndarray, method: Method, nbest: int = 1) -> bool:
-    """Whether `expected` found the same as "exact" would for an item, because nothing had to be left out.
-
-    found    the item's expected utilities
-    nbest    as given to `expected`
-    """
+    """Whether `expected` found the same as "exact" would for an item, because nothing had to be left out."""
     texts, references = len(item.texts), len(item.references)
     if method.method == "aggregate":
         return references == 1 or (method.refine is not None and method.refine >= texts)

@@ -29,7 +29,6 @@ class Reranking(Chooser):
     NAME: ClassVar = "rerank"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        """The metrics' signatures, without scoring; raises InputError for metrics that cannot score a candidate alone."""
         first = items[0]
         found = {}
         for name, cls, settings in self.metrics:
@@ -80,7 +79,6 @@ class Reranking(Chooser):
 
 
 def check_decoder_scores(items: Sequence[Item], flag: str) -> None:
-    """Raise InputError, naming the flag that needs them, if decoder scores are unknown or not finite."""
     for number, item in enumerate(items, 1):
         if item.scores is None:
             raise InputError(
@@ -120,7 +118,6 @@ class Tuned(NamedTuple):
 
 
 def check_judge(name: str) -> None:
-    """Raise InputError for a metric that cannot score one output against one reference."""
     if not capabilities(metric_table()[name.upper()]).compares_two_texts:
         raise InputError(
             f"--tune-by {name}: the metric cannot judge single outputs; choose another one, such as chrf or comet"
@@ -133,10 +130,6 @@ def tuned(
     """Find the weight w >= 0 at which the candidates with the highest score + w * decoder score are best as a corpus, by the
     metric `judge`. The search is exact: as w grows, the choice for a source changes only where two lines cross, and all
     crossings are tried (Och 2003).
-
-    context    languages and engine of the judge
-
-    Raises whatever the metric raises.
     """
     metric, rows = _judged(items, references, judge, context)
     sign = 1 if capabilities(metric).higher_is_better else -1

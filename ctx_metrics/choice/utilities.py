@@ -56,7 +56,6 @@ def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
 class Utility(ABC):
     """One metric's values for pairs, on sacrebleu's scale; higher is better.
 
-    name, signature    the metric's
     counts             numbers of texts that were cut or empty
     """
 
@@ -93,8 +92,6 @@ class Utility(ABC):
 
 
 class WeightedSum(Utility):
-    """The weighted sum of several utilities."""
-
     def __init__(self, utilities: Sequence[Utility], weights: Sequence[float]):
         super().__init__("+".join(each.name for each in utilities))
         self._weighted = list(zip(weights, utilities, strict=True))

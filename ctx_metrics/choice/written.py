@@ -29,9 +29,8 @@ def render(
     top: int | None = None,
     approximate: Sequence[str] = (),
 ) -> str:
-    """Render the choices as text.
+    """Render the choices in one of the formats: text, nbest or jsonl.
 
-    form    text (one line per source), nbest (`0 ||| text ||| score`, best first) or jsonl (candidates with their scores)
     top     how many distinct candidates of each source to write; None: one for text, all for the other formats
     approximate    for each source, the method if its scores only approximate the exact ones, else ""; written to JSON lines
     """
@@ -54,7 +53,6 @@ def render(
 
 
 def check_form(items: Sequence[Item], form: str) -> None:
-    """Raise InputError for candidates that the format cannot represent."""
     if form == "nbest":
         for number, item in enumerate(items, 1):
             if any("|||" in text for text in item.candidates):

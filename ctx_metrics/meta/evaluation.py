@@ -68,13 +68,10 @@ def evaluate(
 ) -> Report:
     """Measure how well metrics agree with human judgements.
 
-    sets        the judged sets
     scores      {name of a set: the scores of each metric on it}, None where a metric has none
     protocols   what to measure; a protocol that applies to no set is left out, with a notice
     seen        (metric, pattern of set names): the metric was trained on these sets, which the report marks
     quiet       whether to omit a line per protocol with its running time, if stderr is not a terminal
-
-    Raises InputError if two sets have the same name, or if no protocol applies to any set.
     """
     names = [judged.name for judged in sets]
     if len(set(names)) < len(names):

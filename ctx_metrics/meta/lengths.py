@@ -15,7 +15,6 @@ from .protocols import Measurement, Protocol
 class LengthCurves:
     """Agreement under one protocol, in buckets of documents by their number of segments.
 
-    protocol, title  the protocol's
     buckets          smallest and largest length in each bucket, in segments
     documents, segments  number of them in each bucket, over all sets
     values           {metric: agreement in each bucket}, NaN where it is undefined

@@ -28,14 +28,8 @@ NOTHING = "-"
 def render(report: Report, form: str, decimals: int | None = None) -> str:
     """The text of a report, ending in a line feed.
 
-    form      table     for a terminal, one table per protocol; sets that do not fit into 120 columns go into further tables
-              markdown  the same in GitHub's syntax, with metrics of the best significance cluster in bold
-              latex     the same as tabulars for booktabs, with a commented-out caption and label
-              tsv, csv  one line per protocol, metric and set; the set "overall" has the interval and the rank
-              json      everything, including p-values and details; NaN becomes null
+    form      table, markdown, latex, tsv, csv or json, as for --format (docs/meta.md)
     decimals  of the values; by default 3, in tsv and csv 6, in json all
-
-    Raises InputError for any other form.
     """
     if form == "json":
         return as_json(report, decimals)
@@ -100,7 +94,6 @@ def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool,
 
 
 def _without_baseline(agreement: Agreement, cells: list[str]) -> list[str]:
-    """Blank the baseline's cell in a column that does not apply to it."""
     return [*cells[:-1], ""] if agreement.baseline else cells
 
 
@@ -319,10 +312,7 @@ def one_line(name: str) -> str:
 
 def as_rows(report: Report, form: str, decimals: int) -> str:
     """Format a report as tsv or csv: one line per protocol, metric and set, and one for "overall", with the interval and
-    rank. NaN becomes an empty cell.
-
-    For correlations over all outputs, the column "within" contains the mean agreement within segments (documents).
-    """
+    rank. NaN becomes an empty cell."""
 
     def text(value: Any) -> str:
         if isinstance(value, str):

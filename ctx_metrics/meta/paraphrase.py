@@ -94,7 +94,7 @@ def paraphrase_check(
     both_directions    score each pair in both directions and take the mean, for asymmetric metrics
 
     Metrics that read documents, sources or round trips are left out, with a notice; TER and any other metric for which lower
-    is better are negated. Raises InputError if no metric is left, and whatever a metric raises.
+    is better are negated.
     """
     lacks = {each.name: _lacks(sets[0], each, engine) for each in metrics}
     messages = [f"{name}: left out, sentence pairs have {lack}" for name, lack in lacks.items() if lack]

@@ -46,7 +46,6 @@ def system_scatter(
     Outliers are diamonds with their name beside them. A panel's title has Pearson's r of all its systems, and without
     outliers.
 
-    judged_name     name of the test set
     systems, human  S names and human scores (S,), NaN where nobody judged
     metrics         {metric: scores (S,)}, NaN where there is no score; such a system is missing from the panel
     outliers        names of systems whose human scores are far from the rest

@@ -40,9 +40,6 @@ def score_set(
     kept    a folder of score files: scores are written there as soon as a metric has finished. Existing scores of the same
             texts with the same signature are read instead of being computed, with a notice
     in_blocks    scores metrics block by block; None: each metric scores all texts at once
-
-    Raises InputError for a set without texts or a folder that cannot be written, and whatever a metric raises that does not
-    support this language.
     """
     if judged.hypotheses is None:
         raise InputError(f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)")

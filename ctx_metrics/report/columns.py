@@ -25,8 +25,7 @@ CLOSE = 1e-6  # largest difference between a system score and the mean of its se
 
 
 def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, design: Design) -> list[Column]:
-    """Read the metrics of score files, folders and tables, which must contain each system by name. Raises InputError as
-    read_scores does, and for a metric without segment scores."""
+    """Read the metrics of score files, folders and tables, which must contain each system by name."""
     systems = context.systems
     unjudged = np.full(len(names), np.nan)
     texts = JudgedSet("this run", names, len(systems[0]), systems, system_scores=unjudged, doc_ids=context.doc_ids)

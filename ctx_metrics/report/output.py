@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def check(run: "Run") -> None:
-    """Raise CtxMetricsError if packages are missing, there are too many outputs for a page, or document ids are lacking."""
     from .content import check_size
     from .page import check_installed
 

@@ -31,7 +31,6 @@ def title_of(content: Content) -> str:
 
 
 def check_installed() -> None:
-    """Raise InputError if a package needed to draw a page is not installed."""
     for name in ("altair", "jinja2", "vl_convert"):
         try:
             import_module(name)

@@ -60,14 +60,10 @@ class Candidates:
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
-        """The source and the target language, each None if unknown."""
         return self.language_pair or (None, None)
 
     def read(self, references: str | None = None) -> "list[Item]":
-        """Read the candidates, and their pseudo-references if a file of them is given.
-
-        Warns about copies of the source, other languages and repetitions, unless --no-text-checks is given.
-        """
+        """Read the candidates, and their pseudo-references if a file of them is given."""
         from ..candidates import read_items
 
         items = read_items(
@@ -165,7 +161,6 @@ class Choosing:
         return found
 
     def say_signatures(self, signatures: Mapping[str, str]) -> None:
-        """Print the metrics' signatures on stderr, unless --quiet."""
         for name, signature in () if self.context.engine.quiet else signatures.items():
             notice(f"{name}|{signature}")
 
@@ -187,7 +182,6 @@ def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None
 
 
 def checked(line: CommandLine) -> Choosing:
-    """Return what a command line asks for; exits with 2, as argparse does, if flags contradict each other."""
     engine, candidates, by, written = line[EngineOptions], line[Candidates], line[ByMetrics], line[Written]
     work = checked_work(line)
     metrics = chosen_metrics(line, by.metrics or [DEFAULT_METRIC], model=by.model)

@@ -41,7 +41,6 @@ class References:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that this command line names."""
     choices.add_choices(parser, argv, References, Method)
 
 

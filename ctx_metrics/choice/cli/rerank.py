@@ -79,7 +79,6 @@ class Documents:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that this command line names."""
     choices.add_choices(parser, argv, Mixing, Documents)
 
 
@@ -115,7 +114,6 @@ def run(line: CommandLine) -> int:
 
 
 def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents: Documents) -> None:
-    """Exit with 2, as argparse does, if flags contradict each other."""
     if mixing.tune and mixing.mix is not None:
         line.error("--tune finds the value of --mix; leave one out")
     if mixing.tune and asked.written.top:
@@ -133,7 +131,7 @@ def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents
 
 
 def _references(mixing: Mixing, encoding: str, sources: int) -> list[str]:
-    """The references of --tune, one per source; raises InputError if they or the judging metric cannot be used."""
+    """The references of --tune, one per source."""
     from ..reranking import check_judge
 
     assert mixing.tune is not None

@@ -230,7 +230,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | None]:
-    """Return the metrics of -m, and slide for --slide-grid; exits with 2 if flags contradict each other."""
+    """Return the metrics of -m, and slide for --slide-grid."""
     asked, plots, error = line[Evaluation], line[Plots], line.error
     grid = asked.slide_grid is not None
     if not (asked.metrics or asked.scores or grid):
@@ -302,7 +302,7 @@ def _write_pages(
 
 
 def _protocols(sets: "Sequence[JudgedSet]", asked: Evaluation) -> "list[Protocol]":
-    """The protocols of -p, or the usual ones for the sets; raises InputError, before scoring, if none applies to any."""
+    """The protocols of -p, or the usual ones for the sets; fails before scoring if none applies to any."""
     from ..protocols import make_protocols, usual_protocols
 
     known = make_protocols(asked.average, asked.threshold)

@@ -31,10 +31,7 @@ UNJUDGED = "without human judgements"
 
 
 def read_sets(paths: Sequence[str], data: "JudgedData") -> list[JudgedSet]:
-    """Read the judged sets of all paths, and leave out systems with a notice.
-
-    Raises InputError if two sets have the same name, if a --drop matches nothing, or if no system of a set is left.
-    """
+    """Read the judged sets of all paths, and leave out systems with a notice."""
     sets = [judged for path in paths for judged in _read(path, data)]
     if data.unescape:
         sets = [judged.unescaped() for judged in sets]
@@ -73,10 +70,7 @@ def score_sets(
     check_texts: bool,
     blocks: "InBlocks | None" = None,
 ) -> dict[str, list[MetricScores | None]]:
-    """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found before scoring if possible.
-
-    Raises InputError if two metrics have the same name, or if --seen names an unknown metric or set.
-    """
+    """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found early if possible."""
     names, paths = [each.name for each in metrics], list(dict.fromkeys(asked.scores or ()))
     scores: dict[str, list[MetricScores | None]] = {
         judged.name: [*read_scores(paths, judged, taken=names)] for judged in sets
@@ -150,11 +144,7 @@ def _pair(judged: JudgedSet) -> str:
 def _usable(
     sets: Sequence[JudgedSet], settings: Sequence[MetricSettings], engine: EngineOptions, given: bool
 ) -> set[tuple[str, str]]:
-    """The pairs (metric, set) for which the set has everything that the metric reads. A notice names the others.
-
-    Raises InputError for a set without texts, for a metric that does not support one of the languages, and if no pair is
-    left and no scores are given.
-    """
+    """The pairs (metric, set) for which the set has everything that the metric reads. A notice names the others."""
     lacks: dict[tuple[str, str], list[str]] = {}
     made: set[tuple[str, str | None]] = set()
     usable = set()

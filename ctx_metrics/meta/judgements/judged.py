@@ -43,8 +43,6 @@ class JudgedSet:
                       if there are segment_scores and several systems
     preferences       int64 (P, 3), rows (segment, better system, worse system), counted from 0; None: no preferences
 
-    Raises InputError if lengths differ, a name occurs twice, a document id recurs after another, or nothing is judged.
-
     >>> judged = JudgedSet("toy", ["A", "B"], 2, segment_scores=np.array([[1.0, 0.0], [0.5, np.nan]]))
     >>> judged.system_scores.tolist()
     [0.5, 0.5]
@@ -126,8 +124,7 @@ class JudgedSet:
         return np.array([[text is not None for text in texts] for texts in self.hypotheses])
 
     def check_texts(self, languages: bool = True) -> None:
-        """Report anything unusual in the texts, as text_checks.check_texts does; check their languages only if
-        `languages`."""
+        """Report anything unusual in the texts; check their languages only if `languages`."""
         if self.hypotheses is not None:
             systems, references, sources = self._streams()
             source = sources[0] if sources else None
@@ -175,7 +172,6 @@ class JudgedSet:
 class MetricScores:
     """A metric's scores of a JudgedSet, in the order of its systems and segments; higher is better.
 
-    name              the metric's
     segment_scores    float64 (S, N), NaN where there is no score; None: the metric has no segment scores
     system_scores     float64 (S,), NaN where there is no score; None: the metric has no system scores
     signature         the metric's signature; "" if unknown, as for published score files

@@ -47,10 +47,7 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
 
     Without a .sys.score file, a system's score is the mean of its segment scores. Scores of systems that are not in the set
     are ignored. name: the metric's; by default, the part of the file name before the last "-". Signatures are only known for
-    files from write_score_files. A notice says how many outputs have no score; if people judged single outputs, only judged
-    ones are counted.
-
-    Raises InputError if a file lacks a system of the set, or does not have exactly one score for each segment.
+    files from write_score_files.
     """
     path = os.fspath(path)
     file = _file(path)
@@ -76,13 +73,10 @@ def read_score_folder(
 ) -> list[MetricScores]:
     """Read the scores of all metrics in a folder such as metric-scores/zh-en: those with one reference, and those without.
 
-    reference    read the files METRIC-REFERENCE and METRIC-src; "refA,refB" becomes refA.refB in file names. If there are
-                 none, files named METRIC-ref are read, with a notice. None: the set's own reference; if the data do not name
-                 it: `ref`, else the only reference in the file names, else refA, else the first, with a notice
+    reference    whose files METRIC-REFERENCE to read, besides METRIC-src; "refA,refB" becomes refA.refB in file names. None:
+                 the set's own, or if the data do not name it: `ref`, else refA, else the first, with a notice
     taken        names of other metrics. A metric without reference is named METRIC-src if METRIC is taken, or also exists
                  with a reference
-
-    Raises InputError for a folder without such files or without any for the reference, and as read_score_file does.
     """
     files: dict[tuple[str, str], str] = {}
     for path in sorted(os.listdir(folder)):
@@ -164,10 +158,7 @@ def write_score_files(
     Scores have full precision, and NaN is written as None. reference: `src` for a metric without references; None: the set's
     own, or `ref` if the data do not name it. Spaces and slashes in a metric's name become "_"; so do spaces, slashes and "-"
     in the reference's, since the last "-" of a file name separates the two. For a metric with a signature,
-    METRIC-REFERENCE.signature.json is also written. It includes the metric's `settings`, since a signature need not contain
-    all of them (sacrebleu's chrF omits beta).
-
-    Raises InputError if writing fails.
+    METRIC-REFERENCE.signature.json is also written, with the `settings`: sacrebleu's signature of chrF omits beta.
     """
     paths = []
     make_folder(folder)
@@ -285,8 +276,6 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
 
     Rows of documents, and of systems that are not in the set, are ignored. Without rows for systems, a system's score is the
     mean of its segment scores. JSON lines also contain signatures. A notice says how many outputs have no score.
-
-    Raises InputError if a row for a segment or system is missing or occurs twice, or names no segment of the set.
     """
     wanted = {*TABLE_COLUMNS, "signature"}
     if is_jsonl(path):

@@ -28,9 +28,7 @@ class Ranking:
                    systems without a common scored segment
     p_values       float64 (S, S): one-sided, that i is no stronger than j; NaN on the diagonal or if there is only one unit
     ranks          from 1; systems of equal rank are in one significance cluster
-    segments       number of scored segments
     units, unit    number and kind of the resampled units: "segments" or "documents"
-    resamples, confidence    of the bootstrap
     """
 
     strengths: np.ndarray
@@ -69,7 +67,7 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
     1957); this always holds with a positive prior. It is found by Newton's method, to 1e-10. A step whose changes have range
     r is scaled by log(1 + r) / r, which always increases the objective (the logistic loss is self-concordant, Bach 2010).
 
-    Raises InputError for negative or NaN counts, for fewer than 2 systems, and if no finite maximum exists.
+    Raises InputError if there is no finite maximum.
 
     For two systems, t_1 - t_2 is the log odds, here log(3 / 1):
 
@@ -126,8 +124,6 @@ def rank(
     one pair need not be independent games. System i is significantly stronger than j if the one-sided p-value of
     p_not_better, which counts resamples where i is not stronger, is at most 1 - confidence. Ranks are the clusters that
     result from these tests (significance.ranks).
-
-    Raises InputError for fewer than 2 systems, arrays of other shapes, and a system without a scored segment.
 
     Three segments, won with chances of .9, .9 and .6: 2.4 wins to .6, a share of .8.
 

@@ -37,8 +37,6 @@ def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average
     average          none: one group of all outputs; item: one group per segment, over systems (G = N); system: one group per
                      system, over segments (G = S)
 
-    Raises InputError for any other kind or average.
-
     >>> human, metric = np.array([[1.0, 2], [2, 2], [3, np.nan]]), np.array([[0.0, 1], [3, 2], [3, 3]])
     >>> group_coefficients(human, metric, "pearson", "item").round(3).tolist()
     [0.866, nan]
@@ -115,8 +113,6 @@ def mad_outliers(scores: np.ndarray) -> np.ndarray:
 
 def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.ndarray, np.ndarray]:
     """Human and metric scores with one row per group, float64 (G, K); where either is NaN, both are.
-
-    Raises InputError for an average other than none, item and system.
 
     >>> human, metric = grouped(np.array([[1.0, 2], [3, 4]]), np.array([[5.0, np.nan], [7, 8]]), "item")
     >>> human.tolist(), metric.tolist()

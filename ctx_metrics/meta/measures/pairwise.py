@@ -78,8 +78,7 @@ def p_values(scores: np.ndarray, swaps: np.ndarray) -> np.ndarray:
     A permutation swaps the scores of i and j in each segment with probability 1/2. Entry [i, j] is the share of permutations
     in which i leads j by at least its actual lead. Swapping a segment reduces the lead by twice the segment's difference.
     Therefore these are the permutations in which the differences x[i] - x[j] of swapped segments sum to 0 or less; sums that
-    differ from 0 only by rounding count as 0. So p is 1 in both directions for equal outputs, and on the diagonal. All pairs
-    share the permutations, so the computation is a matrix product.
+    differ from 0 only by rounding count as 0. So p is 1 in both directions for equal outputs, and on the diagonal.
 
     scores    float64 (S, N), finite or NaN: each pair of systems is compared on the segments that both have
     swaps     uint8 (permutations, ceil(N / 8)), as from swaps()

@@ -44,8 +44,6 @@ def preference_parts(preferences: np.ndarray, segment_scores: np.ndarray, varian
     preferences       int64 (P, 3), rows (segment, better, worse system)
     segment_scores    float64 (S, N), the metric's, NaN where it scored nothing
 
-    Raises InputError for another variant.
-
     >>> scores = np.array([[3.0, 1, 2], [2, 4, 2]])
     >>> preference_parts(np.array([[0, 0, 1], [1, 0, 1], [2, 0, 1]]), scores, "wmt14").tolist()
     [[1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]]

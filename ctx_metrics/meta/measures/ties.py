@@ -90,8 +90,6 @@ def calibrate(human: np.ndarray, metric: np.ndarray, average: str = "item") -> C
     average          item: the outputs for each segment form a group; system: those of each system; none: all outputs, which
                      may also be 1-D. With over 5 million pairs, none and system choose epsilon on a sample
 
-    Raises InputError for any other average.
-
     Segment 0 is tied for people and differs by 1, segment 1 is reversed, segment 2 is concordant and differs by 2. Accuracy
     is 1/3 at epsilon 0 (segment 2), 2/3 at 1, and 1/3 again at 2.
 

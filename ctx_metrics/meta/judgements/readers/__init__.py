@@ -40,8 +40,6 @@ def read_judged(
                  file
     score        in a table: the column of the scores
     outputs      with rankings: the folder of the systems' outputs
-
-    Raises InputError for an unknown format, naming what was found, and as the readers do.
     """
     path = os.fspath(path)
     if not os.path.exists(path):
@@ -72,7 +70,7 @@ def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: 
 
 
 def layout_of(path: str) -> str:
-    """The format of a file: "errors" (MQM), "preferences", "rankings" or "table". Raises InputError for any other."""
+    """The format of a file: "errors" (MQM), "preferences", "rankings" or "table"."""
     if is_jsonl(path):
         return "table"
     header, parted = header_of(path)

@@ -34,9 +34,6 @@ def read_da(folder: str, pairs: Sequence[str] | None = None) -> list[JudgedSet]:
     """Read one set for each test set and language pair, such as "newstest2016.cs-en". Each line is a judged output.
 
     The systems are unknown, so each set has a single system, "outputs". pairs: only these language pairs.
-
-    Raises InputError for a folder without such files, for files of different lengths, and naming the line of a score that
-    is not a number.
     """
     files = da_files(folder)
     if not files:
@@ -76,8 +73,6 @@ def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[Judged
     ROOT contains DA-syslevel.csv (columns LP HUMAN SYSTEM, separated by spaces), system-outputs/PAIR/TEST.SYSTEM.PAIR,
     references/TEST-XXYY-ref.YY and source/TEST-XXYY-src.XX. pairs: only these language pairs. Pairs without a reference file
     and systems without an output are left out, with a notice.
-
-    Raises InputError for a malformed line, if no pair is left, and for files of different lengths.
     """
     path = find(os.path.join(root, SCORES)) or os.path.join(root, SCORES)
     lines = [line.split() for line in read_lines(path)]

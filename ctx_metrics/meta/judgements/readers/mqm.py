@@ -20,8 +20,6 @@ def weight(severity: str, category: str) -> float:
     """The cost of an error (Freitag et al. 2021, "Experts, Errors, and Context"): major 5, minor 1, minor punctuation 0.1,
     non-translation 25, neutral 0. A critical error costs 10, as in Unbabel's campaigns for English-Russian.
 
-    Raises KeyError for any other severity.
-
     >>> weight("Major", "Fluency/Punctuation"), weight("Minor", "Fluency/Punctuation"), weight("minor", "Punctuation")
     (5.0, 0.1, 1.0)
     """
@@ -38,14 +36,11 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     reference   the human translation among the systems that serves as reference, such as "refA"; it remains a system.
                 Segments without it are left out, with a notice. None: no reference
 
-    In tables with critical errors (Unbabel's), the sum of a rater for a segment is capped at 25, with a notice.
     `hyp.` before a system's name is dropped. `doc_id` is the segment's number within its document.
 
     A tool of the WMT20 campaign wrote overlapping marks as doubled text, and raters added words, so the texts in the rows of
     one output may differ. The text of a rater who found no error is used, or else the shortest of the raters' most frequent
     texts.
-
-    Raises InputError naming the file and line of an unknown severity or segment number, and for a reference that is missing.
     """
     _, rows = read_rows(path, COLUMNS, ragged=True)
     of_output: dict[_Output, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))

@@ -29,8 +29,6 @@ def read_preferences(path: str, reference: str | None = None) -> JudgedSet:
     Each combination of src and ref is a segment. If a system has two outputs for it, the second goes into a further segment.
     Without better_sys and worse_sys, the distinct outputs of a segment are numbered "1", "2", ...; these numbers are
     unrelated across segments. Rows whose two outputs are equal are then left out, with a notice.
-
-    Raises InputError naming the file and line that cannot be read, or where a system is better than itself.
     """
     header, rows = read_rows(path, ["better", "worse"])
     references, called = reference_columns(path, header, reference)
@@ -93,8 +91,6 @@ def read_rankings(csvs: Sequence[str], outputs: str, references: Sequence[str], 
 
     A pair ranked by several judgements is repeated, even if they contradict each other, as in WMT's tau. Outputs that occur
     in no preference are None.
-
-    Raises InputError naming the file and line of an unreadable ranking, and for files that are missing or differ in length.
     """
     rows = [row for path in csvs for row in read_csv(path, COLUMNS)[1]]
     pairs = sorted({f"{row['srclang']}-{row['trglang']}" for _, row in rows})

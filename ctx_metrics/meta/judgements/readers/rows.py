@@ -42,17 +42,14 @@ def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) ->
     """Read the header and rows of a tab-separated file (also .gz and .xz). There are no quotes: tabs always separate cells.
     Lines end as described for table_lines.
 
-    needed   columns that must exist
     ragged   whether rows may lack columns that are not needed, or have more cells than the header
-
-    Raises InputError naming a line whose number of cells does not match the header.
     """
     records = tsv_records(table_lines(path))
     return _rows(path, records, needed, ragged, "; a text must not hold a tab or a line end")
 
 
 def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
-    """Read the header and rows of a comma-separated file, quoted as in RFC 4180; raises InputError as read_rows does."""
+    """Read the header and rows of a comma-separated file, quoted as in RFC 4180."""
     lines = io.StringIO(read_text(path).removeprefix(BOM), newline="")
     return _rows(path, (record for record in csv_records(lines, path) if record[1] or record[0] == 1), needed)
 
@@ -90,8 +87,6 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
     wanted    whether to read a key. A row has only the keys of its own object: strings are unchanged, numbers are written as
               in Python, and null becomes "". Empty lines are skipped. A list of references is split: "ref": ["a", "b"] is
               read as "ref": "a", "ref2": "b"
-
-    Raises InputError naming the file and line if it is not a JSON object, or if a wanted value is neither text nor number.
     """
     keys: dict[str, None] = {}
     rows = []
@@ -125,10 +120,7 @@ def _cell(key: str, value: object, where: str) -> str:
 
 
 def read_score_lines(path: str) -> dict[str, list[float]]:
-    """Read each system's scores from an mt-metrics-eval file with lines `system<TAB>score`, in file order; NaN for None.
-
-    Raises InputError naming a line without a score.
-    """
+    """Read each system's scores from lines `system<TAB>score` of mt-metrics-eval, in file order; NaN for None."""
     scores: dict[str, list[float]] = {}
     for k, line in enumerate(read_lines(path), 1):
         cells = line.rsplit(maxsplit=1)
@@ -211,7 +203,7 @@ def language_pair(name: str) -> tuple[str | None, str | None]:
 
 
 def header_of(path: str) -> tuple[list[str], str]:
-    """The column names in a file's first line, and the separator, a tab or a comma. Raises InputError if there is none."""
+    """The column names in a file's first line, and the separator, a tab or a comma."""
     first = table_lines(path)[0].removesuffix("\r")
     parted = "\t" if "\t" in first else ","
     try:
@@ -238,7 +230,7 @@ def read_aligned(path: str, length: int, other: str) -> list[str]:
 
 
 def asked_pairs(path: str, pairs: Sequence[str] | None, there: Sequence[str]) -> list[str]:
-    """The requested language pairs among those available; all if `pairs` is None. Raises InputError if there are none."""
+    """The requested language pairs among those available; all if `pairs` is None."""
     chosen = [pair for pair in there if pairs is None or pair in pairs]
     if not chosen:
         raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")

@@ -54,8 +54,6 @@ def read_pair_sets(paths: Sequence[str], language: str | None = None) -> list[Pa
 
     Each set is named after its file, without the ending; if two files have the same name, the folder is prepended.
     `language` is the language code of the sentences, None if unknown.
-
-    Raises InputError for a file that is given twice, and as read_pairs does.
     """
     paths = [os.fspath(path) for path in paths]
     names = [stem(path) for path in paths]
@@ -74,8 +72,7 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
 
     alike    whether all labels may be equal, which is acceptable if no correlation is computed
 
-    Raises UnknownLayout for an unknown format. Raises InputError, naming file and line, for a label that is neither 0 nor 1
-    (1.0 counts as 1) and for a score that is not a number; also for a file without pairs, or whose labels are all equal.
+    Raises UnknownLayout for an unknown format.
     """
     header, parted = header_of(path)
     columns = set(header)
@@ -113,7 +110,6 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
 
 
 def say_empty(name: str, pairs: Sequence[tuple[str, str]]) -> None:
-    """Say how many pairs have an empty sentence, and which."""
     if empty := [i for i, pair in enumerate(pairs) if not all(text.strip() for text in pair)]:
         have = counted(len(empty), "pair has", "pairs have")
         notice(f"{name}: {have} an empty sentence (segment {place(empty)}); kept as they are")

@@ -51,29 +51,19 @@ class JudgedRow(NamedTuple):
 
 
 def read_table(path: str, score: str | None = None, reference: str | None = None) -> JudgedSet:
-    """Read judged outputs from a tab-separated file with a header. Columns may be in any order; unknown ones are ignored.
+    """Read judged outputs from a table with a header. Columns may be in any order, under any of the names in COLUMNS; of
+    several for one role, the first is read, with a notice. Unknown columns are ignored.
 
-    mt       the output; also `target` or `hypothesis`
-    score    higher is better; also `human`, `mqm` or `z_mean`. Empty, None and NA mean: not judged. The argument `score`
-             names another column; `hter`, which counts edits, is negated
-    src, ref the source and the reference; also `source`, `reference`, and `pe`, a post-edit. Of several references (ref,
-             ref2, refB) the first is read, with a notice; the argument `reference` names others, joined by commas
-    system   without it there is one system, "outputs"
-    doc      the document; its segments are grouped together, in order of first appearance
-    seg      the segment in its document; if all are whole numbers, they determine the order of a document's segments
-    rater    who judged, also `annotator`; judgements of the same output are averaged
+    score        another column for the scores. Higher is better, except for `hter`, which counts edits and is negated;
+                 empty, None and NA mean: not judged
+    reference    other columns for the references, joined by commas
 
-    If two columns have the same meaning, the name that comes first above is read, with a notice.
-
-    The prepared MQM tables (seg_in_doc, mqm) and those of MLQE-PE (pe, z_mean; its doc_id is not read) have this format. A
-    file named .jsonl contains the same as JSON, one object per row; each must have mt and score.
+    Without `system` there is one system, "outputs". Documents are in order of first appearance. If all `seg` of a document
+    are whole numbers, they determine the order of its segments.
 
     Each combination of doc, seg, src and ref is a segment. Without `seg`, further rows of a system for one combination count
     as further segments, unless another rater judged the same output. If raters saw different outputs of a system for one
-    segment, the most frequent output is kept (in a tie, the first); the other rows are left out, and a notice gives their
-    number.
-
-    Raises InputError naming the file and line that cannot be read, and if half of the rows or more would be left out.
+    segment, only the most frequent one is kept, with a notice.
     """
     name = stem(path)
     _, segments, called = _read(path, score, reference)
@@ -130,10 +120,7 @@ def _read(
 
 
 def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[JudgedRow]:
-    """Keep only judgements of each system's most frequent output for a segment; a notice gives the number of the others.
-
-    Raises InputError if half of the judgements or more would be left out.
-    """
+    """Keep only judgements of each system's most frequent output for a segment; a notice says how many others there were."""
     texts: dict[tuple[Hashable, str], Counter[str]] = defaultdict(Counter)
     for each in judgements:
         texts[each.segment, each.system][each.hypothesis] += 1
@@ -160,7 +147,7 @@ def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[J
 
 
 def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[str, str], list[str], list[Row]]:
-    """The column for each role, all columns, and the rows; raises InputError if there are no outputs or no scores."""
+    """The column for each role, all columns, and the rows."""
     if is_jsonl(path):
         names = {score, *(reference or "").split(",")}.union(*COLUMNS.values())
         header, rows = read_jsonl(path, lambda key: key in names or REFERENCE.fullmatch(key) is not None)

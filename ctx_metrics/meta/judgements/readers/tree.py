@@ -43,16 +43,11 @@ def human_names(root: str, pair: str) -> list[str]:
 def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = None) -> JudgedSet:
     """Read the judged set of a language pair, named after the tree's folder and the pair, such as "wmt22.zh-en".
 
-    human        which human scores
     reference    such as "refA", or "refA,refB" for two streams; None: the only one, or refA, or the first by name
 
-    All systems with an output are included, human translations too. System scores come from the .sys.score file. If there
-    is none, they are the means of the segment scores. The means are also used, with a notice, if the scores in the file
-    differ from them: the file then covers other segments, such as a whole test set of which the tree holds a part. Scored
-    systems without an output are left out, with a notice. If an id recurs in another document, documents are named by domain
-    and id.
-
-    Raises InputError naming what is missing, and for files of different lengths.
+    All systems with an output are included, human translations too; scored systems without one are left out, with a notice.
+    System scores come from the .sys.score file. If there is none, or it covers other segments, such as a whole test set of
+    which the tree holds a part, they are the means of the segment scores.
     """
     base = _base(root, pair)
     files = {level: find(os.path.join(base, HUMAN, f"{pair}.{human}{level}")) for level in (SEGMENTS, SYSTEMS)}
