@@ -160,10 +160,7 @@ def check_values(folder: Path, config: dict) -> None:
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
-    """Load the network of a kind named by None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub.
-
-    Raises ModelError if it cannot be loaded or is of another kind.
-    """
+    """Load the network of a kind named by None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub."""
     if name == "":
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
     if name is None or name == "embedded":

@@ -38,8 +38,6 @@ class Side(NamedTuple):
 class Shape:
     """The sizes of a network; the defaults are the paper's (its released configurations).
 
-    layers         number of encoder layers that are mixed
-    width          the encoder's width
     hidden         width of a BiLSTM in each direction
     projection     width between ESIM's comparison and its second BiLSTM
     feedforward    width of the regressor's hidden layer

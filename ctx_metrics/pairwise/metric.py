@@ -130,14 +130,13 @@ class Pairwise(ContextMetric):
         return wins
 
     def _known_features(self) -> list[Feature]:
-        """Return the features that the model reads; raises ModelError if one is not installed."""
         try:
             return parse_features(self.model.feature_specs)
         except InputError as error:
             raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {error}") from error
 
     def _checked_settings(self) -> list[FeatureSettings]:
-        """Return the features' settings; raises ModelError if one cannot be computed or has changed since training."""
+        """Return the features' settings, after comparing them with those of the training."""
         try:
             settings = feature_settings(self.features, None, self._context.target_lang, self._context.engine)
         except InputError as error:
@@ -187,10 +186,6 @@ class Pairwise(ContextMetric):
         return results
 
     def _opponents(self, corpus: Corpus, alone: bool) -> list[Sequence[str]]:
-        """Return the opponents of a system.
-
-        Raises InputError if there are none, as when it is `alone`, or if an opponent has a different length.
-        """
         if self._against:
             opponents = self._against
         elif self.settings.baseline:

@@ -109,11 +109,8 @@ class PairwiseModel:
     """A model that `ctx-metrics train pairwise` wrote: P(the first of two outputs is the better one), given a reference.
 
     name                embedded (or None), a folder, or a hub name[@revision]
-    model               its identity in the signature
     languages           the languages it is meant for, such as ["en"]; None: any that it can read
-    english_only        whether its features or its encoder only support English
     feature_specs       the features it reads, in the syntax of features.parse_features
-    feature_signatures  their settings at training time
     """
 
     def __init__(self, name: str | None = None, options: EngineOptions = EngineOptions()):
@@ -157,10 +154,7 @@ class PairwiseModel:
             self.sentence_vectors = SentenceVectors(sources, config["encoder"] or EMBEDDED, options)
 
     def signature(self) -> dict[str, Any]:
-        """Return model, rev, ckpt, and the names of the features and of the sources of sentence vectors, if any.
-
-        Paths are reduced to their last part.
-        """
+        """Paths are reduced to their last part."""
         shown = [re.sub(r"=[^=]*/([^/,]+)", r"=\1", spec) for spec in self.feature_specs]
         vectors = [] if self.sentence_vectors is None else [source.spec for source in self.sentence_vectors.sources]
         return {
@@ -170,10 +164,7 @@ class PairwiseModel:
         }
 
     def outputs(self, texts: Sequence[str], features: np.ndarray, label: str = "encoding") -> Outputs:
-        """Return outputs in the form that the network reads.
-
-        features    fp64 [len(texts), features], as returned by features.feature_scores
-        """
+        """`features` are fp64 [len(texts), features], as returned by features.feature_scores."""
         scaled = torch.from_numpy(self.numbers.features(features))
         return Outputs(self.terms(texts, label), scaled)
 
@@ -181,7 +172,7 @@ class PairwiseModel:
     def terms(self, texts: Sequence[str], label: str = "encoding") -> torch.Tensor:
         """Return the contribution of each text's sentence vector to the network's groups: fp64 [texts, terms].
 
-        Each distinct text is encoded once. sentence_vectors.counts then holds the counts of unusual texts.
+        sentence_vectors.counts then holds the counts of unusual texts.
         """
         distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         vectors = np.zeros((len(distinct), 0))
@@ -193,17 +184,14 @@ class PairwiseModel:
     def probabilities(self, first: Outputs, second: Outputs, references: torch.Tensor) -> np.ndarray:
         """Return P(first is better), the mean of p(1, 2) and 1 - p(2, 1): fp64 [pairs] in [0, 1].
 
-        first, second    the outputs to compare, row by row
-        references       the terms of their references
-
-        NaN where a feature is NaN. Exchanging first and second gives exactly 1 minus the result.
+        Row by row; NaN where a feature is NaN. Exchanging first and second gives exactly 1 minus the result.
         """
         texts = (first.terms, second.terms, references, first.features, second.features)
         return mean_probability(*(logits.numpy() for logits in self.network.both_orders(*texts)))
 
 
 def refuse_folder(name: str, folder: Path, config: Mapping, options: EngineOptions) -> None:
-    """Raise ModelError for a pairwise model, which cannot rate a single output. Called by ctx_metrics.models.load."""
+    """Raise ModelError for a pairwise model, which cannot rate a single output."""
     if config.get("model_type") == MODEL_TYPE:
         raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', name)}")
 
@@ -220,7 +208,6 @@ def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, 
 
 
 def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
-    """Return parameters of the sizes in config.json; raises ModelError or InputError if its parts contradict each other."""
     network = config["network"]
     if set(network) != {field.name for field in fields(Shape)}:
         raise ModelError(f"{folder / CONFIG}: its network has {', '.join(network)}; copy the folder again")

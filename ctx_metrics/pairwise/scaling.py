@@ -11,8 +11,7 @@ def fit_pca(vectors: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarra
     """Fit a PCA to vectors [n, D]; return their mean [D] and components [dimensions, D], fp64.
 
     The components are orthonormal eigenvectors of the covariance matrix, largest variance first. An eigenvector's sign is
-    arbitrary; here the first of its entries with the largest absolute value is positive. Raises InputError unless
-    1 <= dimensions <= min(n, D), and for vectors that are not finite.
+    arbitrary; here the first of its entries with the largest absolute value is positive.
 
     >>> mean, components = fit_pca(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]]), 1)
     >>> mean.tolist(), components.tolist()
@@ -52,8 +51,6 @@ def project(vectors: np.ndarray, mean: np.ndarray, components: np.ndarray) -> np
 
 def fit_min_max(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the minimum and the maximum of each column of values [n, d], ignoring NaN: two fp64 arrays [d].
-
-    Raises InputError for a column without numbers, or with infinite ones.
 
     >>> [bound.tolist() for bound in fit_min_max(np.array([[1.0, 5.0], [np.nan, 7.0], [-1.0, 6.0]]))]
     [[-1.0, 5.0], [1.0, 7.0]]

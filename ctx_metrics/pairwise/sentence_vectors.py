@@ -82,9 +82,7 @@ def parse_source(text: str) -> VectorSource:
 class SentenceVectors:
     """Computes the vectors of texts from several sources, before any PCA.
 
-    sources    the sources; equal layers and equal files are read once
     encoder    "embedded", a folder, or a hub name[@revision]; only loaded if a source needs it
-    quiet      show no progress bar while a file of word vectors is read (engine.quiet does the same)
     counts     counts of the last call over distinct texts: "empty" (texts in which a source finds no tokens), "words"
                (looked up in files), "unknown_words" (those without a vector), "truncated" (texts too long for the encoder)
 
@@ -115,7 +113,6 @@ class SentenceVectors:
         }
 
     def signature(self) -> dict:
-        """Return the encoder's model, rev and ckpt if a source uses it, and vectors and fckpt of files of word vectors."""
         signature = self._model.signature() if self._model else {}
         of_files = [file.signature() for file in self._files.values()]
         if of_files:
@@ -127,7 +124,7 @@ class SentenceVectors:
 
         An encoder's vector is the mean over all tokens, including special ones, of the mean of the source's layers; one
         pass computes all layers. A vector of words is the mean over the text's 13a tokens, looked up as written, then in
-        lower case. A text without tokens, or without a known word, gets zeros. Each distinct text is read once.
+        lower case. A text without tokens, or without a known word, gets zeros.
         """
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         distinct, empty = list(rows), np.zeros(len(rows), bool)

@@ -90,6 +90,5 @@ class TokenEmbeddings:
 
 
 def _say_unknown(unknown: int, total: int, what: str) -> None:
-    """Print a notice of how many words the alignment skips, if any."""
     if unknown:
         notice(f"pseudo-references: {unknown:,} of {total:,} {what}; the alignment skips them")

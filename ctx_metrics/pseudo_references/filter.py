@@ -22,8 +22,6 @@ class Selection:
 
     streams    their lines, None where rejected
     scores     the filter's score of each line, None where the line was not scored
-    kept, dropped    numbers of lines; their sum is the number of segments
-    notices    about pseudo-references that are not kept
     """
 
     names: list[str]
@@ -48,8 +46,6 @@ def select(
 
     An empty pseudo-reference is rejected by every filter. On a line whose gold references are all missing or empty, there is
     nothing to paraphrase: pseudo-references are rejected unless the filter is none.
-
-    Raises InputError for streams of different lengths, and the errors of shared_filter.
 
     >>> select([["gold", "two"]], [["other", " "]], PseudoFilter("none")).streams
     [['other', None]]
@@ -124,8 +120,7 @@ class ReferenceFilter:
     bert    the probability that the gold reference paraphrases the pseudo-reference, in [0, 1] (Yoshimura et al. 2019)
     mas     the alignment of the vectors of their words, in [-1, 1]; 0 if a text has no known word
 
-    Pairs that score above `threshold` are kept; if it is None, all are. Raises InputError if the texts are known to be in
-    a language that the embedded model does not read.
+    Pairs that score above `threshold` are kept; if it is None, all are.
     """
 
     def __init__(self, options: PseudoFilter, engine: EngineOptions, target_lang: str | None):
@@ -181,12 +176,6 @@ _filters: LoadedModels[ReferenceFilter] = LoadedModels()
 def shared_filter(
     options: PseudoFilter, engine: EngineOptions = EngineOptions(), target_lang: str | None = None
 ) -> ReferenceFilter:
-    """Return the process's only filter with these settings, which scores a pair once for all metrics.
-
-    target_lang    language code of the texts, if known
-
-    Raises InputError if an embedded model would read a language other than English or if the vectors cannot be read, and
-    ModelError if the classifier cannot be used.
-    """
+    """Return the process's only filter with these settings, which scores a pair once for all metrics."""
     place = (options, engine, target_lang)
     return _filters.get(place, lambda: ReferenceFilter(*place))

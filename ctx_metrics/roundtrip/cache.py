@@ -28,7 +28,7 @@ class TranslationCache:
     folder    created if it does not exist; None keeps everything in memory
     key       the back-translator's name
 
-    Several processes may use the cache at the same time. All methods raise InputError if the file cannot be used.
+    Several processes may use the cache at the same time.
     """
 
     def __init__(self, folder: Path | None, key: str):

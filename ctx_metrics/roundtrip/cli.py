@@ -112,7 +112,7 @@ def run(line: CommandLine) -> int:
 
 
 def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
-    """Return the file to write for each system; raises InputError if two systems would share one.
+    """Return the file to write for each system.
 
     >>> [path.as_posix() for path in roundtrip_files(["out/a.txt", "out/b.de.txt.gz"], "rtt")]
     ['rtt/a.rtt.txt', 'rtt/b.de.rtt.txt']

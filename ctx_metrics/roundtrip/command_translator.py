@@ -43,7 +43,6 @@ class CommandTranslator(BackTranslator):
         return [list(lines[k : k + self.batch_lines]) for k in range(0, len(lines), self.batch_lines)]
 
     def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """Raise InputError if the command fails, times out, or does not write one line in UTF-8 for each line it got."""
         # a file rather than a pipe: a command that stops reading would kill this process unless SIGPIPE is ignored
         with tempfile.TemporaryFile() as given:
             given.write("".join(line + "\n" for line in lines).encode())
@@ -126,7 +125,6 @@ def _short(text: str) -> str:
 
 
 def _end_of(stderr: bytes) -> str:
-    """Return the end of a command's error output, on one line."""
     text = " ".join(stderr.decode("utf-8", "replace").split())
     return f"; its error output: {text if len(text) <= SHOWN_ERROR else '...' + text[-SHOWN_ERROR:]}" if text else ""
 

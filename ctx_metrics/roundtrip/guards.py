@@ -33,14 +33,8 @@ def guards(
 ) -> tuple[dict[str, int], list[Notice]]:
     """Count segments whose round trip says little about their translation; also return the notices about them.
 
-    source_copies       outputs (nearly) equal to the source: nothing was translated, and the round trip tends to be perfect
-    empty_outputs       outputs without text, which have no round trip
-    empty_roundtrips    round trips without text for outputs with text: the back-translator's fault, not the system's
-    untranslated        round trips that equal their output except for case and white space, unless it copies the source
-    equal_to_source     round trips that equal the source in the same sense, unless the output copies the source
-
-    The last two are reported only if they are more than half of the outputs with text. Names do not change, and a short
-    segment may come back word for word; on most lines, however, it means that outputs or source were given by mistake.
+    Round trips that equal their output or the source are reported only if they are more than half of the outputs with
+    text: names do not change, and a short segment may come back word for word.
 
     >>> guards(["ein Hund", "eine Katze", "ja"], ["ein  Hund", "", "yes"], ["a dog", "", "ja"])[0]
     {'source_copies': 1, 'empty_outputs': 1, 'empty_roundtrips': 0, 'untranslated': 0, 'equal_to_source': 1}
@@ -90,11 +84,7 @@ def other_languages(
 
     A system's language is wrong if it differs from that of the others, as the back-translator reads only one, or is that
     of the source. A round trip's is wrong if it is not that of the source. Languages are compared by their frequent words,
-    as far as there are texts to compare: a single system with a fluent round trip is not detected. Texts of fewer than 300
-    words are ignored.
-
-    names      names of the systems
-    sources    None if unknown
+    as far as there are texts to compare: a single system with a fluent round trip is not detected.
 
     >>> en, de, fr = ([line] * 99 for line in ("the cat is in the house", "die Katze ist im Haus", "le chat est ici"))
     >>> other_languages(["a", "b", "c"], en, [de, en, de], [en, en, fr])[0]

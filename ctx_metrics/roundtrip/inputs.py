@@ -36,7 +36,6 @@ class RoundTrips(FileInput):
         return super().given_by(line) or ("--rtt-bt" if line.rtt_bt else "")
 
     def check(self, given: Given, systems: int) -> None:
-        """Raise InputError if round trips are both read and made, or if there is not one file for each system."""
         if given.paths and given.settings.spec:
             raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
         super().check(given, systems)

@@ -32,8 +32,6 @@ class ModelTranslator(BackTranslator):
     """Translates the longest lines first, in batches of a token budget.
 
     source_lang, target_lang    of the run, such as "en" and "de": the model translates from target_lang into source_lang
-
-    Raises InputError if the model's languages are unclear.
     """
 
     def __init__(
@@ -100,13 +98,6 @@ def own_code(language: str | None, given: str | None, codes: Sequence[str], flag
     the same language part. Two letters never match three: "es" begins the code of Estonian in ISO 639-3, and "ja" that of
     Javanese.
 
-    language    language of the run, such as "de" or "pt_BR"; None if unknown
-    given       the model's code as given by the user, or None
-    codes       all codes of the model
-    flag        the flag that takes the code, and `model` the model's name, for messages
-
-    Raises InputError if the model does not have the given code, or if no code or several match the language.
-
     >>> own_code("de", None, ["de_DE", "en_XX"], "--rtt-bt-from", "mbart")
     'de_DE'
     """
@@ -153,7 +144,7 @@ class TranslationModel:
     beams          number of beams; None: that of the model's generation_config. There is no sampling
     max_length     maximum number of tokens in a translation; None: that of the model's generation_config, else MAX_LENGTH
 
-    The weights are loaded at the first text. Raises InputError if max_length exceeds the model's positions.
+    The weights are loaded at the first text.
     """
 
     def __init__(

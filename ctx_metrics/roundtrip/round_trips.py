@@ -25,10 +25,7 @@ def round_trips(
     the cache even if the process is stopped. Translations without text, such as those of a failing service, are returned
     but not cached. Notices say how many lines came from the cache, and how many were cut.
 
-    systems                     outputs in the language `target_lang`, to be translated into `source_lang`
-    source_lang, target_lang    None if unknown
-
-    On Ctrl-C, KeyboardInterrupt says what was cached.
+    systems    outputs in the language `target_lang`, to be translated into `source_lang`
     """
     streams = [[_one_line(text) for text in Corpus(system).hypotheses] for system in systems]
     translator = back_translator(options, source_lang, target_lang, engine)

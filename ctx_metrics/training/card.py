@@ -22,8 +22,6 @@ def card(package: str, trained: Any, command: str, facts: Mapping[str, Any], enc
     """Return the Markdown card of a model: the template card.md in a package, filled in.
 
     trained    has `checks`, `best` and, for most models, `config`
-    command    the command that trained the model
-    facts      further values for the template
     encoder    what the training did with the encoder that config.json names
     """
     from huggingface_hub import ModelCard, ModelCardData

@@ -247,10 +247,7 @@ def _train(
     asked: bool,
     command: str,
 ) -> None:
-    """Train a model, write its folder, and print how well it performs.
-
-    asked    whether the command line names the encoder;  command    that command line
-    """
+    """`asked` tells whether the command line names the encoder."""
     from ..cli.common.output import table
     from ..models.folder import read_config
     from ..writing import check_writable
@@ -342,7 +339,6 @@ def _train(
 
 
 def _say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
-    """Print a notice if both sets share pairs of texts: the development score then measures memorisation."""
     trained = set(zip(training.hypotheses, training.partners, strict=True))
     pairs = list(zip(development.hypotheses, development.partners, strict=True))
     if shared := sum(pair in trained for pair in pairs):

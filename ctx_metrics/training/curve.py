@@ -18,11 +18,8 @@ def learning_curve(
 ) -> Figure:
     """Return two panels of points (step, loss, development score).
 
-    best      index of the best point, which is marked
     labels    labels of steps, losses and scores
     phases    points at which a new phase begins, where lines break, with the label of the phase
-
-    Raises CtxMetricsError if matplotlib is missing.
     """
     steps, losses, scores = zip(*points, strict=True)
     line: dict[str, Any] = {"color": "0.6", "linewidth": 0.6}

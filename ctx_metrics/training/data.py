@@ -22,7 +22,6 @@ class Source(NamedTuple):
     """One path of the data.
 
     name      the last part of the path
-    sha256    hash from data_sha256
     weight    weight of its rows; None for development data
     counts    {"rows": rows read, "kept": ..., "without a score": ..., ...}
     """
@@ -50,8 +49,6 @@ def data_sha256(path: str) -> str:
 
     A folder's hash is that of the lines "HASH  NAME" that sha256sum prints for its files, with names relative to the
     folder, separated by "/" and sorted as bytes.
-
-    Raises InputError if the path cannot be read.
     """
     root = Path(path)
     try:
@@ -86,7 +83,6 @@ def left_out(counts: Mapping[str, int], one: str, several: str) -> str:
 
 
 def check_pairs(line: CommandLine, pairs: Sequence[str] | None) -> None:
-    """Exit with status 2, as argparse does, if -l is not a language pair."""
     for pair in pairs or ():
         try:
             checked_pair(pair)
@@ -117,10 +113,7 @@ def target_languages(encoder: str | None, known: Languages) -> list[str] | None:
 
 
 def guard(command: str, asked: bool, languages: Iterable[str | None], texts: Iterable[Sequence[Any]]) -> None:
-    """Stop or warn if the embedded encoder would read a language other than English.
-
-    Checks all known languages, and the texts whose language is unknown.
-    """
+    """Stop or warn if the embedded encoder would read a language other than English."""
     for language in sorted({each for each in languages if each}):
         guard_english(command, "--encoder", asked, language=language, texts=())
     for each in texts:

@@ -67,7 +67,6 @@ class TrainingFolder:
             )
 
     def begin(self) -> None:
-        """With --restart, delete what a stopped training left."""
         if self.restart:
             (self.path / STATE).unlink(missing_ok=True)
             shutil.rmtree(self.path / EMBEDDINGS, ignore_errors=True)
@@ -75,11 +74,7 @@ class TrainingFolder:
     def finish(
         self, checks: Sequence[Any], *, card: str, curve: "Figure | None", lines: Sequence[str], uses: Sequence[str]
     ) -> None:
-        """Add checks, card and learning curve to a trained model, delete its cache, and print a summary.
-
-        lines    lines to print before the model's files
-        uses     commands that use the model, printed after them
-        """
+        """Add checks, card and learning curve to a trained model, delete its cache, and print a summary."""
         from ..cli.common.output import as_json
 
         shutil.rmtree(self.path / EMBEDDINGS, ignore_errors=True)
@@ -94,7 +89,6 @@ class TrainingFolder:
         print("\n".join([*lines, f"Model: {self.out} ({', '.join(files)})", *(f"Use: {line}" for line in uses)]))
 
     def _is_begun(self) -> bool:
-        """Whether there is the state of a training, or cached data of its texts."""
         kept = (self.path / EMBEDDINGS).rglob("*")
         return (self.path / STATE).exists() or any(path.suffix in (".npy", ".f16") for path in kept)
 

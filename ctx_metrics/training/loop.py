@@ -148,10 +148,7 @@ class Loop:
         self._device = next(task.network.parameters()).device
 
     def train(self) -> list[Any]:
-        """Train to the end, put the best weights into the network, and return all checks.
-
-        Raises InputError if the loss is no longer finite, and KeyboardInterrupt, after saving the state, on Ctrl-C.
-        """
+        """Train to the end, put the best weights into the network, and return all checks."""
         if self.state_path is not None and self.state_path.exists():
             self._restore(self.state_path)
         task, progress, epochs = self.task, self.progress, self.task.recipe.epochs
@@ -210,7 +207,6 @@ class Loop:
         progress.losses += value * rows if task.quick else value
 
     def _check(self) -> None:
-        """Evaluate the development data; keep the weights if they are the best, else lower the learning rate."""
         progress, task = self.progress, self.task
         best = getattr(progress.checks[progress.best], task.score) if progress.best >= 0 else -math.inf
         mean = progress.losses / (progress.since if task.quick else progress.steps_since)

@@ -39,7 +39,7 @@ def claim(out: Path, fingerprint: dict[str, Any], device: torch.device = CPU) ->
 
 
 def finish(out: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    """Write the model, delete its state, and return its config.json; raises InputError on failure."""
+    """Write the model, delete its state, and return its config.json."""
     write_model(out, config, tensors)
     (out / STATE).unlink(missing_ok=True)
     return read_config(out)
@@ -52,7 +52,6 @@ def encoder_name(name: str) -> str:
 
 
 def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any], device: torch.device = CPU) -> None:
-    """Write a state with its fingerprint; raises InputError on failure."""
     tensors = {f"{part}/{name}": tensor for part in PARTS for name, tensor in getattr(state, part).items()}
     metadata = {
         "progress": state.progress,
@@ -67,8 +66,7 @@ def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = C
     """Read the state in `path`, for a training on a device.
 
     Prints a notice if the number of threads, the version of torch or the kind of device has changed, since sums may then
-    differ in the last bits. Raises InputError if the file cannot be read or is the state of another training, naming what
-    differs.
+    differ in the last bits.
     """
     try:
         with safe_open(path, "pt") as file:

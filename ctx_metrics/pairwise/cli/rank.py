@@ -219,13 +219,7 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, given: Com
 
 
 def win_matrix(names: Sequence[str], ranking: "Ranking") -> "Figure":
-    """Draw the win matrix, strongest system first, with each row's Bradley-Terry strength and its interval.
-
-    A cell shows the mean probability, in %, that the row's system beats the column's: blue above 50, white at 50,
-    vermilion below. It is bold if one of the two systems is significantly stronger than the other.
-
-    names    names of the systems, in the order of the ranking's strengths
-    """
+    """Draw the win matrix, strongest system first; `names` are in the order of the ranking's strengths."""
     from ...plots.pairs import Matrix, pair_matrix
 
     places = range(len(names))

@@ -109,10 +109,7 @@ FLAGS = [
 
 
 class Data(NamedTuple):
-    """Training and development sets and the files they come from.
-
-    `drawn` says how the development pairs were drawn from the training data; "" if they were not.
-    """
+    """`drawn` says how the development pairs were drawn from the training data; "" if they were not."""
 
     training: "list[JudgedSet]"
     development: "list[JudgedSet]"
@@ -173,10 +170,7 @@ def _train(
     asked: bool,
     command: str,
 ) -> None:
-    """Train a model, write its folder, and print how well it performs.
-
-    asked    whether the command line names the encoder;  command    that command line
-    """
+    """`asked` tells whether the command line names the encoder."""
     from ...cli.common.output import number, table
     from ...training.data import as_json, data_sha256
     from ..training import report

@@ -36,8 +36,7 @@ def feature_scores(
     A feature is a metric's score of a single segment, on the metric's scale; its sign is kept even if lower is better. NaN
     if the output or all of its references are None, or if the metric gives no score. Each distinct output (with its
     references and source) is scored once, in one pass per metric; a metric with information weights (NIST) takes them from
-    `references` as given. Notices of the metrics therefore count distinct outputs; the same notice of several metrics is
-    printed once, and notices about empty texts are not printed.
+    `references` as given.
 
     >>> outputs = [["It rains.", "We left."], ["It pours.", None]]
     >>> feature_scores(parse_features(["chrf"]), outputs, [["It rains.", "We go."]]).round(1).tolist()
@@ -103,9 +102,7 @@ def feature_settings(
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> list[FeatureSettings]:
-    """Return the settings of each feature; raises any error of a metric that cannot be constructed.
-
-    A trained model stores the signatures, and can tell from them whether features are computed as they were in training.
+    """A trained model stores the signatures, and can tell from them whether features are computed as they were in training.
 
     >>> feature_settings(parse_features(["chrf:beta=3"]))[0].signature
     'chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no'
@@ -124,7 +121,6 @@ def feature_settings(
 
 
 def _made(feature: Feature, context: Context) -> Metric:
-    """Construct a feature's metric with its options and the parts of the context that it reads."""
     cls = metric_class(feature.name)
     # sacrebleu's own metrics cache the n-grams of each row's references: rows with the same references can share them
     order = None

@@ -70,9 +70,6 @@ def parse_features(specs: Sequence[str]) -> list[Feature]:
     itself. KEY is a parameter of the metric's constructor; the type of its default determines whether VALUE is yes or no,
     a number, or a word. A comma belongs to VALUE unless a KEY= follows it.
 
-    Raises InputError for anything else, for a repeated feature, and for metrics that read more than an output, its
-    references and its source: documents, round trips, pseudo-references, other systems' outputs.
-
     >>> [feature.spec for feature in parse_features(["bleu", "chrf:word_order=2"])]
     ['bleu', 'chrf:word_order=2']
     """
@@ -122,7 +119,6 @@ def _why_not(name: str, cls: type[Metric]) -> str | None:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """Return a metric's class; raises InputError if no metric has this name."""
     if name == BLEUCOMP:
         return BLEUComponents
     from sacrebleu.metrics import METRICS
@@ -173,7 +169,7 @@ def _value(spec: str, key: str, text: str, kind: type) -> Any:
 
 
 class BLEUComponents(BLEU):
-    """sacrebleu's BLEU, used for the statistics of single sentences. The parameters are those of BLEU."""
+    """sacrebleu's BLEU, used for the statistics of single sentences."""
 
     def __init__(
         self,
@@ -222,5 +218,4 @@ def from_statistics(rows: np.ndarray) -> np.ndarray:
 
 
 def _quotient(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return above / below, and 0 where below is 0."""
     return np.divide(above, below, out=np.zeros_like(above), where=below != 0)

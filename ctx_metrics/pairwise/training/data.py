@@ -36,18 +36,9 @@ class PairSets(NamedTuple):
 def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: float | None = None) -> PairSets:
     """Read pairs of a better and a worse output from any layout that meta.judgements.readers supports.
 
-    A notice for each path says what was left out.
-
-    options     if it names a single language pair, that applies to files whose names do not give one
-    threshold   minimum difference between two human scores of a segment for a pair. None: 25 for scores from 0 to 100,
-                such as WMT's raw direct assessments, and any difference for others, such as z-scores and MQM
-
-    Preferences and rankings already consist of pairs. Scores give a pair for any two outputs of a segment, except those of
-    human systems. If the systems are unknown, outputs with the same document, source and reference form a segment; several
-    scores of the same output are averaged, with a notice.
-
-    Pairs are left out if their outputs are the same text, or if an output or a reference is missing or blank. If two sets
-    have the same name, the path is appended to that of the second.
+    Two outputs of a segment form a pair if their scores differ by at least `threshold` (None: see usual_threshold);
+    those of human systems do not. If the systems are unknown, outputs with the same document, source and reference form
+    a segment. Pairs of equal texts, and pairs with a missing or blank text, are left out.
     """
     sets: list[JudgedSet] = []
     counts: dict[str, dict[str, int]] = {}
@@ -113,7 +104,6 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
 
 
 def say_shared(training: Sequence[JudgedSet], development: Sequence[JudgedSet]) -> None:
-    """Print a notice if both sides share references: the development tau then measures memorisation."""
     seen, own = (
         {_reference(judged, segment) for judged in sets for segment in np.unique(preferences_of(judged)[:, 0]).tolist()}
         for sets in (training, development)
@@ -212,8 +202,7 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
     """Regroup a set of unknown systems, all under one name, into a segment for each document, source and reference.
 
     The distinct outputs of a segment become the systems "1", "2", ...; equal numbers in different segments are unrelated.
-    Outputs with neither source nor reference are not compared. Also returns how many scores were merged by averaging
-    because their output has several.
+    Outputs with neither source nor reference are not compared. Also returns how many scores were merged by averaging.
     """
     segments: dict[Hashable, dict[str, list[float]]] = {}
     first: list[int] = []
@@ -250,10 +239,7 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
 
 
 def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
-    """Return the set with its usable preferences and their outputs, and the number of other preferences by reason.
-
-    Each unusable preference counts once, under its first defect.
-    """
+    """Return the set with its usable preferences and their outputs, and the number of other preferences by reason."""
     preferences, texts = preferences_of(judged), judged.texts
     kept = np.ones(len(preferences), dtype=bool)
     left: Counter = Counter()

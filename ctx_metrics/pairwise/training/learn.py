@@ -33,8 +33,6 @@ from .task import Check, Comparisons, PairwiseTask, strict_tau
 class Trained(NamedTuple):
     """The result of a training whose model was written.
 
-    config        config.json of its folder
-    checks        evaluations on the development data, one per epoch
     best          index of the best check (the first of equals), whose weights the model has
     feature_taus  strict tau of each feature alone on the development data, with the better of the two signs; features
                   that are equal for both outputs of every pair are omitted
@@ -59,9 +57,6 @@ def learn(
     notes: dict[str, Any] | None = None,
 ) -> Trained:
     """Train a model on the preferences of some sets and write it to `out`: model.safetensors and config.json.
-
-    training, development    sets with preferences, outputs and references
-    cache        folder that keeps features and sentence vectors for other trainings; None: they are not kept
 
     PCA and scaling are fitted on the training data. Everything else is as in training.quality.learn.learn.
     """

@@ -56,11 +56,7 @@ class Reader:
         self._known: dict[tuple[str, str], np.ndarray] = {}
 
     def read(self, sets: Sequence[JudgedSet]) -> Readings:
-        """Return the features and vectors of the outputs and references in the sets' preferences.
-
-        Pairs are left out, with a notice, if a feature has no score for one of their outputs. Raises InputError if no pair
-        is left.
-        """
+        """Pairs are left out, with a notice, if a feature has no score for one of their outputs."""
         texts: dict[str, int] = {}
         pairs, columns, outputs = [], [], 0
         for judged in sets:

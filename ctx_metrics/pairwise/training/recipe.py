@@ -18,7 +18,6 @@ MOST = 1e6  # limit of factors of steps and costs; the product of two of them is
 
 
 def units(text: str) -> int:
-    """Parse a number of hidden units, from 0 to MOST_UNITS, for argparse."""
     if (number := int(text)) < 0:
         raise ArgumentTypeError(f"{text} is not at least 0")
     if number > MOST_UNITS:
@@ -28,12 +27,7 @@ def units(text: str) -> int:
 
 @dataclass(frozen=True)
 class Architecture:
-    """The network to build.
-
-    features         in the syntax of parse_features
-    vectors          in the syntax of parse_source; empty to use features alone
-    antisymmetric    P(2, 1) is exactly 1 - P(1, 2)
-    """
+    """The network to build: `features` in the syntax of parse_features, `vectors` in that of parse_source."""
 
     features: Sequence[str] = setting(
         "Metrics whose scores of the two outputs the network reads: 4metrics (BLEU, NIST, TER, METEOR), bleucomp "
@@ -68,7 +62,6 @@ class Architecture:
 
     @property
     def reads_encoder(self) -> bool:
-        """Whether any source of sentence vectors is the encoder, as is the default of --vectors."""
         return any(each.startswith("encoder") for each in self.vectors)
 
 
@@ -76,11 +69,8 @@ class Architecture:
 class PairwiseRecipe:
     """Settings of a training run. The defaults are those of the paper.
 
-    cost             see pairwise.training.task; logistic+kendall: logistic in a first phase, then kendall in a second one,
-                     from the best weights of the first and with a fresh optimiser
     optimiser        adagrad adds weight_decay * weight to the gradients; adamw shrinks weights by
                      learning_rate * weight_decay per step. Both apply this to biases too
-    learning_rate    constant over all steps
     """
 
     cost: str = setting(

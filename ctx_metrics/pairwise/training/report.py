@@ -23,10 +23,7 @@ def card(
     drawn: str,
     command: str,
 ) -> str:
-    """Return the Markdown card of a model.
-
-    drawn    how the development pairs were drawn from the training data; "" if they were not
-    """
+    """`drawn` says how the development pairs were drawn from the training data; "" if they were not."""
     config = trained.config
     with_nltk = any(each["spec"].startswith("meteor") for each in config["features"])
     others = {"sacrebleu": config["features"], "nltk": with_nltk, "tokenizers": config["encoder"] is not None}
@@ -44,10 +41,6 @@ def card(
 
 
 def curve(checks: Sequence[Check], best: int, name: str) -> Figure:
-    """Draw the mean cost and the strict tau on the development pairs over the epochs of all costs.
-
-    Marks the best check, and where training with another cost begins.
-    """
     points = [(epoch, check.cost, check.tau) for epoch, check in enumerate(checks, 1)]
     changes = [number for number in range(1, len(checks)) if checks[number].phase != checks[number - 1].phase]
     labels = "epochs", "training cost", "development\nstrict tau"

@@ -53,7 +53,7 @@ class ParaphraseClassifier:
     max_length    maximum number of tokens in a pair, including special ones; longer pairs lose the end of their longer
                   sentence
 
-    The model is located and hashed at once, and loaded at the first pair. Raises ModelError for any other model.
+    The model is located and hashed at once, and loaded at the first pair.
     """
 
     def __init__(self, model: str | None = None, engine: EngineOptions = EngineOptions(), max_length: int = MAX_LENGTH):
@@ -132,10 +132,7 @@ class ParaphraseClassifier:
 
 
 def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig", max_length: int) -> int:
-    """Return the maximum number of tokens of a pair: max_length, or the model's limit if that is lower.
-
-    Raises InputError if max_length does not leave one token for each sentence besides the special ones (three in BERT).
-    """
+    """Return the maximum number of tokens of a pair: max_length, or the model's limit if that is lower."""
     special = tokenizer.num_special_tokens_to_add(pair=True)
     if max_length < special + 2:
         raise InputError(
@@ -167,9 +164,6 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
 
     labels    None: the checkpoint must have a head of two labels or one logit. A number: a checkpoint without a head gets a
               new one with this number of labels, for training
-
-    Raises ModelError if transformers cannot load the checkpoint, if a required head is missing, or if the number of labels
-    is wrong.
     """
     from transformers import AutoModelForSequenceClassification
 
@@ -189,7 +183,6 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
 
 
 def load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
-    """Load a checkpoint's fast or slow tokenizer; raises ModelError if it cannot be loaded or cannot pad."""
     from transformers import AutoTokenizer
 
     with opening(folder, ": its tokenizer cannot be loaded: {why}"), silent():
@@ -253,7 +246,6 @@ def _names(config: "PretrainedConfig") -> dict[int, str]:
 
 
 def say_label(name: str, config: "PretrainedConfig") -> None:
-    """Print a notice of which label is read as paraphrase, if neither name says so and not both are mere numbers."""
     labels = [name for _, name in sorted(_names(config).items())]
     telling = any(_PARAPHRASE.search(label) for label in labels) or all(map(_NUMBERED.fullmatch, labels))
     if config.num_labels == 2 and not telling:

@@ -76,7 +76,6 @@ def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
 class ParaphraseTask(Task):
     """Minimises the cross entropy of labels.
 
-    limit           maximum number of tokens in a pair
     dtype           of the training's matrix products
     batch_tokens    maximum number of tokens in a batch of development pairs; None: the device's default
     """
@@ -172,12 +171,10 @@ def learn(
 ) -> TrainedClassifier:
     """Train a classifier, and keep the weights of the epoch with the highest accuracy on the development pairs.
 
-    encoder    embedded, a folder, or a hub name[@revision]
-    state      file with the state of a stopped training, which resumes from there; None: no state is kept
-    engine     dtype bf16 applies to the training's matrix products; the development pairs are always scored in fp32
+    state     file with the state of a stopped training, which resumes from there; None: no state is kept
+    engine    dtype bf16 applies to the training's matrix products; the development pairs are always scored in fp32
 
-    On a CPU the same settings, data and number of threads give the same weights bit for bit. Raises the same errors as
-    training.quality.learn.learn, and KeyboardInterrupt, after saving the state, on Ctrl-C.
+    On a CPU the same settings, data and number of threads give the same weights bit for bit.
     """
     dtype = training_dtype(engine.dtype)
     resolved = resolve(encoder)
@@ -215,11 +212,7 @@ def learn(
 def write_model(
     trained: TrainedClassifier, recipe: ParaphraseRecipe, out: Path, encoder: str, notes: Mapping[str, Any]
 ) -> None:
-    """Write the model's folder except its card, in the layout of pair_classifier; for rank 0, that of transformers.
-
-    encoder    as named by the user
-    notes      further entries of config.json, such as the data; not used for rank 0
-    """
+    """Write the model's folder except its card, in the layout of pair_classifier; for rank 0, that of transformers."""
     if not recipe.rank:
         return _write_checkpoint(trained, out)
     config = {

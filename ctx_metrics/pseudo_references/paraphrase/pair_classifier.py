@@ -87,7 +87,7 @@ def mean_direction(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def new_pair_classifier(folder: Path) -> PairClassifier:
-    """Return a classifier with an untrained head on a checkpoint's encoder; raises ModelError if that cannot be loaded."""
+    """Return a classifier with an untrained head on a checkpoint's encoder."""
     from transformers import AutoModel
 
     encoder, _ = load_with(AutoModel, folder, "cannot be loaded as an encoder: {why}")
@@ -102,10 +102,7 @@ def is_adapted(folder: Path) -> bool:
 
 
 def new_classifier(encoder: Path, rank: int) -> PairClassifier:
-    """Return an encoder with low-rank changes of its linear layers and a new head.
-
-    Raises InputError if the encoder cannot be adapted.
-    """
+    """Return an encoder with low-rank changes of its linear layers and a new head."""
     model = new_pair_classifier(encoder)
     if rank > model.config.hidden_size:
         raise InputError(
@@ -125,10 +122,7 @@ def read_adapted_config(folder: Path) -> dict[str, Any]:
 
 
 def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
-    """Load a classifier in fp32, its changes merged into the encoder's weights; also return the folder of its encoder.
-
-    Raises ModelError if config.json, the weights and the encoder do not match.
-    """
+    """Load a classifier in fp32, its changes merged into the encoder's weights; also return the folder of its encoder."""
     config = read_adapted_config(folder)
     encoder = encoder_of(folder, config)
     checked_weights(folder, config)
@@ -151,6 +145,6 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
 
 
 def write_adapted(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write an adapted network's learned tensors, matrices as fp16, and its config.json; raises InputError on failure."""
+    """Write an adapted network's learned tensors, matrices as fp16, and its config.json."""
     rounded = {name: tensor.half() if tensor.dim() > 1 else tensor for name, tensor in tensors.items()}
     write_model(folder, {"model_type": KIND, **config}, rounded)

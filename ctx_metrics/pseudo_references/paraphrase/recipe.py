@@ -8,11 +8,6 @@ from ...settings import setting
 
 @dataclass(frozen=True)
 class ParaphraseRecipe:
-    """learning_rate    maximum; it is reached after a tenth of all steps, then falls to 0
-    weight_decay     applies to matrices, not to vectors
-    clip             maximum norm of the gradient
-    """
-
     rank: Rank = setting(
         "Rank of the changes that are learned for the encoder's weights; only the changes are written (a few MB). "
         "0: all weights are learned, and written as a transformers checkpoint. (Default: 32)",

@@ -49,7 +49,6 @@ class DevelopmentSet:
     """m distinct pairs of texts to score, and the human judgements to compare the values with.
 
     hypotheses, references, sources    m texts each, as in TrainingSet
-    metric                  pearson or darr
     counts                  {path: {"rows": rows read, "kept": rows used, "without a score": ..., ...}}; rows of the same
                             output are averaged, so "kept" may exceed the number of outputs compared
     """
@@ -70,8 +69,7 @@ class DevelopmentSet:
 
         values    float (m,), one for each hypothesis
 
-        If all values of a set are equal, Pearson's r is 0, and tau is -1, as a tie counts as wrong. Raises InputError if a
-        value is not finite.
+        If all values of a set are equal, Pearson's r is 0, and tau is -1, as a tie counts as wrong.
         """
         values = np.asarray(values, np.float64)
         if values.shape != (len(self.hypotheses),):
@@ -122,13 +120,9 @@ def read_development(
 ) -> DevelopmentSet:
     """Read outputs with human scores from files and folders; a notice for each path says what was left out.
 
-    metric       pearson: the mean over data sets of Pearson's r of all outputs; darr: the mean of WMT's Kendall-like tau
-                 over pairs of better and worse outputs, (C - D - T) / (C + D + T) as in meta.measures.taus
-    threshold    for darr: minimum difference in score for two outputs of a segment to form a pair, 25 raw points in WMT;
-                 0: any difference. Files of preferences contain their own pairs
-    inputs, options    as in examples.read_training_set
-
-    An output's judgements are averaged. Human systems, and rows without a score, output or partner, are left out.
+    An output's judgements are averaged. Human systems, and rows without a score, output or partner, are left out. For
+    darr, two outputs of a segment form a pair if their scores differ by at least `threshold`; 0 means any difference. Files
+    of preferences contain their own pairs.
     """
     if metric not in METRICS:
         raise InputError(f"development metric {metric!r} is none of {', '.join(METRICS)}")

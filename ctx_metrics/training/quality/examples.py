@@ -88,24 +88,16 @@ def read_training_set(
 ) -> TrainingSet:
     """Read the training rows of files and folders; a notice for each path says what was left out.
 
-    paths        in the syntax of judgements.share
-    inputs       mt+ref, mt+src or mt+src+ref
-    normalise    annotator: z-scores of each rater's judgements in a data set, or of the whole set if no raters are named;
-                 file: z-scores of each data set; none: unchanged scores. See `standardised`
-    average      whether an output's judgements are averaged into one row; otherwise each is a row, since many single
-                 judgements teach more than a few averaged ones (Mathur et al. 2019)
-    mqm_root     whether penalties such as MQM's (sets whose scores are all 0 or less) are replaced by minus the square root
-                 of the penalty, since they are skewed
-    scored       whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
-    seed         seed for drawing rows, if a path limits their number
-    humans       whether rows of human systems are included, except those equal to the reference
+    paths       in the syntax of judgements.share
+    mqm_root    whether penalties (sets whose scores are all 0 or less) are replaced by minus the square root of the
+                penalty, since they are skewed
+    scored      whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
 
-    If only systems were judged, the target of each output is its system's score.
+    Single judgements are separate rows unless `average`, since many of them teach more than a few averaged ones (Mathur et
+    al. 2019). If only systems were judged, the target of each output is its system's score.
 
     Each preference (better and worse) gives two rows in a group of their own with targets 1 and 0, which are neither
     standardised nor averaged: they are meant for a loss on pairs.
-
-    Raises InputError for a path with no rows left, and as read_judgements does.
     """
     if inputs not in PARTNERS:
         raise InputError(f"inputs {inputs!r} are none of {', '.join(PARTNERS)}")
@@ -183,7 +175,6 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
 
 
 def _say(path: str, count: Counter) -> None:
-    """Print a notice of what was left out of a path, if anything; raises InputError if nothing is left."""
     flat = count[FLAT]
     left = left_out({why: n for why, n in count.items() if why != FLAT}, "row", "rows")
     if not count["kept"]:

@@ -49,7 +49,6 @@ class Judgement(NamedTuple):
 class JudgementSet(NamedTuple):
     """The judgements of one data set.
 
-    path           the file or folder
     name           name of the data set; the path is appended if another path has a set of this name
     preferences    whether each segment is a pair of outputs with the scores 1 (better) and 0 (worse)
     by_system      whether an output's score is its system's score, because segments were not judged
@@ -188,8 +187,6 @@ class Share(NamedTuple):
 
 def share(path: str) -> Share:
     """Parse PATH, PATH:WEIGHT or PATH:WEIGHT:ROWS; if the whole text is an existing path, it is PATH.
-
-    Raises InputError if WEIGHT is not a positive number, or ROWS not a positive integer.
 
     >>> share("no/such/da.tsv:0.25"), share("no/such/da.tsv:1:500").most
     (Share(path='no/such/da.tsv', weight=0.25, most=None), 500)

@@ -56,10 +56,7 @@ def learn(
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json.
 
-    cache        folder of the embedding cache, None: a temporary one; cache_mb    its maximum size in MiB
-    init         folder of a model of the same sizes, whose weights are the initial ones
     languages    languages the model is meant for, such as ["en"]; None: any that the encoder reads
-    notes        further entries of config.json
 
     Started again with the same arguments, a stopped training resumes from its state in `out`, with the same weights bit
     for bit on a CPU, and up to rounding on a GPU.
@@ -204,8 +201,6 @@ def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
 
 class TokenInputs:
     """Inputs of the networks in learned.networks for n rows of hypothesis and partner: all tokens' hidden layers.
-
-    They come from the embedding cache.
 
     lengths    number of tokens of each row's partner and hypothesis, by which rows are batched
     """

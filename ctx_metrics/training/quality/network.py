@@ -97,7 +97,7 @@ class PackedEmbedding(nn.Module):
 
 
 def new_network(folder: Path, rank: int, hidden: int) -> UnifiedNetwork:
-    """A new network on an encoder, initialised with the weights in its folder; raises InputError if `rank` is too high."""
+    """A new network on an encoder, initialised with the weights in its folder."""
     checkpoint = EncoderFolder(folder)
     width, layers = checkpoint.config["hidden_size"], checkpoint.config["num_hidden_layers"]
     if rank > width:
@@ -175,7 +175,6 @@ def round_as_stored(network: UnifiedNetwork, deviation: float) -> None:
 
 
 def _last_weight(tensors: Mapping[str, torch.Tensor]) -> str:
-    """The name of the head's last matrix."""
     return max(name for name in tensors if name.startswith("estimator.") and name.endswith(".weight"))
 
 

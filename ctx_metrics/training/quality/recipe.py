@@ -11,13 +11,7 @@ KINDS = ("bilstm", "bilstmatt", "esim", "comet")
 
 @dataclass(frozen=True)
 class Architecture:
-    """The network to build on the encoder. None stands for the default of the kind.
-
-    kind       the last is the regressor that `comet` and `slide` use by default; with `inputs` it is a UniTE-style model,
-               which adapts its encoder
-    hidden, projection, feedforward    widths, as in learned.networks.Shape
-    dropout    dropout rate
-    """
+    """The network to build on the encoder. None stands for the default of the kind."""
 
     kind: str
     encoder: Model = setting(
@@ -60,12 +54,7 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of a training run. The defaults are those of the released configurations of Mathur et al. (2019).
-
-    loss        mse (the mean squared error), hinge (see training.quality.task) or their sum
-    schedule    plateau: multiply the learning rate by `decay` after each check that is no better than the best
-    patience    None: never stop early;  check_rows    None: one check per epoch
-    """
+    """Settings of a training run. The defaults are those of the released configurations of Mathur et al. (2019)."""
 
     loss: Literal["mse", "hinge", "mse+hinge"] = setting(
         "Squared error, a hinge on pairs of outputs of a segment, or their sum.", "mse", group="training"

@@ -15,10 +15,7 @@ METRICS = {"pearson": "Pearson's r", "darr": "tau (DARR)"}
 
 
 def card(name: str, kind: str, trained: Trained, sources: Mapping[str, Sequence[Source]]) -> str:
-    """Return the Markdown card of a model whose `kind` is bilstm, bilstmatt, esim or comet.
-
-    name       name of its folder;  sources    those of "train" and "development"
-    """
+    """Return the Markdown card of a model whose `kind` is bilstm, bilstmatt, esim or comet."""
     config, of_development = trained.config, trained.config["development"]
     known = map(language_pair, of_development["sets"])
     unified = config.get("model_type") == "ctx-unified"

@@ -36,8 +36,6 @@ class QualityTask(Task):
 
     network    its `outputs(*inputs)` returns one or more predictions [n] to train, its forward the final one
     inputs     inputs of the training rows, of the kind that the network reads
-
-    Raises InputError if the loss needs pairs and the training set has none.
     """
 
     network: Any

@@ -36,9 +36,6 @@ def taught(
 
     languages    source and target language of each data set, None if unknown
     kept         file of the scores: read if it exists, else written, so that several networks can learn from one scoring
-
-    Raises InputError if the teacher needs other inputs, leaves rows without a score or scores all rows alike, or if the
-    file holds the scores of something else.
     """
     sets = [_judged(name, training, rows, languages[name], inputs) for name, rows in _rows(training).items()]
     if what := next((what for judged in sets if (what := lacking(judged, teacher.cls))), ""):

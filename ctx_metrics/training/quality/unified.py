@@ -237,7 +237,6 @@ def learn_unified(
 
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
                  often better both on the initial model's data and on the new data (Wortsman et al. 2022)
-    window       length of the longest window among the rows, for the card
 
     Everything else, including resuming after an interruption, is as in training.quality.learn.learn. Of the engine, dtype
     bf16 applies to the training's matrix products.
