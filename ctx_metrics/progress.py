@@ -44,7 +44,6 @@ class Progress:
             progress(self._line(now - self._start))
 
     def _line(self, taken: float) -> str:
-        """Return the progress line after `taken` seconds."""
         new = self.done - self._before
         if self.total is None:
             return f"{self.label}: {counted(self.done, self.unit, f'{self.unit}s')} in {duration(taken)}"

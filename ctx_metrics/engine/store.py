@@ -82,7 +82,6 @@ class EmbeddingStore:
         return given
 
     def _forget(self, key: Hashable) -> None:
-        """Drop a text's states, if there are any; their memory is freed with the rest of the slab."""
         if (older := self._entries.pop(key, None)) is not None:
             older.slab.keys.remove(key)
             if not older.slab.keys:

@@ -137,7 +137,6 @@ class Estimator(ABC):
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         """The estimate of each example; it does not depend on the order or on the other examples.
 
-        label    the label of the progress bar
         unit     what the examples are: "segment" or "window"
         """
 
@@ -153,7 +152,6 @@ class Estimator(ABC):
         return [sum(counts[text] for text in example.texts(self.inputs)) for example in examples]
 
     def _tokenized(self, examples: Sequence[Example], most: int | None = None) -> "dict[str, TokenIds]":
-        """The token ids of the examples' texts, cut to `most` content tokens."""
         texts = list(dict.fromkeys(text for example in examples for text in example.texts(self.inputs)))
         return dict(zip(texts, self.encoder.tokenizer(texts, most), strict=True))
 

@@ -83,7 +83,6 @@ class Capabilities:
 
     @property
     def input_keywords(self) -> dict[str, Keyword]:
-        """The keywords of the metric's inputs."""
         return {name: keyword for each in self.inputs for name, keyword in each.keywords.items()}
 
     @property
@@ -132,10 +131,7 @@ class MetricSettings(NamedTuple):
 
 
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":
-    """Build a metric from its settings and the context that it reads; settings override the context.
-
-    Raises whatever the metric raises.
-    """
+    """Build a metric from its settings and the context that it reads; settings override the context."""
     return build_all([MetricSettings("", cls, settings)], context)[""]
 
 
@@ -168,10 +164,7 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
 
 
 def with_lines(metric: MetricSettings, read: Callable[[str, str], Stream]) -> MetricSettings:
-    """Return the metric with lines in place of the files that its flags name.
-
-    read    returns a file's lines; it gets the flag and the path
-    """
+    """Return the metric with lines in place of the files that its flags name; `read` gets a flag and a path."""
     files = {key: metric.own.get(key) for key in capabilities(metric.cls).line_files}
     lines = {
         key: [read(f"--{metric.name}-{key.replace('_', '-')}", path) for path in paths]
@@ -187,10 +180,7 @@ def with_inputs(
     given: Mapping[FileInput, Given],
     streams: "Callable[[FileInput, Given], Sequence[Segments] | None]",
 ) -> Context:
-    """Return the context with the inputs that the metrics read, computed once for all of them, such as round trips.
-
-    streams    returns the lines of an input's files, or None if there are none
-    """
+    """Return the context with the inputs that the metrics read, computed once for all of them, such as round trips."""
     read = frozenset[str]().union(*(capabilities(each.cls).input_keywords for each in metrics))
     for each, of_input in given.items():
         if each.keywords.keys() & read:

@@ -173,13 +173,11 @@ def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _of_script(code: str) -> re.Pattern[str] | None:
-    """Return a pattern for letters of a language's scripts; None if they are not known."""
     ranges = [_SCRIPTS[script] for script, codes in _WRITTEN_IN.items() if code in codes.split()]
     return re.compile(f"[{''.join(ranges)}]+") if ranges else None
 
 
 def _script_of(letters: str) -> str:
-    """Return the script of most of the letters."""
     return max(_SCRIPTS, key=lambda script: len("".join(re.findall(f"[{_SCRIPTS[script]}]+", letters))))
 
 

@@ -30,8 +30,6 @@ def check_texts(
 
     All texts are compared with the first reference, or with the source if there is no reference. Each finding is one
     notice. There is no notice of texts without findings.
-
-    languages    codes of the source and target language, or None
     """
     _say_entities(systems, [*references, *([source] if source else [])])
     _say_shifts(systems, references, source)

@@ -125,8 +125,6 @@ class BlockRun:
         """Compute all parts that are not kept, in order, and give every part its result.
 
         function    computes the parts of a block; another process may call it
-
-        Raises what the function raises, with the block's position, and KeyboardInterrupt with what is kept.
         """
         try:
             with Progress(self.label, self.unit, self.total, done=self.done, quiet=self.quiet) as bar:
@@ -167,7 +165,6 @@ class BlockRun:
                 yield block.task(left)
 
     def _is_kept(self, part: Part, block: Block) -> bool:
-        """Whether an earlier run kept a part's result; the part then gets it."""
         found = self.cache.get(part.key(), self.form, part.fits) if self.cache is not None and self.form else None
         if found is None:
             return False

@@ -71,10 +71,7 @@ class Scorer:
         return next((each.name for each in self.metrics if "doc_ids" in capabilities(each.cls).reads), "")
 
     def __call__(self, texts: Texts, first: bool) -> Scored:
-        """The scores of a block's texts; in the first block, languages are checked.
-
-        Raises InputError for texts that cannot be scored, and for metrics that cannot score part of a corpus.
-        """
+        """The scores of a block's texts; in the first block, languages are checked."""
         made = self._built(texts)
         hypotheses = [text or "" for text in texts["mt"][0]]
         found = {
@@ -107,7 +104,6 @@ class Scorer:
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
-        """Build the metrics for a block's texts, by name."""
         context = replace(
             self.context,
             systems=[[text or "" for text in texts["mt"][0]]],
@@ -162,12 +158,10 @@ def roles() -> tuple[str, ...]:
 
 
 def of_several_columns() -> tuple[str, ...]:
-    """The roles that can have several columns."""
     return ("ref", *(each.column for each in installed_inputs() if each.column and not each.per_system))
 
 
 def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
-    """The streams of installed inputs that a block's texts contain, by keyword."""
     return {
         each.name: [[text or "" for text in stream] for stream in texts[each.column]]
         if each.per_system

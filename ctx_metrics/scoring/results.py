@@ -64,10 +64,7 @@ def coverage(rows: Sequence[Row]) -> str:
 
 
 def together(parts: Sequence[SystemResult]) -> SystemResult:
-    """Return the result of a corpus from those of its parts, in order.
-
-    Rows, windows and matches are concatenated, counts are added, and notices are merged.
-    """
+    """Return the result of a corpus from those of its parts, in order."""
     whole = SystemResult([])
     notices, of_texts = [], []
     for part in parts:
@@ -87,8 +84,6 @@ def together(parts: Sequence[SystemResult]) -> SystemResult:
 
 def best_reference(values: Sequence[float | None], multiref: str) -> float | None:
     """Return the best or the mean of the values against several references; None if there is none.
-
-    multiref    "max" or "mean"
 
     >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
     (0.6, 0.4, None)
@@ -110,8 +105,6 @@ def counted_result(
 ) -> SystemResult:
     """Return one system's rows, with counts and notices of odd segments, which are given by their 0-based positions.
 
-    max_length    number of tokens to which texts were cut, for the notice
-
     >>> result = counted_result([[0.5, 1.0], [0.0, 0.0]], empty=[], unreferenced=[1])
     >>> result.counts, [str(each) for each in result.notices]
     ({'truncated': 0, 'empty': 0, 'unreferenced': 1}, ['1 segment has no reference and is left out (segment 2)'])
@@ -127,7 +120,6 @@ def counted_result(
 
 
 def without_reference(segments: Sequence[int]) -> Notice:
-    """Return the notice about segments without a reference."""
     one, many = "segment has no reference and is left out", "segments have no reference and are left out"
     return Notice.at(segments, one, many, kind="unreferenced")
 
@@ -190,8 +182,6 @@ def results_of_pairs(
 
     places        from places_of_pairs, one for each of the results
     shape         (number of systems, number of segments)
-    multiref      "max" takes the best of several references' values, "mean" their average
-    max_length    number of tokens to which texts were cut, for the notice
     """
     systems, segments = shape
     pairs: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]

@@ -44,7 +44,6 @@ class Kept:
 
 
 def checked_work(line: CommandLine) -> Work:
-    """Return where work is done; exits with 2, as argparse does, if the flags contradict each other or the engine's."""
     work, device = line[Work], line[EngineOptions].device
     if work.workers and not work.on:
         line.error("--workers works only with --on ray; give both, or leave it out")
