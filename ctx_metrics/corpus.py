@@ -45,7 +45,6 @@ class Corpus:
 
     hypotheses    n strings; a string of invisible characters becomes "" and counts as empty everywhere
     references    streams of n strings each; None marks a missing reference, "" an empty one
-    sources       n strings, or None
     doc_ids       n strings, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
     inputs        further inputs of the metric, by keyword (see run.inputs): for an input with one stream per system, this

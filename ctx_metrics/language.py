@@ -78,7 +78,7 @@ def primary(language: str | None) -> str:
 def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None) -> None:
     """Raise InputError, naming the flag, if the multilingual encoder was not trained on the language.
 
-    asked       whether the user named the model; then a notice takes the place of the error
+    asked    whether the user named the model; then a notice takes the place of the error
     """
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         if not asked:

@@ -12,7 +12,6 @@ EVERY = 60.0  # seconds between two lines
 class Progress:
     """Shows the progress of a long run: a bar if stderr is a terminal, else a line about once a minute; nothing if `quiet`.
 
-    label    what is running, such as the name of a metric
     unit     what is counted, in the singular, such as "text"
     total    how many there are; None if unknown
     done     how many of them an earlier run has finished

@@ -134,10 +134,6 @@ def csv_records(lines: Iterable[str], name: str, strict: bool = False) -> Iterat
 
 
 def json_object(line: str, where: str, such_as: str) -> dict[str, Any]:
-    """Return the object in one line of a JSON-lines file; raises InputError if there is none.
-
-    such_as    the end of the message for other JSON, such as an example
-    """
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -176,7 +172,6 @@ def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
 
 
 def byte_lines(file: IO[bytes], path: str) -> Iterator[bytes]:
-    """Yield the lines of an open file, unpacked if its name ends in .gz or .xz; raises InputError as lines_of does."""
     return lines_of(unpacked(file, path[-2:] if path.endswith(PACKED) else "", path), path)
 
 

@@ -30,7 +30,7 @@ STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to whatever is open, even 
 def check_writable(path: str | None, folder: bool = False, flag: str = "") -> None:
     """Raise InputError if a file, or files in a folder, cannot be written; creates nothing. Call it before long work.
 
-    path      None is the standard output; an address such as s3://bucket cannot be written
+    path    None is the standard output; an address such as s3://bucket cannot be written
     """
     if path is None:
         check_output()

@@ -227,7 +227,7 @@ class TokenBudget:
     ) -> list[tuple[Sequence[T], R]]:
         """Run a batch through `forward`, in parts if necessary, and return each part with its result.
 
-        one      end of the message about a single text that is too large: "text of {total} tokens; try ..."
+        one    end of the message about a single text that is too large: "text of {total} tokens; try ..."
         """
         total = sum(sizes)
         if len(batch) > 1 and total > self.tokens:  # the budget has shrunk since the batch was made

@@ -75,10 +75,7 @@ class PackedRows:
 
 
 class QuantisedFile:
-    """The content of the file. Raises ModelError if the file is missing or has another hash.
-
-    config    the configuration of a BERT encoder, as in config.json
-    """
+    """The content of the file. Raises ModelError if the file is missing or has another hash."""
 
     def __init__(self, folder: Path):
         self.path = folder / FILE

@@ -216,8 +216,6 @@ def slide_grid(
 
     The result is {(w, s): one score per system}. A score is NaN if no window is scored, because every document is shorter
     than w and partial windows are dropped.
-
-    A grid of W window sizes has W (W + 1) / 2 cells, but only about W windows per sentence. Each of them is scored once.
     """
     corpora = metric._corpora(systems, references)
     documents, partial = corpora[0].documents(), metric.partial

@@ -111,12 +111,8 @@ class Estimator(ABC):
 
     inputs               the texts that it reads, such as "mt+ref" or "mt+src"
     choices              the values that `inputs` can have on loading, if there is a choice
-    model                where its weights come from
-    encoder              turns texts into token ids and hidden states
-    english_only         whether it reads only English
     empty_value          the value of an example with an empty text; None: what the model computes for it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
-    dtype                number format of its encoder
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
     penalty              how its values are averaged by default; None: their mean
     """
@@ -137,7 +133,7 @@ class Estimator(ABC):
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         """The estimate of each example; it does not depend on the order or on the other examples.
 
-        unit     what the examples are: "segment" or "window"
+        unit    what the examples are: "segment" or "window"
         """
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
@@ -166,7 +162,6 @@ class Estimator(ABC):
         """The number of special tokens that are added for one example."""
 
     def signature(self) -> dict:
-        """The model's entries in the signature: model, rev, ckpt, inputs, dtype, maxlen."""
         from ..engine.device import number_format  # the encoder has imported torch
 
         dtype = number_format(self.dtype, self.encoder.device)

@@ -36,11 +36,8 @@ _HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?
 class ResolvedModel:
     """Where a model is and what exactly it is.
 
-    name        as in the signature
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
     ckpt        hash of all files that its scores depend on (12 hex digits), see engine.opening.identity
-    embedded    whether it is the embedded encoder, whose hash was checked
-    multilingual    whether it is the multilingual encoder, whose hash was checked
     """
 
     name: str
@@ -51,7 +48,6 @@ class ResolvedModel:
     multilingual: bool = False
 
     def signature(self) -> dict:
-        """The model's entries in the signature: model, rev, ckpt."""
         return {"model": self.name, "rev": self.revision, "ckpt": self.ckpt}
 
 

@@ -217,10 +217,7 @@ class SentenceEncoder(ABC):
 
     @abstractmethod
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
-        """The cosine of each pair's two embeddings, a float in [-1, 1]; None if a side has no tokens.
-
-        Each distinct text is encoded once. Raises ResourceError if the device has too little memory.
-        """
+        """The cosine of each pair's two embeddings, a float in [-1, 1]; None if a side has no tokens."""
 
 
 class PackedSentenceEncoder(SentenceEncoder):

@@ -71,8 +71,7 @@ def read_vectors(
 class VectorFile:
     """A GloVe or word2vec text file that looks up the words of texts.
 
-    path, quiet, unit, flag    as in read_vectors
-    dimensions                 length of a vector, from the file's first line
+    dimensions    length of a vector, from the file's first line
     """
 
     def __init__(self, path: str, quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG):
@@ -104,7 +103,6 @@ class VectorFile:
         return {"fckpt": file_sha256(Path(self.path))[:12]}
 
     def signature(self) -> dict:
-        """The file's entries in the signature: vectors (its name) and fckpt (its sha256, 12 hex digits)."""
         return {"vectors": os.path.basename(self.path), **self._hashes}
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[np.ndarray | None]]:

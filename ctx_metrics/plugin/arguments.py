@@ -81,9 +81,7 @@ class Asked:
     """What a command line asks for.
 
     chosen     the plugin metrics, with the values of their own flags
-    inputs     what the flags give of the inputs that these metrics read
     given      in words, what the flags give, by the keyword of metrics that read it
-    outputs    the files that the run writes besides, with their names
     offered    all outputs that the command line could ask for
     """
 
@@ -210,10 +208,8 @@ def asked_by(
 ) -> Asked:
     """Return what a parsed command line asks for.
 
-    own        names of the attributes of each metric's own flags
-    broken     errors of metrics that could not be loaded; raised if such a metric is chosen
-    inputs     those whose flags the command line has
-    outputs    those whose flags the command line has
+    own       names of the attributes of each metric's own flags
+    broken    errors of metrics that could not be loaded; raised if such a metric is chosen
     """
     flags, files, settings = line[OfSacrebleu], line[ContextFiles], line[RunSettings]
     values: dict[str, Any] = vars(line)
@@ -259,7 +255,7 @@ def add_shared_arguments(parser: argparse.ArgumentParser, inputs: Sequence[FileI
 def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], outputs: Sequence[RunOutput]) -> None:
     """Add the flags that apply to all metrics of a run, including sacrebleu's: the resampling unit and the files to write.
 
-    wanted     the plugin metrics that the command line may use; slide's file is offered only if slide is among them
+    wanted    the plugin metrics that the command line may use; slide's file is offered only if slide is among them
     """
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]

@@ -25,12 +25,9 @@ class Context:
 
     references         streams of references, in which None marks a missing one; None: they are given when scoring
     systems            the hypotheses of all systems that will be scored, so that one pass can score them all
-    sources            source segments, or None
     doc_ids            document id of each segment, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
-    engine             device, number format, batch size
     inputs             further inputs of metrics, by keyword (see run.inputs)
-    in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
     """
 
     references: Sequence[Stream] | None = None
@@ -57,14 +54,11 @@ class Capabilities:
     """What a metric can do and what it needs, as its class declares. `metric.can` is what its settings and model leave.
 
     reads               the fields of Context that it reads besides the references
-    inputs              the further inputs that it reads
     required            the fields in `reads` without which it cannot score
-    references          whether it reads references
     estimator           whether its values come from a learned quality model, which `ctx-metrics score --model` names
     compares_systems    whether a system's score depends on the other systems' outputs
     whole_corpus        why a segment's row depends on segments of other documents, in words; "" if it does not
     dependent_rows      whether segments share scores, so that resampling segments gives intervals that are too narrow
-    higher_is_better    whether higher scores are better
     line_files          settings whose flags name files with one line per segment
     flags               prefixes of its own flags, besides --NAME-
     """
@@ -92,7 +86,6 @@ class Capabilities:
 
     @property
     def streams(self) -> frozenset[str]:
-        """The keywords of the inputs that hold streams of segments."""
         return frozenset[str]().union(*(each.streams for each in self.inputs))
 
     @property

@@ -180,7 +180,6 @@ def in_language(texts: Sequence[str | None], language: str | None) -> Found:
 
 
 def say_languages(texts: Sequence[tuple[str, Found]], source: tuple[str, Found] | None, languages: Languages) -> None:
-    """Give notice of texts in the wrong language, and say how to fix it."""
     source_lang, target_lang = languages
     wrong = [(name, found) for name, found in texts if found.many(LANGUAGE)]
     swapped = [name for name, found in wrong if looks_like(found.most, source_lang)]

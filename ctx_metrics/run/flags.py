@@ -86,7 +86,7 @@ def checked_flags(name: str, table: MetricTable) -> list[str]:
 def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Collection[str]) -> bool:
     """Whether a command line needs the installed inputs: a metric reads one, or a word may be the flag of one.
 
-    known      all flags but those of inputs, of the engine and of the metrics themselves
+    known    all flags but those of inputs, of the engine and of the metrics themselves
     """
     if any(isinstance(each, FileInput) for metric in metrics.values() for each in capabilities(metric).inputs):
         return True
@@ -98,7 +98,6 @@ def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Co
 
 
 def own_prefixes(name: str, metric: type) -> tuple[str, ...]:
-    """Return the prefixes of a metric's own flags: --NAME-, and those in its capabilities."""
     return (f"--{name}-", *capabilities(metric).flags)
 
 

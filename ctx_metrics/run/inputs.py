@@ -99,7 +99,6 @@ class FileInput(Input):
         return getattr(line, self.flag.lstrip("-").replace("-", "_")) or ()
 
     def given_by(self, line: CommandLine) -> str:
-        """Return the flag by which the command line gives the input; "" if it does not give it."""
         return self.flag if self._paths(line) else ""
 
     def read(self, line: CommandLine) -> Given:

@@ -89,7 +89,6 @@ _NO_WORDS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+", re.IGNORECASE)
 class Verdict(NamedTuple):
     """Whether a text is in the expected language.
 
-    wrong    whether it is in another language or script
     looks    if it is wrong, the code of the language that it looks like, or the name of its script
     """
 

@@ -25,8 +25,6 @@ class Place(Protocol):
 
 
 class Here:
-    """This process."""
-
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         return map(function, items)
 
@@ -68,7 +66,6 @@ class Part(Generic[Result]):
     """A part of a block whose result is kept by itself.
 
     size    in units of the run
-    take    is called with the result
     key     returns the name under which the result is kept
     fits    whether something that was kept can be this part's result
     """
@@ -174,7 +171,6 @@ class BlockRun:
         return True
 
     def _moved(self, given: Notice, block: Block) -> Notice:
-        """A notice about a block, with positions in the whole."""
         return (given.of_rows() if block.table else given).after(block.before)
 
     def _of_all(self, number: int) -> str:

@@ -21,8 +21,6 @@ SEGMENTS = 512  # most segments of a block, for any number of systems: adding on
 
 
 class KeptWindow(NamedTuple):
-    """A ScoredWindow in the form that is kept."""
-
     start: int
     end: int
     weight: float
@@ -68,8 +66,6 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass
 class InBlocks:
-    """Scores corpora block by block."""
-
     place: Place = HERE
     kept: ResultCache | None = None
 

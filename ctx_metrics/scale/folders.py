@@ -159,7 +159,6 @@ class RemoteFolder:
             return sorted(name.rstrip("/").rpartition("/")[2] for name in self._system.ls(self._folder, detail=False))
 
     def read(self, name: str, most: int) -> bytes | None:
-        """Like LocalFolder.read, without the checks for links and owners."""
         with readable(self.path):
             path = f"{self._folder}/{name}"
             if not self._system.exists(path):

@@ -84,7 +84,6 @@ class KeptResults:
             self._folder.write(_file(name), _head(name, packed) + packed)
 
     def report(self, what: str, why: str) -> None:
-        """Print a notice that a file is not used; only the first call does so."""
         if not self._reported:
             notice(f"{self._flag} {what} is ignored, because {why}")
         self._reported = True

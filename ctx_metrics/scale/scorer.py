@@ -25,12 +25,10 @@ Row = list[float]
 class OfMetric(NamedTuple):
     """One metric's results for a block.
 
-    signature    the metric's signature
     penalised    whether segments are averaged by penalties
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
-    notices      about these texts
     """
 
     signature: str
@@ -56,7 +54,6 @@ class Scorer:
 
     columns    the names of each role's columns in the tables
     checks     whether to print notices about faults in the first block's texts
-    faults     whether to look for faults in every row
     """
 
     metrics: Sequence[MetricSettings]
@@ -83,7 +80,6 @@ class Scorer:
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
-        """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
     def whole(self, sums: Mapping[str, Sequence[Row]], penalised: Mapping[str, bool]) -> dict[str, float]:
@@ -153,7 +149,6 @@ class Scorer:
 
 
 def roles() -> tuple[str, ...]:
-    """The roles that a table's column may have."""
     return ("src", "mt", "ref", "doc", *(each.column for each in installed_inputs() if each.column))
 
 

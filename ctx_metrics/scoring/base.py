@@ -339,7 +339,6 @@ class ContextMetric(Metric):
     def _corpora(
         self, systems: Sequence[Sequence[str]], references: Sequence[Stream], guard: bool = True
     ) -> list[Corpus]:
-        """Return one corpus per system."""
         context = self._context
         beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
         corpora = [Corpus(hypotheses, references, *beside, self._inputs_of(hypotheses)) for hypotheses in systems]

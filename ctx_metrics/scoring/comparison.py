@@ -65,9 +65,9 @@ def compare(
 
     sacrebleu counts only s_k > |D|; docs/compare.md tells when this matters.
 
-    rows       for each system, the additive statistics of its segments: array-like [segments, statistics]
-    ranges     of the documents that are drawn or swapped whole; None draws or swaps segments
-    sign       -1 if lower scores are better
+    rows      for each system, the additive statistics of its segments: array-like [segments, statistics]
+    ranges    of the documents that are drawn or swapped whole; None draws or swaps segments
+    sign      -1 if lower scores are better
 
     >>> from sacrebleu.metrics import BLEU
     >>> references, good, bad = ["It rains today."] * 9, ["It rains today."] * 9, ["Snow fell there."] * 9
@@ -247,7 +247,6 @@ class Column:
 
     @property
     def best(self) -> int:
-        """The number of the system with the best score, from 0."""
         return self.order[0]
 
     @property

@@ -23,7 +23,6 @@ R = TypeVar("R")
 class ScoredWindow:
     """One input of a learned model: a segment, or a window of several.
 
-    window      its segments and its weight
     value       on the model's own scale (not x100); None if every reference has a gap
     estimate    the model's estimate with the best of several references; None without a value
     """
@@ -39,7 +38,6 @@ class SystemResult:
 
     rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] if it was not scored
     counts     numbers of truncated, dropped and empty segments or windows; shown after the score if not zero
-    notices    about the same and more
     windows    the inputs of a learned model, in order; empty for other metrics
     of_texts   notices about the texts themselves, printed once per run without the metric's name
     matches    how each segment's tokens match those of the best reference, or None if nothing was matched; empty for
@@ -180,8 +178,8 @@ def results_of_pairs(
 ) -> list[SystemResult]:
     """Return each system's result from the values of (hypothesis, reference) pairs. A pair without a value counts as 0.
 
-    places        from places_of_pairs, one for each of the results
-    shape         (number of systems, number of segments)
+    places    from places_of_pairs, one for each of the results
+    shape     (number of systems, number of segments)
     """
     systems, segments = shape
     pairs: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]

@@ -73,9 +73,7 @@ USUAL = SystemTests()  # the defaults of all commands
 class Design:
     """The design of the significance tests between some systems.
 
-    systems     number of systems
-    segments    number of segments of each system
-    ranges      of the documents that are swapped or drawn whole; None means that segments are
+    ranges    of the documents that are swapped or drawn whole; None means that segments are
     """
 
     testing: SystemTests
@@ -126,7 +124,6 @@ class Design:
         ]
 
     def say_what_is_rough(self, metrics: Mapping[str, Metric], flag: str = "--resample") -> None:
-        """Give notice of whatever makes intervals and p-values unreliable."""
         if self.ranges is not None:
             say_few_documents(self.units)
         for name, metric in metrics.items():

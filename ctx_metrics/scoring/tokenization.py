@@ -34,7 +34,6 @@ class Words:
         return self._tokenizer((text.lower() if self.lowercase else text).rstrip()).split()
 
     def signature(self) -> str:
-        """Return the tokenizer's entry in BLEU's signature."""
         return self._tokenizer.signature()
 
 

@@ -56,7 +56,7 @@ def estimate_windows(
     A window has one example for each reference without gaps, or one in all if the model reads no reference. All windows go
     through the estimator in one pass, unless there are more than READ_TOGETHER and they share no texts.
 
-    on_long        "truncate" cuts texts that are too long; "error" raises InputError before anything is scored
+    on_long    "truncate" cuts texts that are too long; "error" raises InputError before anything is scored
     """
     if "ref" in estimator.inputs and not corpora[0].references:
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
@@ -121,7 +121,6 @@ def read_texts(inputs: str) -> str:
 
 
 def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | None, references: bool) -> None:
-    """Raise InputError, saying what to add, if a model reads sources and there are none."""
     if "src" in estimator.inputs and sources is None:
         if "ref" in estimator.inputs and not references:
             both = f"the model reads {estimator.inputs}, and neither sources nor references are given"
@@ -155,8 +154,8 @@ def system_results(
 ) -> list[SystemResult]:
     """Return each system's result from its windows.
 
-    penalty     if given, the rows hold negated penalties instead of values
-    reading     keyword arguments of estimate_windows
+    penalty    if given, the rows hold negated penalties instead of values
+    reading    keyword arguments of estimate_windows
     """
     estimates_of = estimate_windows(metric, estimator, corpora, windows, **reading)
     return [

@@ -164,7 +164,6 @@ def _cell(name: str, value: Any, decimals: int | None) -> Any:
 
 
 def _objects(found: Compared, column: Column) -> list[dict[str, Any]]:
-    """Return one object for each pair of systems, the better one first."""
     comparison, scores = column.comparison, [each.system for each in column.scores]
     pairs = [(i, j) for place, i in enumerate(column.order) for j in column.order[place + 1 :]]
     nothing = math.nan

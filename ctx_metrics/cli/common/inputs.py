@@ -115,7 +115,6 @@ class Inputs(NamedTuple):
     """The inputs of one run.
 
     context    the systems' texts and all else; all its streams have the same length
-    metrics    the metrics, with lines in place of the files that their own flags name
     given      what the command line gives, in words, by the keyword of metrics that read it
     """
 

@@ -24,7 +24,6 @@ def metric_names() -> list[str]:
 
 
 def metric_with_settings(text: str) -> str:
-    """Return a metric's name, or NAME:KEY=VALUE,..., for argparse."""
     name, colon, settings = text.partition(":")
     return named_metric(name) + colon + settings
 

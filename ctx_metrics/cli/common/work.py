@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def place(text: str) -> str:
-    """Return the place where blocks are scored, ray or ray:ADDRESS, for argparse."""
     if text != "ray" and not (text.startswith("ray:") and text.removeprefix("ray:").strip("/")):
         raise ArgumentTypeError(f"{text!r} is neither ray nor ray:ADDRESS")
     return text

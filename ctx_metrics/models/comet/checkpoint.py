@@ -189,10 +189,7 @@ _IDLE = re.compile(
 
 
 class CometCheckpoint:
-    """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked on creation.
-
-    For engine.encoder.TextEncoder it has folder (the tokenizer's), config, weights() and is_current().
-    """
+    """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked on creation."""
 
     languages = None  # not known: the checkpoint does not say
 
@@ -276,7 +273,6 @@ def comet_identity(hashes: Mapping[str, str], hyperparameters: Mapping[str, Any]
     """The identity of a checkpoint: 12 hex digits.
 
     hashes    sha256 of the weights, as "weights", and those of side_hashes
-    encoder   the encoder's configuration
     """
     described = json.dumps([hyperparameters, encoder], sort_keys=True)
     return identity({**hashes, CONFIG_FILE: hashlib.sha256(described.encode()).hexdigest()}, Path())

@@ -353,7 +353,6 @@ class UnifiedEstimator(CometEstimator):
 
 
 def pooled_mix(checkpoint: Checkpoint, pad: int | None, separator: int | None) -> PooledMix:
-    """The readout that a model pools from a sequence: a weighted mix of all layers, or a single layer."""
     parameters, tensors = checkpoint.hyperparameters, checkpoint.head
     layers = checkpoint.config["num_hidden_layers"] + 1
     if parameters.pool == "default":  # the encoder's own sentence vector: the first token of the last layer
