@@ -24,6 +24,7 @@ class Window(NamedTuple):
 
 
 def check_window(window: int, stride: int, metric: str = "") -> None:
+    """Raise InputError unless 1 <= stride <= window; the metric's name, if any, begins the message."""
     where = f"{metric}: " * bool(metric)
     if window < 1:
         raise InputError(f"{where}window {window}: a window must hold at least 1 sentence")
@@ -33,10 +34,18 @@ def check_window(window: int, stride: int, metric: str = "") -> None:
 
 
 def sentence_windows(length: int, window: int, stride: int, partial: str = "weight") -> list[Window]:
-    """Return the windows over one document of `length` sentences (paper, section 3; docs/slide.md gives the rules).
+    """Return the windows over one document of `length` sentences (paper, section 3).
 
-    partial    "drop" leaves out a partial window, "include" gives it weight 1 like all others, and with "weight" the weight
-               of every window is its number of sentences
+    Full windows start at 0, stride, 2*stride, ... while start + window <= length. If they leave sentences uncovered, or the
+    document is shorter than a window, one partial window runs from the next start to the document's end. `partial` says
+    how it is treated:
+      drop     it is left out (the paper's setting); full windows have weight 1
+      include  it is scored with weight 1, like a full window
+      weight   it is scored, and the weight of every window is its number of sentences
+
+    This agrees with the paper's figure 1 (w=4, s=2). The paper's formula "d mod (w - s)" fails for w = s and s = 1.
+
+    Raises InputError unless 1 <= stride <= window.
 
     >>> [(w.start, w.end) for w in sentence_windows(7, 4, 2)]
     [(0, 4), (2, 6), (4, 7)]
@@ -61,6 +70,8 @@ def token_windows(tokens: Sequence[int], budget: int, stride: int = 0, overhead:
     stride    sentences from one window's start to the next; with 0, each starts where the last one ended. A stride never
               skips a sentence: it is cut to the last window's length
     overhead  extra tokens in every window (special tokens)
+
+    The weight of a window is its number of sentences.
 
     >>> [(w.start, w.end) for w in token_windows([4, 4, 4, 9, 1], budget=9)]
     [(0, 2), (2, 3), (3, 4), (4, 5)]

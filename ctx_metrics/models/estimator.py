@@ -111,8 +111,12 @@ class Estimator(ABC):
 
     inputs               the texts that it reads, such as "mt+ref" or "mt+src"
     choices              the values that `inputs` can have on loading, if there is a choice
+    model                where its weights come from
+    encoder              turns texts into token ids and hidden states
+    english_only         whether it reads only English
     empty_value          the value of an example with an empty text; None: what the model computes for it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
+    dtype                number format of its encoder
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
     penalty              how its values are averaged by default; None: their mean
     """
@@ -133,7 +137,8 @@ class Estimator(ABC):
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         """The estimate of each example; it does not depend on the order or on the other examples.
 
-        unit    what the examples are: "segment" or "window"
+        label    the label of the progress bar
+        unit     what the examples are: "segment" or "window"
         """
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:
@@ -148,6 +153,7 @@ class Estimator(ABC):
         return [sum(counts[text] for text in example.texts(self.inputs)) for example in examples]
 
     def _tokenized(self, examples: Sequence[Example], most: int | None = None) -> "dict[str, TokenIds]":
+        """The token ids of the examples' texts, cut to `most` content tokens."""
         texts = list(dict.fromkeys(text for example in examples for text in example.texts(self.inputs)))
         return dict(zip(texts, self.encoder.tokenizer(texts, most), strict=True))
 
@@ -162,6 +168,7 @@ class Estimator(ABC):
         """The number of special tokens that are added for one example."""
 
     def signature(self) -> dict:
+        """The model's entries in the signature: model, rev, ckpt, inputs, dtype, maxlen."""
         from ..engine.device import number_format  # the encoder has imported torch
 
         dtype = number_format(self.dtype, self.encoder.device)

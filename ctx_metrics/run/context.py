@@ -25,9 +25,12 @@ class Context:
 
     references         streams of references, in which None marks a missing one; None: they are given when scoring
     systems            the hypotheses of all systems that will be scored, so that one pass can score them all
+    sources            source segments, or None
     doc_ids            document id of each segment, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
+    engine             device, number format, batch size
     inputs             further inputs of metrics, by keyword (see run.inputs)
+    in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
     """
 
     references: Sequence[Stream] | None = None
@@ -54,11 +57,14 @@ class Capabilities:
     """What a metric can do and what it needs, as its class declares. `metric.can` is what its settings and model leave.
 
     reads               the fields of Context that it reads besides the references
+    inputs              the further inputs that it reads
     required            the fields in `reads` without which it cannot score
+    references          whether it reads references
     estimator           whether its values come from a learned quality model, which `ctx-metrics score --model` names
     compares_systems    whether a system's score depends on the other systems' outputs
     whole_corpus        why a segment's row depends on segments of other documents, in words; "" if it does not
     dependent_rows      whether segments share scores, so that resampling segments gives intervals that are too narrow
+    higher_is_better    whether higher scores are better
     line_files          settings whose flags name files with one line per segment
     flags               prefixes of its own flags, besides --NAME-
     """
@@ -77,6 +83,7 @@ class Capabilities:
 
     @property
     def input_keywords(self) -> dict[str, Keyword]:
+        """The keywords of the metric's inputs."""
         return {name: keyword for each in self.inputs for name, keyword in each.keywords.items()}
 
     @property
@@ -86,6 +93,7 @@ class Capabilities:
 
     @property
     def streams(self) -> frozenset[str]:
+        """The keywords of the inputs that hold streams of segments."""
         return frozenset[str]().union(*(each.streams for each in self.inputs))
 
     @property
@@ -124,7 +132,10 @@ class MetricSettings(NamedTuple):
 
 
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":
-    """Build a metric from its settings and the context that it reads; settings override the context."""
+    """Build a metric from its settings and the context that it reads; settings override the context.
+
+    Raises whatever the metric raises.
+    """
     return build_all([MetricSettings("", cls, settings)], context)[""]
 
 
@@ -157,7 +168,10 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
 
 
 def with_lines(metric: MetricSettings, read: Callable[[str, str], Stream]) -> MetricSettings:
-    """Return the metric with lines in place of the files that its flags name; `read` gets a flag and a path."""
+    """Return the metric with lines in place of the files that its flags name.
+
+    read    returns a file's lines; it gets the flag and the path
+    """
     files = {key: metric.own.get(key) for key in capabilities(metric.cls).line_files}
     lines = {
         key: [read(f"--{metric.name}-{key.replace('_', '-')}", path) for path in paths]
@@ -173,7 +187,10 @@ def with_inputs(
     given: Mapping[FileInput, Given],
     streams: "Callable[[FileInput, Given], Sequence[Segments] | None]",
 ) -> Context:
-    """Return the context with the inputs that the metrics read, computed once for all of them, such as round trips."""
+    """Return the context with the inputs that the metrics read, computed once for all of them, such as round trips.
+
+    streams    returns the lines of an input's files, or None if there are none
+    """
     read = frozenset[str]().union(*(capabilities(each.cls).input_keywords for each in metrics))
     for each, of_input in given.items():
         if each.keywords.keys() & read:

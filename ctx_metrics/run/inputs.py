@@ -40,6 +40,7 @@ class Input:
 
     @property
     def streams(self) -> frozenset[str]:
+        """The keywords that hold streams of segments."""
         return frozenset(name for name, keyword in self.keywords.items() if keyword.streams)
 
 
@@ -91,6 +92,7 @@ class FileInput(Input):
         self.column, self.title, self.settings = column, title or words, settings
 
     def add_arguments(self, group: Group) -> None:
+        """Add the input's flags."""
         group.add_argument(self.flag, nargs=1 if self.single else "+", type=expanduser, metavar="FILE", help=self.help)
         if self.settings:
             add_flags(group, self.settings)
@@ -99,9 +101,11 @@ class FileInput(Input):
         return getattr(line, self.flag.lstrip("-").replace("-", "_")) or ()
 
     def given_by(self, line: CommandLine) -> str:
+        """Return the flag by which the command line gives the input; "" if it does not give it."""
         return self.flag if self._paths(line) else ""
 
     def read(self, line: CommandLine) -> Given:
+        """Return what the command line gives; raises whatever the settings class raises."""
         return Given(self._paths(line), line[self.settings] if self.settings else None)
 
     def check(self, given: Given, systems: int) -> None:
@@ -115,6 +119,7 @@ class FileInput(Input):
     def values(self, streams: "Sequence[Segments] | None", settings: Any, context: "Context | None") -> dict[str, Any]:
         """Return the value of each keyword, from the streams and the settings.
 
+        streams    None if there are none
         context    the rest of the run's context, for inputs that can be computed
         """
         return {self.name: streams}
@@ -135,6 +140,8 @@ class StreamsOfSystems:
     """One stream per system, looked up by the system's hypotheses.
 
     If no systems are known, a single stream belongs to any hypotheses that are scored.
+
+    Raises InputError if there are not as many streams as systems, or if a stream and its system differ in length.
     """
 
     def __init__(
@@ -162,6 +169,7 @@ class StreamsOfSystems:
                 notice(equals, metric=metric)
 
     def of(self, hypotheses: Sequence[str]) -> Sequence[str | None]:
+        """Return the stream of a system; raises InputError if there is none or its length differs."""
         found = self._by_system.get(digest(hypotheses)) if self._only is None else self._only
         if found is None:
             raise InputError(
