@@ -45,14 +45,10 @@ class Corpus:
 
     hypotheses    n strings; a string of invisible characters becomes "" and counts as empty everywhere
     references    streams of n strings each; None marks a missing reference, "" an empty one
-    sources       n strings, or None
     doc_ids       n strings, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
     inputs        further inputs of the metric, by keyword (see run.inputs): for an input with one stream per system, this
                   system's n strings; for others, all streams, or None
-
-    Raises InputError if lengths differ, a string is missing or holds a lone surrogate, or a document id returns after its
-    document has ended. The message names the stream, and the counts or the 1-based segment.
     """
 
     hypotheses: Sequence[str]
@@ -134,10 +130,7 @@ def list_of_strings(name: str, stream: Collection) -> list:
 
 
 def _checked(name: str, stream: Sequence[str | None], none_allowed: bool = False) -> list:
-    """Return a stream as a list without its byte-order mark; gives notice of that mark and of NUL characters.
-
-    Raises InputError for an item that is not a string, and for a lone surrogate.
-    """
+    """Return a stream as a list without its byte-order mark; gives notice of that mark and of NUL characters."""
     stream = list_of_strings(name, stream)
     with_nul = []
     for i, text in enumerate(stream):

@@ -15,7 +15,6 @@ T = TypeVar("T")
 
 @functools.cache
 def _of_all_groups() -> "metadata.EntryPoints | metadata.SelectableGroups":
-    """Return the entry points of all packages, read once per process; raises an exception if any cannot be read."""
     from importlib import metadata
 
     return metadata.entry_points()
@@ -44,10 +43,7 @@ def installed(group: str) -> "Sequence[metadata.EntryPoint]":
 
 
 def loaded(entry_point: "metadata.EntryPoint", what: str) -> Any:
-    """Return the object that an entry point names; raises CtxMetricsError if it cannot be loaded.
-
-    what    what the one-line message calls the entry point, before its name
-    """
+    """Return the object that an entry point names; `what` begins the message of the CtxMetricsError if that fails."""
     try:
         return entry_point.load()
     except (Exception, SystemExit) as error:  # another package's code may raise anything
@@ -57,10 +53,7 @@ def loaded(entry_point: "metadata.EntryPoint", what: str) -> Any:
 
 
 def loaded_or_named(group: str, kind: type[T]) -> list[T]:
-    """Return the objects that a group's entry points name, sorted by entry point.
-
-    One that cannot be loaded, or is not a `kind`, is left out and named on stderr.
-    """
+    """Return a group's objects, sorted by entry point; one that cannot be loaded or is no `kind` is only named on stderr."""
     found = []
     for entry_point in sorted(installed(group), key=lambda each: (each.name, each.value)):
         try:
@@ -76,7 +69,6 @@ def loaded_or_named(group: str, kind: type[T]) -> list[T]:
 
 
 def _fault(package: "metadata.Distribution", group: str, error: Exception) -> str:
-    """Say why a package's entry points cannot be read, naming the line; "" if the package has none in the group."""
     if isinstance(error, UnicodeError):
         return f"its entry_points.txt is not UTF-8: {error}"
     lines = [line.strip() for line in (package.read_text("entry_points.txt") or "").splitlines()]

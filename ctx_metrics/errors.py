@@ -83,16 +83,12 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def _lacks_host_memory(error: BaseException) -> bool:
-    """Like lacks_memory, but for the CPU's memory only."""
     of_host = isinstance(error, MemoryError) or _ON_HOST.search(str(error)) is not None
     return of_host and not isinstance(error, CtxMetricsError)
 
 
 def memory_remedy(error: BaseException, on_device: str | None = None) -> str:
-    """Return advice for an out-of-memory error.
-
-    on_device    the advice if a GPU ran out of memory; by default, what helps with any model
-    """
+    """Return advice for an out-of-memory error; `on_device` is that for a GPU, by default what helps with any model."""
     if _lacks_host_memory(error):
         return MORE_MEMORY
     return on_device or worded(
@@ -102,16 +98,11 @@ def memory_remedy(error: BaseException, on_device: str | None = None) -> str:
 
 
 def memory_words(error: BaseException) -> str:
-    """Return the message of an out-of-memory error, cut to 160 characters."""
     return textwrap.shorten(str(error) or type(error).__name__, 160, placeholder=" ...")
 
 
 def as_line(error: Exception) -> str | None:
-    """Return the line that a command prints for an error that the user can fix; None for a bug in the program.
-
-    The user can fix our own errors and those of the operating system, too little memory, a package that cannot be
-    imported, and a sacrebleu tokenizer that cannot be loaded.
-    """
+    """Return the line that a command prints for an error that the user can fix; None for a bug in the program."""
     message = str(error)
     shown = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if isinstance(error, CtxMetricsError):

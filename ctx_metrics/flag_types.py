@@ -10,15 +10,9 @@ from typing import Annotated, Any
 
 
 def _number(kind: type, good: Callable[[float], bool], wanted: str) -> Callable[[str], Any]:
-    """Return an argparse type for finite numbers.
-
-    kind      int or float
-    good      whether a number is allowed
-    wanted    what the error message says is expected
-    """
+    """Return an argparse type for finite numbers; `wanted` is what the error message says is expected."""
 
     def read(text: str) -> Any:
-        """Return the number that a text spells."""
         try:
             value = kind(text)
         except ValueError:
@@ -45,7 +39,6 @@ def seed(text: str) -> int:
 
 
 def patience(text: str) -> int | None:
-    """Return a number of checks; None for "0" and "none"."""
     return None if text in ("0", "none") else positive(text)
 
 
@@ -103,7 +96,6 @@ def file_or_share(text: str) -> str | float:
 
 
 def rank(text: str) -> int:
-    """Return a whole number of at least 0."""
     return 0 if text == "0" else positive(text)
 
 

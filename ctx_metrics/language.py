@@ -78,9 +78,7 @@ def primary(language: str | None) -> str:
 def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None) -> None:
     """Raise InputError, naming the flag, if the multilingual encoder was not trained on the language.
 
-    flag        the flag that selects another model
-    asked       whether the user named the model; then a notice takes the place of the error
-    language    code of the texts that the model reads, or None if unknown
+    asked    whether the user named the model; then a notice takes the place of the error
     """
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         if not asked:
@@ -90,7 +88,6 @@ def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None
 
 
 def say_unread_source(metric: str, language: str | None) -> None:
-    """Give notice if the multilingual encoder was not trained on the language of the sources."""
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         untrained = f"the multilingual encoder was not trained on the language {language!r} of the sources"
         notice(f"{untrained}; the scores may be unreliable{likely(language)}", metric=metric)
@@ -114,9 +111,7 @@ def guard_english(
     """Raise InputError, or give notice, if the embedded English encoder is about to read another language.
 
     asked           whether the user named the embedded model; then another language only causes a notice
-    language        code of the texts that the model reads, such as "de" or "en_GB", or None if unknown
     texts           judged by looks_english if the language is unknown; texts that do not look English cause a notice
-    mend            advice about texts that do not look English, for commands without -l
     multilingual    whether `flag` also takes the multilingual encoder, which is the default if it is installed
     """
     known = primary(language)
@@ -164,9 +159,6 @@ _SUBTAG = re.compile(r"[A-Za-z]{4}|[A-Za-z]{2}|\d{3}|[A-Za-z0-9]{5,8}|\d[A-Za-z0
 def check_language(name: str, tag: str, taken: Collection[str] = LANGUAGES) -> None:
     """Raise InputError unless the tag names one language.
 
-    name     the parameter: source_lang or target_lang
-    taken    which of the two the caller accepts, for the message
-
     >>> check_language("target_lang", "pt-BR")
     >>> check_language("target_lang", "de-en")
     Traceback (most recent call last):
@@ -184,8 +176,6 @@ def check_language(name: str, tag: str, taken: Collection[str] = LANGUAGES) -> N
 
 def language_pair(text: str) -> tuple[str, str]:
     """Return the source and target languages of a pair; each may have a script and a region.
-
-    Raises InputError if the text is not a pair of languages; the message suggests what was probably meant.
 
     >>> language_pair("de-en"), language_pair("zh-Hans-en"), language_pair("en-pt-BR"), language_pair("eng_Latn-deu_Latn")
     (('de', 'en'), ('zh-Hans', 'en'), ('en', 'pt-BR'), ('eng_Latn', 'deu_Latn'))
@@ -210,7 +200,6 @@ def likely(tag: str) -> str:
 
 
 def _halves(text: str) -> tuple[str, str] | None:
-    """Return the two languages of a pair; None if the text is not a pair or is ambiguous."""
     halves = [(text[: dash.start()], text[dash.end() :]) for dash in re.finditer("-", text)]
     pairs = [half for half in halves if not any(_is_pair(tag) or _fault(tag) for tag in half)]
     # In "fr-fr-CA", the region in capitals is not a language.
@@ -219,7 +208,6 @@ def _halves(text: str) -> tuple[str, str] | None:
 
 
 def _is_pair(tag: str) -> bool:
-    """Whether a second language follows the first."""
     first, *more = re.split("[-_]", tag)
     return any(
         each != first and (each in ISO_639_1 or re.fullmatch("[a-z]{3}", each)) for each in _before_private_use(more)
@@ -227,7 +215,6 @@ def _is_pair(tag: str) -> bool:
 
 
 def _fault(tag: str) -> str:
-    """Say what is wrong with the tag of one language; "" if nothing is."""
     first, *more = re.split("[-_]", tag)
     code = first.lower()
     if not re.fullmatch("[a-z]{2,3}", code) or not all(map(_SUBTAG.fullmatch, _before_private_use(more))):

@@ -57,7 +57,6 @@ class Notice:
         return ": ".join(filter(None, (self.metric, self.about, line)))
 
     def of(self, about: str) -> "Notice":
-        """Return the notice as one about these systems, this stream or this file."""
         return replace(self, about=": ".join(filter(None, (about, self.about))))
 
     def after(self, segments: int) -> "Notice":
@@ -65,7 +64,6 @@ class Notice:
         return replace(self, first=tuple(position + segments for position in self.first))
 
     def of_rows(self) -> "Notice":
-        """Return the notice about segments as one about rows of tables."""
         return replace(self, unit={"segment": "row", "from segment": "from row"}.get(self.unit, self.unit))
 
 
@@ -112,10 +110,7 @@ _show: Callable[[str], None] = logger.warning
 
 
 def notice(what: Notice | str, metric: str = "", about: str = "") -> None:
-    """Tell the user something that affects the scores; always shown, even with --quiet, but only once in a command.
-
-    metric, about    of a notice that is given as text
-    """
+    """Tell the user something that affects the scores; always shown, even with --quiet, but only once in a command."""
     given = what if isinstance(what, Notice) else Notice(what, metric=metric, about=about)
     if _collections:
         _collections[-1][given] = None
@@ -150,12 +145,10 @@ def end_run() -> None:
 
 
 def shown_notices() -> list[Notice]:
-    """Return the notices that the run of a command has shown so far."""
     return list(_of_run or ())
 
 
 def shows_bars() -> bool:
-    """Whether progress bars are shown: only if stderr is a terminal."""
     return bool(sys.stderr and sys.stderr.isatty())
 
 
@@ -187,7 +180,6 @@ def place(positions: Sequence[int], shown: int = 5, number: int | None = None) -
     """Return the first few positions of a list, counted from 1, for a message.
 
     positions    0-based
-    shown        the most that are shown
     number       how many there are in all, if not all are given
 
     >>> place([0, 3, 4])

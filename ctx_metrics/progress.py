@@ -12,7 +12,6 @@ EVERY = 60.0  # seconds between two lines
 class Progress:
     """Shows the progress of a long run: a bar if stderr is a terminal, else a line about once a minute; nothing if `quiet`.
 
-    label    what is running, such as the name of a metric
     unit     what is counted, in the singular, such as "text"
     total    how many there are; None if unknown
     done     how many of them an earlier run has finished
@@ -44,7 +43,6 @@ class Progress:
             progress(self._line(now - self._start))
 
     def _line(self, taken: float) -> str:
-        """Return the progress line after `taken` seconds."""
         new = self.done - self._before
         if self.total is None:
             return f"{self.label}: {counted(self.done, self.unit, f'{self.unit}s')} in {duration(taken)}"

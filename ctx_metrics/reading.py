@@ -70,7 +70,6 @@ def decode(content: bytes, name: str, encoding: str | None = None, first: int = 
 
 
 def without_mark(text: str, name: str) -> str:
-    """Return a text without the byte-order mark at its start, if any, with a notice."""
     if not text.startswith(BOM):
         return text
     notice(f"{name}: dropped the byte-order mark at its start")
@@ -93,7 +92,6 @@ def split_lines(text: str, name: str = "") -> list[str]:
 
 
 def decoded_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
-    """Yield lines as text, with their line ends, as they arrive; raises InputError as `decode` does."""
     for number, content in enumerate(lines, 1):
         line = decode(content, name, first=number)
         yield without_mark(line, name) if number == 1 else line
@@ -136,11 +134,6 @@ def csv_records(lines: Iterable[str], name: str, strict: bool = False) -> Iterat
 
 
 def json_object(line: str, where: str, such_as: str) -> dict[str, Any]:
-    """Return the object in one line of a JSON-lines file; raises InputError if there is none.
-
-    where      the file and line, for the message
-    such_as    the end of the message for other JSON, such as an example
-    """
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -157,13 +150,9 @@ def holds_surrogate(text: str) -> bool:
 
 
 def unpacked(file: IO[bytes], kind: str, path: str) -> IO[bytes]:
-    """Return a stream of the uncompressed content of a file.
+    """Return a stream of the uncompressed content of a file, which may consist of several members, one after another.
 
     kind    gz, xz or zst; "" for a file that is not compressed, which is returned as it is
-    path    what messages call the file
-
-    The file may consist of several members, one after another. Reading raises InputError if the file is truncated, damaged
-    or of another kind. This function raises InputError if Python has no module for the kind.
     """
     if not kind:
         return file
@@ -183,12 +172,10 @@ def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
 
 
 def byte_lines(file: IO[bytes], path: str) -> Iterator[bytes]:
-    """Yield the lines of an open file, unpacked if its name ends in .gz or .xz; raises InputError as lines_of does."""
     return lines_of(unpacked(file, path[-2:] if path.endswith(PACKED) else "", path), path)
 
 
 def zstandard(path: str) -> Any:
-    """Return the module that reads .zst files; raises InputError if it is not installed."""
     try:
         import zstandard as package
     except ImportError as error:
@@ -211,7 +198,6 @@ def _reader_of(kind: str, path: str) -> tuple[Callable[[], Any], str, type[Excep
 
 
 def _pieces(file: IO[bytes], new: Callable[[], Any], name: str, broken: type[Exception], path: str) -> Iterator[bytes]:
-    """Yield the content of all members in small pieces."""
     member, begun = None, False
     for block in iter(partial(file.read, _BLOCK), b""):
         for start in range(0, len(block), _STEP):

@@ -100,7 +100,6 @@ def add_flags(
 
 
 def _names(settings: type, each: Field, prefix: str | None, dest: str | None) -> tuple[list[str], str]:
-    """Returns a field's flags, and the attribute of the parsed arguments that they set."""
     own = getattr(settings, "PREFIX", "")
     prefix = own or "--" if prefix is None else prefix
     dest = prefix.lstrip("-").replace("-", "_") if dest is None else dest
@@ -138,8 +137,6 @@ def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None 
 
     dest     as passed to add_flags; a field that declares no flag is read from the attribute of the same name
     usual    settings whose values replace the defaults
-
-    Raises whatever the settings class raises, for instance for values that contradict each other.
     """
     attributes = {
         each.name: _names(settings, each, None, dest)[1] if "help" in each.metadata else each.name

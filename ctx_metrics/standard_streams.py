@@ -49,10 +49,7 @@ def printing() -> Iterator[None]:
 
 @contextmanager
 def utf8_output() -> Iterator[None]:
-    """Context in which the standard output is UTF-8 and also accepts file names that are not valid text.
-
-    Raises InputError, inside or at the end, if the output cannot be written.
-    """
+    """Context in which the standard output is UTF-8 and also accepts file names that are not valid text."""
     before = sys.stdout
     if not isinstance(before, io.TextIOWrapper):
         yield

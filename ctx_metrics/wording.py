@@ -64,7 +64,6 @@ def any_of(flags: Sequence[str]) -> str:
 
 
 def name_the_language() -> str:
-    """Return the advice for texts whose language is unknown."""
     return worded("name the language pair with -l", "name the language with target_lang (round trips: source_lang)")
 
 

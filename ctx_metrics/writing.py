@@ -30,9 +30,7 @@ STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to whatever is open, even 
 def check_writable(path: str | None, folder: bool = False, flag: str = "") -> None:
     """Raise InputError if a file, or files in a folder, cannot be written; creates nothing. Call it before long work.
 
-    path      None is the standard output; an address such as s3://bucket cannot be written
-    folder    whether `path` is a folder
-    flag      the flag that gives the path on the command line, for the message
+    path    None is the standard output; an address such as s3://bucket cannot be written
     """
     if path is None:
         check_output()
@@ -70,12 +68,7 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
 
 
 def check_not_input(path: str | None, given: Mapping[str, object], flag: str) -> None:
-    """Raise InputError if an output file is also an input file of the command, and so would be overwritten.
-
-    path     the output file; None is the standard output
-    given    the command line's values by attribute, which may be lists of paths
-    flag     the flag that names the output file
-    """
+    """Raise InputError if an output file is also an input file of the command, and so would be overwritten."""
     if path is None or not os.path.isfile(path):
         return
     for value in given.values():
@@ -91,8 +84,6 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
     The name lies beside `path`, in a randomly named folder that only this user can enter, so nobody can predict it or
     plant a link there. Missing folders above `path` are created. A new file gets the permissions of the file it replaces,
     or else those of the umask. A device or a pipe is written directly.
-
-    mend    the end of the error message
 
     Raises InputError if `path` is a link or the operating system reports an error, such as a full disk, and passes on
     whatever else the block raises.
@@ -124,7 +115,6 @@ def write_whole(
 ) -> None:
     """Write a text atomically; raises InputError if that fails.
 
-    comfort     the end of the error message
     encoding    the user's choice, by -e; a character that it does not have raises InputError
     errors      how file names that are not valid text are written: as their bytes, or, with backslashreplace, as JSON
                 escapes
@@ -143,13 +133,11 @@ def write_whole(
 
 
 def write_bytes(path: str, content: bytes, mend: str = "") -> None:
-    """Write a file atomically; raises InputError if that fails, with `mend` at the end of its message."""
     with replacing(path, mend) as beside, open(beside, "wb") as file:
         file.write(content)
 
 
 def write_tensors(path: str, tensors: "Mapping[str, torch.Tensor]", metadata: dict[str, str] | None = None) -> None:
-    """Write tensors atomically as a safetensors file; raises InputError if that fails."""
     from safetensors.torch import save_file
 
     with replacing(path) as beside:
@@ -209,7 +197,6 @@ def _locked(folder: str, wait: bool = True) -> Iterator[bool]:
 
 
 def make_folder(path: str) -> None:
-    """Create a folder and its parents; raises InputError if that fails."""
     with os_errors(f"cannot write into {path}"):
         os.makedirs(path, exist_ok=True)
 

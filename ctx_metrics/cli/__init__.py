@@ -68,7 +68,6 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def parse(argv: Sequence[str]) -> CommandLine:
-    """Return the parsed command line; exits with 2, and suggests what may be meant, if it is wrong."""
     parser = command_parser(argv)
     if not argv:
         parser.print_help(sys.stderr)

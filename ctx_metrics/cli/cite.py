@@ -68,8 +68,6 @@ WITH_MODEL = ("comet", "slide", "doccomet")
 
 
 class Asked(NamedTuple):
-    """A metric to cite, and the name of the model that it used, or None if unknown."""
-
     metric: str
     model: str | None = None
 
@@ -127,7 +125,6 @@ def run(line: CommandLine) -> int:
 
 
 def papers(metric: str, model: str | None) -> list[str]:
-    """Return the keys of the papers of a metric and its model; gives notice if the model's papers are not certain."""
     if model and metric not in WITH_MODEL and re.search(MULTILINGUAL, model.lower()):
         return [*PAPERS[metric], *MODEL_PAPERS[MULTILINGUAL]]
     if metric not in WITH_MODEL or model is None:

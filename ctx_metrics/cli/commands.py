@@ -29,7 +29,6 @@ def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
 def _add_level(
     parser: argparse.ArgumentParser, commands: dict[str, EntryPoint], prefix: str, argv: Sequence[str]
 ) -> None:
-    """Add the subcommands whose names consist of `prefix` and one word."""
     subparsers = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", required=True)
     names = [name.removeprefix(prefix) for name in sorted(commands) if name.startswith(prefix)]
     names = [name for name in names if "." not in name]

@@ -59,14 +59,12 @@ class Written:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that the command line names."""
     add_all(parser, [Texts, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 
 def hints(words: Sequence[str]) -> str:
-    """Return hints to add to the error for unknown arguments."""
     return flag_hints(words, COMET_COMPARE, COMET_SCORE, SACREBLEU)
 
 

@@ -81,7 +81,6 @@ def run(line: CommandLine) -> int:
 
 
 def versions() -> Iterator[Finding]:
-    """Yield the versions of Python and of every package that we require or can use."""
     yield Finding("Python", f"{platform.python_version()} ({sys.executable})")
     yield Finding("platform", platform.platform())
     yield Finding("ctx-metrics", metadata.version("ctx-metrics"))
@@ -119,7 +118,6 @@ def requirements() -> list[tuple]:
 
 
 def devices() -> Iterator[Finding]:
-    """Yield the devices on which torch can run."""
     try:
         import torch
 
@@ -147,7 +145,6 @@ def devices() -> Iterator[Finding]:
 
 
 def metrics() -> Iterator[Finding]:
-    """Yield the metrics registered by entry points, and load each one."""
     from ..run.registry import metric_table
 
     try:
@@ -186,7 +183,6 @@ def hook() -> Iterator[Finding]:
 
 
 def embedded() -> Iterator[Finding]:
-    """Yield the encoders and models that need no download, with the hashes of their weights checked."""
     try:
         from ..models import hub
         from ..models.estimator import EMBEDDED_FOLDER
@@ -221,7 +217,6 @@ def embedded() -> Iterator[Finding]:
 
 
 def cache() -> Iterator[Finding]:
-    """Yield the settings of the Hugging Face cache, and the COMET models in it."""
     try:
         from huggingface_hub import constants, scan_cache_dir
         from huggingface_hub.errors import CacheNotFound

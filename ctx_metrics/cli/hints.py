@@ -41,7 +41,6 @@ OF_SACREBLEU = (  # prefixes of flags that only the sacrebleu command has
 def flag_hints(words: Sequence[str], *tables: Mapping[str, str]) -> str:
     """Return a line for each unknown argument that is a flag of a known tool, starting with a line end; "" if there is none.
 
-    words     the arguments that the parser did not know
     tables    hints by flag; the first table that has a flag is used. With SACREBLEU, flags of sacrebleu are hinted at too
 
     >>> print("unrecognized" + flag_hints(["--paired-bs", "--to_json=x", "--gpu"], COMET_SCORE, SACREBLEU))

@@ -43,10 +43,7 @@ _SHARING = 16
 
 
 class EncoderFolder:
-    """A Hugging Face folder as the encoder reads it: configuration, tokenizer files and weights.
-
-    Raises ModelError for a folder of another kind, and for a configuration that needs more weights than there are.
-    """
+    """A Hugging Face folder as the encoder reads it: configuration, tokenizer files and weights."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -63,10 +60,7 @@ class EncoderFolder:
 
 
 def read_config(folder: Path) -> dict:
-    """The config.json of an encoder, after checking that our forward pass computes exactly this architecture.
-
-    Raises ModelError for a folder without config.json, or of another kind.
-    """
+    """The config.json of an encoder; raises ModelError unless our forward pass computes exactly this architecture."""
     _refuse_comet(folder)
     if is_quantised(folder):
         return read_quantised(folder).config
@@ -76,7 +70,6 @@ def read_config(folder: Path) -> dict:
 
 
 def checked_config(config: dict, folder: Path) -> dict:
-    """Return the configuration; raise ModelError unless our forward pass computes exactly this architecture."""
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise ModelError(f"{folder} is of kind {shown(kind)}; a text encoder must be one of {', '.join(FAMILIES)}")
@@ -167,7 +160,6 @@ def first_position(config: dict) -> int:
 
 
 def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
-    """The shape of every tensor that the forward pass of a configuration reads, by its bare name."""
     width, inner = config["hidden_size"], config["intermediate_size"]
     pre_norm, rembert = config["model_type"] == "xlm-roberta-xl", config["model_type"] == "rembert"
     narrow = config["input_embedding_size"] if rembert else width
@@ -238,10 +230,7 @@ class EncoderTensors(LazyMapping[str, "torch.Tensor"]):
 
 
 def read_weights(folder: Path, config: dict) -> "Tensors":
-    """The tensors of a folder's encoder, without heads, by their bare names ("encoder.layer.0...").
-
-    Reads safetensors, or PyTorch files under weights_only. Raises ModelError for a broken file.
-    """
+    """The tensors of a folder's encoder, without heads, by their bare names ("encoder.layer.0...")."""
     if is_quantised(folder):
         return read_quantised(folder).tensors()
     prefix, places = FAMILIES[config["model_type"]], {}
@@ -265,11 +254,7 @@ def checked_tensor(
     finite: bool = True,
     mend: str = "fetch it again",
 ) -> "torch.Tensor":
-    """Return the tensor; raise ModelError, with name and file, unless it holds plain floats, in this shape if one is given.
-
-    finite    whether all its numbers must be finite
-    mend      the remedy, for the message
-    """
+    """Return the tensor; raise ModelError unless it holds plain floats, finite unless told otherwise, in the given shape."""
     import torch
 
     floats = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
@@ -318,8 +303,7 @@ class SafeTensors(LazyMapping[str, "torch.Tensor"]):
 def load_file(path: Path) -> Mapping:
     """The content of a weight file: tensors by name, or whatever else torch.save put into a dictionary; mapped, not copied.
 
-    Reads safetensors, or PyTorch files under weights_only, which runs no code. Raises ModelError if the file is broken or
-    unsafe.
+    Reads safetensors, or PyTorch files under weights_only, which runs no code.
     """
     if path.suffix == ".safetensors":
         return SafeTensors(path)
@@ -341,8 +325,7 @@ def load_file(path: Path) -> Mapping:
 def _is_archive(path: Path) -> bool:
     """Whether a torch.save file is a zip archive, which can be mapped; files from before torch 1.6 are pickles.
 
-    Raises ValueError for text, such as an HTML page saved as a checkpoint, and for a truncated archive; ModelError for a
-    compressed archive: if it were mapped, its compressed bytes would be taken for numbers.
+    Raises ModelError for a compressed archive: if it were mapped, its compressed bytes would be taken for numbers.
     """
     with open(path, "rb") as file:
         start = file.read(40)
@@ -365,9 +348,7 @@ def _is_archive(path: Path) -> bool:
 def load_with(auto_class: "type[_BaseAutoModelClass]", folder: Path, says: str, **more: Any) -> tuple[Any, list[str]]:
     """Load a checkpoint with one of transformers' auto classes; also return the names of the weights that it lacks.
 
-    says    the message about a folder that cannot be loaded, as in engine.opening
-
-    No code in the folder is run: PyTorch files are read under weights_only. Raises ModelError if it cannot be loaded.
+    No code in the folder is run: PyTorch files are read under weights_only.
     """
     weight_files(folder)  # raises ModelError if there are none
     with opening_foreign(folder, says), silent():

@@ -28,8 +28,7 @@ TOKEN_BUDGETS = {"cpu": 2048, "mps": 8192, "cuda": 32768}
 def resolve_device(name: str = "auto") -> torch.device:
     """The device of a name: auto (the first usable CUDA device, else MPS, else the CPU), cpu, mps, cuda or cuda:N.
 
-    For auto, a notice names each CUDA device that torch cannot use, and why. Raises ResourceError if a named device is
-    absent or cannot be used. Also limits torch to as many threads as the process may use.
+    Also limits torch to as many threads as the process may use.
     """
     limit_threads()
     if name == "auto":
@@ -41,7 +40,6 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 
 def device_fault(device: torch.device) -> str:
-    """Why torch cannot compute on a device, and what to do about it; "" if it can."""
     if device.type == "cuda":
         number, (seen, warning) = device.index or 0, cuda_devices()
         if number >= seen:
@@ -68,7 +66,6 @@ def why_no_card(seen: int = 0) -> str:
 
 
 def why_no_mps() -> str:
-    """Why torch cannot use MPS, and what to do about it; "" if it can."""
     if torch.backends.mps.is_available():
         return ""
     if platform.system() != "Darwin":
@@ -100,7 +97,6 @@ def cuda_devices() -> tuple[int, str]:
 
 
 def cuda_fault(number: int) -> str:
-    """Why torch cannot compute on the CUDA device of this number; "" if it can."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a card that is too old, in many lines
@@ -137,7 +133,6 @@ def resolve_dtype(name: str) -> torch.dtype:
 
 
 def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
-    """Print a notice if a CPU has no bf16 arithmetic, and so is faster in fp32; also call check_tf32."""
     check_tf32(device, dtype)
     if device.type != "cpu" or dtype != torch.bfloat16 or platform.machine() not in ("x86_64", "AMD64"):
         return
@@ -148,7 +143,6 @@ def check_arithmetic(device: torch.device, dtype: torch.dtype) -> None:
 
 
 def check_tf32(device: torch.device, dtype: torch.dtype) -> None:
-    """Print a notice if fp32 is asked for, but computed in TF32."""
     if dtype == torch.float32 and computes_in_tf32(device):
         asked = "as torch.set_float32_matmul_precision or TORCH_ALLOW_TF32_CUBLAS_OVERRIDE asks"
         notice(f"{device} computes fp32 in TF32, {asked}; results are less exact")
@@ -189,7 +183,6 @@ def full_fp32_lstms(device: torch.device) -> Iterator[None]:
 
 
 def empty_caches() -> None:
-    """Free the GPU memory that torch keeps for later tensors."""
     if torch.cuda.is_initialized():
         torch.cuda.empty_cache()
     if torch.backends.mps.is_available():
@@ -234,10 +227,7 @@ class TokenBudget:
     ) -> list[tuple[Sequence[T], R]]:
         """Run a batch through `forward`, in parts if necessary, and return each part with its result.
 
-        sizes    number of tokens of each text in the batch
-        one      end of the message about a single text that is too large: "text of {total} tokens; try ..."
-
-        Raises ResourceError for such a text.
+        one    end of the message about a single text that is too large: "text of {total} tokens; try ..."
         """
         total = sum(sizes)
         if len(batch) > 1 and total > self.tokens:  # the budget has shrunk since the batch was made

@@ -36,7 +36,6 @@ class TextEncoder:
     """Encodes texts with a checkpoint and returns what metrics read from its hidden layers.
 
     checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or an opened one
-    options       device, number format, batch size and memory limit
 
     Weights are loaded for the first text, and only as many layers as metrics ask for.
     """
@@ -73,7 +72,6 @@ class TextEncoder:
 
     @property
     def tokenizer(self) -> TextTokenizer:
-        """The checkpoint's tokenizer, which cuts texts to `max_content` tokens; loaded on first use."""
         if self._tokenizer is None:
             tokenizer = TextTokenizer(self.checkpoint.folder, self.max_content)
             self._check_current()
@@ -123,7 +121,6 @@ class TextEncoder:
         return [kept[key] for key in keys]
 
     def _encode(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey], kept: dict[bytes, States]) -> None:
-        """Run texts through the network, batch by batch, and put what is read into `kept` and the store."""
         keys, lengths = list(texts), [len(text.ids) for text in texts.values()]
         batches = token_batches(lengths, self.budget.tokens, self.load().pads)
         parts = (part for batch in batches for part in self._start({keys[i]: texts[keys[i]] for i in batch}, readouts))
@@ -133,7 +130,6 @@ class TextEncoder:
                 self._bar.update(len(of_part))
 
     def _start(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
-        """Run one batch of texts through the network, in several parts if memory runs out."""
         network, sizes = self.load(), [len(text.ids) for text in texts.values()]
 
         def forward(keys: Sequence[bytes]) -> LayersRead:
@@ -167,7 +163,6 @@ class TextEncoder:
 
     @contextmanager
     def progress(self, label: str, texts: int) -> Iterator[None]:
-        """Show on stderr, within the block, how many of `texts` texts are encoded."""
         with Progress(label, "text", texts, quiet=self.quiet) as self._bar:
             try:
                 yield
@@ -188,10 +183,6 @@ def layer_mixes(layers: Layers, depth: int, name: str) -> list[tuple[int, ...]]:
 
     layers    a layer's number (0 is the embedding layer), several to average as a list or a text such as "3,4", "mean"
               for all transformer layers, or "concat_last4"
-    depth     number of transformer layers
-    name      the metric's name, for messages
-
-    Raises InputError for layers that the encoder does not have.
 
     >>> [layer_mixes(*each, "bertr") for each in (("4,3", 6), ("mean", 3), ("concat_last4", 6))]
     [[(3, 4)], [(1, 2, 3)], [(3,), (4,), (5,), (6,)]]

@@ -104,7 +104,6 @@ def _joined(weights: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -> Attention:
-    """The fastest exact attention for a device and dtype; the choice is logged at debug level."""
     if device.type == "cpu":
         chosen = grouped_attention
     elif device.type == "cuda" and dtype != torch.float32 and _varlen_takes(head_size) and _has_varlen(device):
@@ -240,9 +239,8 @@ class LayerNorm:
 class PackedEncoder:
     """A BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT encoder as a function from token ids to what is read from its layers.
 
-    config, tensors    from engine.checkpoint
-    layers             number of transformer layers to keep; the rest are neither loaded nor run
-    first_only         whether only first tokens of the last of them will be needed (it is then laid out for that)
+    layers        number of transformer layers to keep; the rest are neither loaded nor run
+    first_only    whether only first tokens of the last of them will be needed (it is then laid out for that)
 
     pads    whether its attention pads the sequences of a batch to the longest
     """
@@ -299,10 +297,7 @@ class PackedEncoder:
     ) -> "LayersRead":
         """Read the hidden layers of token id sequences, special tokens included; equal lengths must be adjacent.
 
-        sequences    int arrays of token ids
-        readouts     readouts, or tuples of layer numbers to average
-        seconds      index in each sequence from which tokens are of type 1; None if all are of type 0
-        Returns what was read; a GPU may still be computing it.
+        seconds    index in each sequence from which tokens are of type 1; None if all are of type 0
         """
         total = sum(len(sequence) for sequence in sequences)
         packed = PackedTokens(sequences, fixed_rows(total) if self.rounded else total, self.device)

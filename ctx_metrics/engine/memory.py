@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 
 
 class Loaded(Protocol):
-    """A model that can tell whether its files have changed since it was loaded."""
-
     def is_current(self) -> bool:
         """Whether the files that it was loaded from still have the same hashes."""
 
 
 @runtime_checkable
 class Reads(Protocol):
-    """A model that caches what it has read from texts."""
-
     def forget_texts(self) -> None:
         """Drop what was read from texts so far."""
 
@@ -49,7 +45,6 @@ class LoadedModels(Generic[Model]):
         self._kinds.append(self)
 
     def get(self, place: Hashable, load: Callable[[], Model]) -> Model:
-        """The model of this place; `load` makes it unless it is already loaded and current."""
         model = self._models.get(place)
         if model is None or not model.is_current():
             self._models.pop(place, None)  # freed before the new one takes memory
@@ -114,7 +109,6 @@ def memory_for(what: str, device: Union[str, "torch.device"], remedy: str | None
     """Turn an out-of-memory error in the block into a ResourceError that names the device, what needs memory, and a remedy.
 
     what      what needs the memory, such as "the weights of NAME"
-    device    a torch device, or its name as in EngineOptions
     remedy    what to do if a GPU runs out of memory; None: the advice that helps with any model
     """
     try:
@@ -125,7 +119,6 @@ def memory_for(what: str, device: Union[str, "torch.device"], remedy: str | None
 
 
 def check_memory(error: RuntimeError, what: str, device: Union[str, "torch.device"], remedy: str | None = None) -> None:
-    """Raise the ResourceError of memory_for if the error says that memory ran out."""
     if lacks_memory(error):
         from .device import resolve_device
 

@@ -66,10 +66,6 @@ def map_pairs(
     put pairs that share a text next to each other (all systems of one segment): the text is then encoded once, and not again
     for a later block while the store holds it. Only the function's values of a block are kept. If a side of a pair has no
     tokens, the pair is not computed and its value is None.
-
-    mixes          the readouts of hidden layers that the function needs
-    max_content    tokens kept of each text
-    unit           what the texts are: "segment" or "window"
     """
     mixes = list(mixes)
     encoder.require(mixes)

@@ -64,7 +64,6 @@ class PackedRows:
         self.shape = (len(blocks), blocks.shape[1] * BLOCK)
 
     def to(self, device: "torch.device | None" = None, dtype: "torch.dtype | None" = None) -> "PackedRows":
-        """The same rows on another device, or to be unpacked to another dtype."""
         return PackedRows(self._blocks.to(device), dtype or self.dtype)
 
     def __getitem__(self, rows: "torch.Tensor") -> "torch.Tensor":
@@ -76,10 +75,7 @@ class PackedRows:
 
 
 class QuantisedFile:
-    """The content of the file. Raises ModelError if the file is missing or has another hash.
-
-    config    the configuration of a BERT encoder, as in config.json
-    """
+    """The content of the file. Raises ModelError if the file is missing or has another hash."""
 
     def __init__(self, folder: Path):
         self.path = folder / FILE
@@ -255,5 +251,4 @@ def _read(folder: Path, sha256: str) -> QuantisedFile:
 
 
 def read_quantised(folder: Path) -> QuantisedFile:
-    """The file of a folder, read once per process. Raises ModelError if its hash is wrong."""
     return _read(folder.resolve(), file_sha256(folder / FILE))

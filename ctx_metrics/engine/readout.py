@@ -140,10 +140,7 @@ class Accumulator(ABC):
 
 
 class Readout(ABC):
-    """What to keep of a text's hidden layers. Subclasses are hashable.
-
-    reads    the class that reads the layers of a batch for this readout
-    """
+    """What to keep of a text's hidden layers. Subclasses are hashable."""
 
     reads: ClassVar[type[Accumulator]]
 

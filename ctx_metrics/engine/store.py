@@ -34,7 +34,6 @@ class EmbeddingStore:
         self._open: Slab | None = None  # the slab being filled
 
     def get(self, key: Hashable, readouts: Set[ReadoutKey]) -> States | None:
-        """The states of a text if all these readouts are kept, else None."""
         states = self._entries.get(key)
         if states is None or not states.run.keys() >= readouts:
             return None
@@ -82,7 +81,6 @@ class EmbeddingStore:
         return given
 
     def _forget(self, key: Hashable) -> None:
-        """Drop a text's states, if there are any; their memory is freed with the rest of the slab."""
         if (older := self._entries.pop(key, None)) is not None:
             older.slab.keys.remove(key)
             if not older.slab.keys:
@@ -111,8 +109,6 @@ class Slab:
     """A block of memory into which tensors are copied, one after another.
 
     It is mapped, so that it takes no more memory than was copied, and returns it to the system when freed.
-
-    free    bytes left;  keys    of the texts whose states are there;  size    bytes that these take
     """
 
     def __init__(self, room: int):

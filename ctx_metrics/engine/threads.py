@@ -26,10 +26,6 @@ def set_spins(environment: MutableMapping[str, str] = os.environ) -> None:
 def threads(default: int, cores: int, quota: float | None, environment: MutableMapping[str, str]) -> int:
     """The number of threads that torch should use: no more than the process may, unless the user set OMP_NUM_THREADS.
 
-    default    torch's own number of threads
-    cores      number of cores that the process may run on
-    quota      CPU limit of the process's container, in cores; None if it has none
-
     >>> threads(16, 8, 2.5, {}), threads(16, 8, 0.5, {}), threads(16, 8, None, {})
     (2, 1, 8)
     >>> threads(16, 8, 2, {"OMP_NUM_THREADS": "16"})
@@ -42,7 +38,6 @@ def threads(default: int, cores: int, quota: float | None, environment: MutableM
 
 @cache
 def limit_threads() -> None:
-    """Limit torch to as many threads as the process may use; only the first call has an effect."""
     import torch
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -52,11 +47,7 @@ def limit_threads() -> None:
 
 
 def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> float | None:
-    """The number of cores that the process's control group may use (cgroup v2's cpu.max, v1's cpu.cfs_quota_us); None: all.
-
-    root    where control groups are mounted
-    own     the file that names the process's groups
-    """
+    """The number of cores that the control group may use (cgroup v2's cpu.max, v1's cpu.cfs_quota_us); None: all."""
     quotas = []
     for line in _lines(own):
         _, controllers, path = line.split(":", 2)
@@ -72,5 +63,4 @@ def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> f
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a system file; [] if it cannot be read or does not exist, as outside Linux."""
     return path.read_text().splitlines() if path.is_file() and os.access(path, os.R_OK) else []

@@ -127,7 +127,6 @@ class TextTokenizer:
         return result
 
     def _content(self, texts: Sequence[str]) -> Iterable[list[int]]:
-        """The token ids of each text without special tokens."""
         if self._unigram is not None:
             return self._unigram(texts)
         encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
@@ -141,7 +140,6 @@ class TextTokenizer:
         ]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text that token ids stand for, special tokens included."""
         return self.backend.decode(list(ids), skip_special_tokens=False)
 
 

@@ -53,7 +53,6 @@ class Unigram:
         return hashes[order], ids[order]
 
     def __call__(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text, without special tokens around it."""
         of_texts = [self._words(text) for text in texts]
         words = list(dict.fromkeys(word for word in chain.from_iterable(of_texts) if word[0] == MARK))
         ids = {name: [number] for name, number in self.specials.items()}
@@ -64,7 +63,6 @@ class Unigram:
         return [[number for word in of_text for number in ids[word]] for of_text in of_texts]
 
     def _words(self, text: str) -> list[str]:
-        """The words of a text, each with its mark, and its special pieces, in order."""
         words: list[str] = []
         for part in self._special.split(text):
             if part in self.specials:

@@ -32,7 +32,6 @@ SCORES = ("p", "r", "f1")
 
 
 def idf_setting(default: str) -> Any:
-    """Returns the field that says how tokens are weighted."""
     return setting(
         "Weights of tokens: none (all equal), plus-one (bert-score's log((L+1)/(c+1))), or paper (log(L/c)), where "
         "c of the L reference texts hold the token.",

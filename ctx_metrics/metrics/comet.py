@@ -85,7 +85,6 @@ class COMET(EstimatorMetric):
         return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.settings.spans)
 
     def _embedded(self) -> tuple[str | None, str | None]:
-        """Return the embedded model for the target language and the given texts, and the texts that it reads."""
         from ..models.estimator import EMBEDDED_UNIFIED
         from ..models.hub import encoder_for, multilingual_folder
 
@@ -124,7 +123,6 @@ class COMET(EstimatorMetric):
         return super()._score(corpora)
 
     def _say_without_references(self, corpus: Corpus) -> None:
-        """Give notice if the embedded model was not trained on the source language, or if the references are the sources."""
         from ..models.embedded import UNIFIED_SOURCES
         from ..models.estimator import EMBEDDED_UNIFIED
 

@@ -14,36 +14,26 @@ Systems = Collection[Texts]
 
 
 class Tokenizing(TypedDict, total=False):
-    """Keywords of metrics that compare words."""
-
     tokenize: str | None
 
 
 class Lowercasing(Tokenizing, total=False):
-    """Keywords of metrics that compare words and can ignore case."""
-
     lowercase: bool
 
 
 class CharacterNgrams(TypedDict, total=False):
-    """Keywords of chrF."""
-
     char_order: int
     word_order: int
     beta: int
 
 
 class Encoding(TypedDict, total=False):
-    """Keywords of metrics over an encoder."""
-
     model: str | None
     layers: Layers | None
     engine: EngineOptions
 
 
 class TokenMatching(Encoding, total=False):
-    """Keywords of BERTR."""
-
     max_length: int | None
     multiref: str
     target_lang: str | None
@@ -56,8 +46,6 @@ class BERTScoreKeywords(TokenMatching, total=False):
 
 
 class Estimating(TypedDict, total=False):
-    """Keywords of metrics over an estimator."""
-
     model: str | None
     on_long: str
     multiref: str

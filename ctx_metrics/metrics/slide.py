@@ -105,8 +105,6 @@ class SLIDE(COMET):
     def average_of(self, window: int | None) -> "Penalty | None":
         """Return the penalty by which windows are averaged, or None for the plain mean.
 
-        window    number of sentences; None for windows filled by a token budget
-
         Unless the user says otherwise, windows of one sentence use penalties, as comet does, and longer ones the mean,
         because a longer window is itself a kind of average.
         """
@@ -134,7 +132,6 @@ class SLIDE(COMET):
         )
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:
-        """Return the windows of all documents, as ranges of corpus segments; `counts` are the segments' token counts."""
         return [
             window.after(start)
             for start, end in corpus.documents()
@@ -154,7 +151,6 @@ class SLIDE(COMET):
         blank: Sequence[int],
         result: SystemResult,
     ) -> None:
-        """Add the number of windows, their coverage, and notices about unusual windows to a result."""
         uncovered = [i for i, row in enumerate(result.rows) if not row[1]]
         dropped = 0
         if self.tokens is None and self.partial == "drop":
@@ -205,8 +201,7 @@ def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[
 
 
 def token_counts(estimator: "Estimator", corpus: Corpus) -> list[int]:
-    """Return each segment's number of tokens, over all texts that the model reads; of several references, the longest
-    counts."""
+    """Return each segment's number of tokens over all texts that the model reads, with the longest of several references."""
     of_segment = [window_examples(corpus, Window(i, i + 1, 1.0), estimator.inputs) for i in range(len(corpus))]
     counts = iter(estimator.token_counts([example for examples in of_segment for example in examples]))
     return [max((next(counts) for _ in examples), default=0) for examples in of_segment]
@@ -221,8 +216,6 @@ def slide_grid(
 
     The result is {(w, s): one score per system}. A score is NaN if no window is scored, because every document is shorter
     than w and partial windows are dropped.
-
-    A grid of W window sizes has W (W + 1) / 2 cells, but only about W windows per sentence. Each of them is scored once.
     """
     corpora = metric._corpora(systems, references)
     documents, partial = corpora[0].documents(), metric.partial

@@ -32,7 +32,6 @@ FIELDS: dict[str, Any] = {
 
 
 def read_config(folder: Path) -> dict:
-    """The config.json of a folder; raises ModelError if it cannot be read or is not an object."""
     with opening(
         folder, "holds no readable config.json, so it is not a trained model; name one that `ctx-metrics train` wrote"
     ):
@@ -45,7 +44,6 @@ def read_config(folder: Path) -> dict:
 
 
 def check_fields(folder: Path, config: Mapping, fields: Mapping[str, Any], command: str = "train") -> None:
-    """Raise ModelError if fields are missing or have the wrong type; `command` is the one that writes such a model."""
     if missing := [name for name in fields if name not in config]:
         raise ModelError(f"{folder / CONFIG} lacks {', '.join(missing)}, which `ctx-metrics {command}` writes")
     for name, kinds in fields.items():
@@ -59,7 +57,6 @@ def cannot_be(folder: Path, name: str, value: str) -> ModelError:
 
 
 def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None:
-    """Raise ModelError unless the network reads distinct layers of its encoder, which has `layers` layers of `width`."""
     numbers, network = config["layers"], config["network"]
     distinct = len({repr(number) for number in numbers}) == len(numbers)
     if not distinct or any(type(number) is not int or not 0 <= number <= layers for number in numbers):
@@ -88,7 +85,6 @@ def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
 
 
 def checked_weights(folder: Path, config: Mapping) -> None:
-    """Raise ModelError unless the weights have the sha256 that config.json gives."""
     sha256 = file_sha256(folder / WEIGHTS)
     if sha256 != config["weights_sha256"]:
         raise ModelError(
@@ -99,10 +95,7 @@ def checked_weights(folder: Path, config: Mapping) -> None:
 
 @contextmanager
 def described(folder: Path) -> Iterator[None]:
-    """Within the block, the network that config.json describes is built without memory: its sizes may be wrong.
-
-    Raises ModelError for impossible sizes. `load_weights` gives the network its memory.
-    """
+    """Within the block, networks are built without memory, since config.json's sizes may be wrong; see `load_weights`."""
     with opening(folder / CONFIG, ": its network cannot be: {why}; copy the folder again"), torch.device("meta"):
         yield
 
@@ -139,10 +132,7 @@ def folder_identity(folder: Path) -> str:
 
 
 def write_model(folder: Path, config: Mapping, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write the weights and then config.json, each whole or not at all; `weights_sha256` is put into the config.
-
-    Raises InputError if that fails.
-    """
+    """Write the weights and then config.json, each whole or not at all; `weights_sha256` is put into the config."""
     write_tensors(str(folder / WEIGHTS), tensors)
     written = {**config, "weights_sha256": file_sha256(folder / WEIGHTS)}
     text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"

@@ -36,12 +36,8 @@ _HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?
 class ResolvedModel:
     """Where a model is and what exactly it is.
 
-    name        as in the signature
-    folder      local folder of the checkpoint
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
     ckpt        hash of all files that its scores depend on (12 hex digits), see engine.opening.identity
-    embedded    whether it is the embedded encoder, whose hash was checked
-    multilingual    whether it is the multilingual encoder, whose hash was checked
     """
 
     name: str
@@ -52,7 +48,6 @@ class ResolvedModel:
     multilingual: bool = False
 
     def signature(self) -> dict:
-        """The model's entries in the signature: model, rev, ckpt."""
         return {"model": self.name, "rev": self.revision, "ckpt": self.ckpt}
 
 
@@ -62,7 +57,6 @@ class HubKind:
 
     wanted    returns those file names of a repository to fetch; raises ModelError if it is no such checkpoint
     whole     tells whether a local folder has all that is needed
-    what      the kind in words
     probe     one of these files is in the cache if the repository was fetched
     """
 
@@ -76,7 +70,6 @@ def resolve(name: str) -> ResolvedModel:
     """Resolve `embedded`, `multilingual`, a local folder, or a hub name with optional @revision; check that it has weights.
 
     A hub model that is in the cache is taken from there without using the network; name a @revision to get another.
-    Raises a one-line ModelError that gives the remedy: not found, gated, no network, broken, wrong hash.
     """
     if not name:
         raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
@@ -88,10 +81,7 @@ def resolve(name: str) -> ResolvedModel:
 
 
 def located(name: str, kind: HubKind, ckpt: "Callable[[Path], str] | None" = None) -> ResolvedModel:
-    """The model in a local folder, or of a hub name with optional @revision; raises ModelError as `resolve` does.
-
-    ckpt    computes the hash of a folder; None: checkpoint_hash
-    """
+    """The model in a local folder, or of a hub name with optional @revision; `ckpt` hashes a folder."""
     folder, repo = Path(os.path.expanduser(name)), None
     if not folder.is_dir():
         repo, folder = hub_folder(name, kind)
@@ -148,7 +138,6 @@ def _multilingual() -> ResolvedModel:
 
 
 def multilingual_folder() -> Path | None:
-    """The folder of the package with the multilingual encoder; None if it is not installed."""
     try:
         folder = Path(str(distribution(MULTILINGUAL_PACKAGE).locate_file(MULTILINGUAL_PACKAGE)))
     except PackageNotFoundError:
@@ -165,7 +154,6 @@ def encoder_for(language: str | None) -> str:
 
 
 def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
-    """The snapshot folder of a hub model, from the cache if it is complete there, else downloaded."""
     quiet_libraries()
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (

@@ -21,9 +21,7 @@ def load_estimator(
     checkpoint (folder, .ckpt file, or OWNER/NAME or OWNER/NAME@REVISION on the hub).
 
     inputs     the texts that a COMET model reads, if it offers a choice: "mt+src", "mt+ref" or "mt+src+ref"
-    spans      whether it marks error spans
     context    whether only what follows a text's second-to-last separator is pooled (DocCOMET)
-    Raises ModelError for a model that cannot be loaded, or not used in this way.
     """
     from .comet.checkpoint import is_comet, no_model
     from .folder import read_config

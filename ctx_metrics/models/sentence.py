@@ -69,7 +69,6 @@ class Module(NamedTuple):
 class SentenceLayout(NamedTuple):
     """A model that the engine computes.
 
-    encoder       folder of the encoder's checkpoint
     pooling       mean, cls or max
     head          the modules after the pooling, Dense and Normalize, in order
     max_tokens    most tokens of a text, special tokens included; None if the folder gives no limit
@@ -96,10 +95,7 @@ def resolve_sentence_model(name: str) -> hub.ResolvedModel:
 
 
 def model_identity(folder: Path) -> str:
-    """The identity of a sentence model, from the files of all its modules: 12 hex digits.
-
-    Raises ModelError if its encoder has no weights.
-    """
+    """The identity of a sentence model, from the files of all its modules: 12 hex digits."""
     weight_files(read_modules(folder)[0].folder)
     return identity(module_hashes(folder), folder)
 
@@ -115,10 +111,7 @@ def module_hashes(folder: Path) -> dict[str, str]:
 
 
 def read_modules(folder: Path) -> list[Module]:
-    """The modules in modules.json; for the folder of a plain encoder, only the encoder.
-
-    Raises ModelError for a file that cannot be read, or that requires code from outside sentence_transformers.
-    """
+    """The modules in modules.json; for the folder of a plain encoder, only the encoder."""
     path = folder / "modules.json"
     if not path.exists():
         return [Module("Transformer", folder)]
@@ -136,10 +129,7 @@ def read_modules(folder: Path) -> list[Module]:
 
 
 def packed_layout(folder: Path) -> SentenceLayout:
-    """How the engine computes a folder's model; raises NotPacked, with the reason, if it does not support it.
-
-    Raises ModelError for a folder that cannot be read.
-    """
+    """How the engine computes a folder's model; raises NotPacked, with the reason, if it does not support it."""
     if is_quantised(folder):
         return SentenceLayout(folder, "mean", [], None, E5_PROMPT)
     modules = read_modules(folder)
@@ -212,7 +202,6 @@ class SentenceVector(PooledMix):
 class SentenceEncoder(ABC):
     """Cosines of sentence embeddings.
 
-    folder        the model's folder
     max_tokens    most tokens of a text, special tokens included; None: no limit
     pooling       how a text's tokens become one vector, for the signature
     """
@@ -228,10 +217,7 @@ class SentenceEncoder(ABC):
 
     @abstractmethod
     def cosines(self, pairs: Sequence[tuple[str, str]], label: str = "encoding") -> list[PairResult[float]]:
-        """The cosine of each pair's two embeddings, a float in [-1, 1]; None if a side has no tokens.
-
-        Each distinct text is encoded once. Raises ResourceError if the device has too little memory.
-        """
+        """The cosine of each pair's two embeddings, a float in [-1, 1]; None if a side has no tokens."""
 
 
 class PackedSentenceEncoder(SentenceEncoder):
@@ -378,7 +364,6 @@ def cosines(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 def check_widths(width: int, layers: Sequence[Dense]) -> None:
-    """Raise ModelError unless dense layers fit one another and the first one fits the encoder's `width`."""
     for layer in layers:
         shapes = [list(each.shape) for each in (layer.weight, layer.bias) if each is not None]
         if shapes[0][1:] != [width] or shapes[1:] not in ([], [shapes[0][:1]]):
@@ -393,10 +378,7 @@ _encoders: LoadedModels[SentenceEncoder] = LoadedModels()
 
 
 def shared_sentence_encoder(model: ResolvedModel, options: EngineOptions = EngineOptions()) -> SentenceEncoder:
-    """The process's only encoder for this model and these options. CTX_METRICS_DEBUG=1 tells why the library runs a model.
-
-    Raises ModelError for a model that neither the engine nor the library can load.
-    """
+    """The process's only encoder for this model and these options; CTX_METRICS_DEBUG=1 tells why the library runs it."""
     return _encoders.get((model.folder.resolve(), options), lambda: _load(model, options))
 
 

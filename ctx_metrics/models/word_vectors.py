@@ -26,14 +26,10 @@ def read_vectors(
 
     unit    whether to scale vectors to length 1. A vector of zeros has no direction and then counts as missing;
             without scaling it is kept
-    flag    the option that named the file, for the message about a file that does not hold word vectors
 
     A line holds a word and its numbers, separated by single blanks. A first line of two whole numbers is word2vec's header.
     A word may contain blanks, as some in GloVe do; the header or the first line determines the number of dimensions. If a
     word has several lines, the first one counts.
-
-    Raises InputError, naming file and line, if a line does not have as many numbers as it should, or a wanted word's are not
-    finite numbers; also if the file cannot be read, is empty, or does not have as many words as its header says.
     """
     wanted = {word.encode(): word for word in words}
     vectors: dict[str, np.ndarray] = {}
@@ -75,10 +71,7 @@ def read_vectors(
 class VectorFile:
     """A GloVe or word2vec text file that looks up the words of texts.
 
-    path, quiet, unit, flag    as in read_vectors
-    dimensions                 length of a vector, from the file's first line
-
-    Raises InputError if the file cannot be read, is not a plain file, or does not begin like word vectors.
+    dimensions    length of a vector, from the file's first line
     """
 
     def __init__(self, path: str, quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG):
@@ -110,7 +103,6 @@ class VectorFile:
         return {"fckpt": file_sha256(Path(self.path))[:12]}
 
     def signature(self) -> dict:
-        """The file's entries in the signature: vectors (its name) and fckpt (its sha256, 12 hex digits)."""
         return {"vectors": os.path.basename(self.path), **self._hashes}
 
     def __call__(self, texts: Sequence[str]) -> Iterator[list[np.ndarray | None]]:
@@ -177,7 +169,6 @@ def _is_number(field: bytes) -> bool:
 
 
 def _lines(path: str, quiet: bool) -> Iterator[bytes]:
-    """The lines of a file, decompressed if necessary, with a progress bar over its bytes."""
     with os_errors(f"cannot read {path}"), open(path, "rb") as raw:
         size = os.fstat(raw.fileno()).st_size
         look = {"desc": "word vectors", "unit": "B", "unit_scale": True, "leave": False}

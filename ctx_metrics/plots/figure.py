@@ -61,7 +61,6 @@ STYLE: "dict[RcKeyType, float]" = {
 
 
 def check() -> None:
-    """Raise CtxMetricsError, one line with the remedy, if matplotlib is missing or cannot be imported."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -70,7 +69,6 @@ def check() -> None:
 
 
 def check_figure(path: str) -> None:
-    """Raise CtxMetricsError or InputError, before long work, if a figure could not be drawn or written."""
     check()
     if Path(path).suffix.lower() not in ENDINGS:
         raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")
@@ -79,10 +77,7 @@ def check_figure(path: str) -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style STYLE, whatever the user's matplotlibrc, within the block or in a function that this decorates.
-
-    Raises CtxMetricsError first if matplotlib is missing.
-    """
+    """Draw in the style STYLE, whatever the user's matplotlibrc, within the block or in a function that this decorates."""
     check()
     import matplotlib
 
@@ -166,22 +161,17 @@ def draw_cells(
 
 
 def colour_scale(figure: Figure, image: AxesImage, axes: Axes, label: str, **place: Any) -> Colorbar:
-    """Draw the colour scale of an image, without a frame."""
     scale = figure.colorbar(image, ax=axes, label=label, **place)
     scale.outline.set_visible(False)
     return scale
 
 
 def legend_below(figure: Figure, columns: int, **look: Any) -> None:
-    """Draw a figure's legend below its axes, without a frame."""
     figure.legend(loc="outside lower center", ncols=columns, frameon=False, **look)
 
 
 def save(figure: Figure, path: str) -> None:
-    """Write a figure, whole or not at all, in the format of its path's ending: .png, .pdf or .svg. Creates the folder.
-
-    Raises InputError for another ending or a path that cannot be written; prints a notice if the font lacks letters.
-    """
+    """Write a figure, whole or not at all, in the format of its path's ending: .png, .pdf or .svg. Creates the folder."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise InputError(f"cannot write {path}: a figure's name ends in {', '.join(ENDINGS)}")

@@ -23,8 +23,6 @@ class Matrix(NamedTuple):
     sure       bool (S, S): whether the two systems differ significantly; such cells are bold
     values, intervals, ranks    of each system, (S,), (S, 2) and S
     middle, span      the value that is white, and the least distance from it to the ends of the colour scale
-    signed     whether cells show a sign
-    of_cells, of_values    the labels of both panels
     """
 
     cells: np.ndarray

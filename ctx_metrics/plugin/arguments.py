@@ -81,9 +81,7 @@ class Asked:
     """What a command line asks for.
 
     chosen     the plugin metrics, with the values of their own flags
-    inputs     what the flags give of the inputs that these metrics read
     given      in words, what the flags give, by the keyword of metrics that read it
-    outputs    the files that the run writes besides, with their names
     offered    all outputs that the command line could ask for
     """
 
@@ -106,28 +104,23 @@ class Asked:
 
     @property
     def stock(self) -> Sequence[str]:
-        """sacrebleu's own metrics among those of the run."""
         plugins = [each.name for each in self.chosen]
         return [name for name in dict.fromkeys(self.flags.metrics) if name not in plugins]
 
     @property
     def tested(self) -> bool:
-        """Whether the run asks for a confidence interval or a paired test."""
         return bool(self.flags.confidence or self.flags.paired_bs or self.flags.paired_ar)
 
     @property
     def tested_in_files(self) -> bool:
-        """Whether a file that the run writes contains significance tests."""
         return any(output.tests for output in self.outputs)
 
     @property
     def by_document(self) -> bool:
-        """Whether the run's intervals and tests resample documents."""
         return self.settings.ctx_resample == "document" and self.tested
 
     @property
     def targets(self) -> dict[str, str]:
-        """The files and folders that the run writes, by flag."""
         own = {"--ctx-seg-scores": self.settings.ctx_seg_scores, "--slide-output": self.settings.slide_output}
         written = {flag: path for flag, path in own.items() if path is not None}
         return written | {output.flag: path for output, path in self.outputs.items()}
@@ -215,13 +208,8 @@ def asked_by(
 ) -> Asked:
     """Return what a parsed command line asks for.
 
-    own        names of the attributes of each metric's own flags
-    broken     errors of metrics that could not be loaded; raised if such a metric is chosen
-    inputs     those whose flags the command line has
-    outputs    those whose flags the command line has
-
-    Raises InputError for an invalid language pair, for a file that is read and would be overwritten, or if there is nothing
-    to score against.
+    own       names of the attributes of each metric's own flags
+    broken    errors of metrics that could not be loaded; raised if such a metric is chosen
     """
     flags, files, settings = line[OfSacrebleu], line[ContextFiles], line[RunSettings]
     values: dict[str, Any] = vars(line)
@@ -257,7 +245,6 @@ def asked_by(
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser, inputs: Sequence[FileInput]) -> None:
-    """Add the flags that several metrics share: the files that give context, the inputs', and the engine's options."""
     group = parser.add_argument_group("Context for plugin metrics (ctx-metrics)")
     add_flags(group, ContextFiles, only=["source", "docids"])
     for each in inputs:
@@ -268,8 +255,7 @@ def add_shared_arguments(parser: argparse.ArgumentParser, inputs: Sequence[FileI
 def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], outputs: Sequence[RunOutput]) -> None:
     """Add the flags that apply to all metrics of a run, including sacrebleu's: the resampling unit and the files to write.
 
-    wanted     the plugin metrics that the command line may use; slide's file is offered only if slide is among them
-    outputs    further files that the run can write
+    wanted    the plugin metrics that the command line may use; slide's file is offered only if slide is among them
     """
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]

@@ -45,11 +45,7 @@ class Run:
         self._inputs: dict[str, Context] = {}  # with the inputs' values, by systems
 
     def document_ids(self) -> list[str] | None:
-        """Return the document id of each scored segment; None if there are no ids.
-
-        Raises InputError if there are none but the run resamples documents, or if an id returns after its document has
-        ended.
-        """
+        """Return the document id of each scored segment; None if there are no ids."""
         if not self.systems:
             raise InputError("no system to score: -i names no file")
         asked, test_set = self.asked, self.asked.flags.test_set
@@ -64,7 +60,6 @@ class Run:
     def build(
         self, chosen: Sequence[MetricSettings], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
     ) -> dict[str, Metric]:
-        """Build plugin metrics by name, each with the values of its own flags and the context that it reads."""
         if not systems:
             raise InputError("no system to score: -i names no file")
         reads = frozenset[str]().union(*(capabilities(each.cls).reads - each.own.keys() for each in chosen))
@@ -80,8 +75,6 @@ class Run:
         return build_all(with_texts, context)
 
     def _streams_of(self, systems: Sequence[Sequence[str]]) -> Callable[[FileInput, Given], list[Segments] | None]:
-        """Return a function that returns an input's lines for the systems, or None if the command line names no files."""
-
         def streams(of: FileInput, given: Given) -> list[Segments] | None:
             of.check(given, len(self.systems))
             each_system = systems if of.per_system else [systems[0]] * len(given.paths)
@@ -116,7 +109,6 @@ class Run:
     def context(
         self, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]], reads: Collection[str]
     ) -> Context:
-        """Return the context of these systems, without inputs; sources and document ids only if they are among `reads`."""
         asked = self.asked
         return Context(
             references,
@@ -130,7 +122,6 @@ class Run:
         )
 
     def _in_blocks(self) -> "InBlocks | None":
-        """Return a block-wise scorer that keeps results between runs, if --ctx-cache asks for it."""
         if self.asked.settings.ctx_cache is None:
             return None
         from ..scale.corpora import InBlocks
@@ -153,21 +144,16 @@ class Run:
         return self._wholes[key]
 
     def _stream(self, key: str, system: Sequence[str]) -> list[str] | None:
-        """Return the sources or document ids of a system's scored segments, or None."""
         lines = self._whole(key)
         return None if lines is None else self._picked(FLAGS[key], self._paths[key], lines, system)
 
     def _of_file(self, flag: str, path: str, system: Sequence[str]) -> Segments:
-        """Return the lines of a file that belong to a system's scored segments, with the file's name."""
         if path not in self._files:
             self._files[path] = read_lines(path, self.asked.flags.encoding)
         return named(self._picked(flag, path, self._files[path], system), path)
 
     def _picked(self, flag: str, path: str | None, lines: list[str], system: Sequence[str]) -> list[str]:
-        """Return the lines that belong to a system's scored segments.
-
-        Raises InputError if there are not as many lines as segments in the whole.
-        """
+        """Return the lines that belong to a system's scored segments."""
         indices = getattr(system, "indices", None)
         whole = len(system) if indices is None else self.whole_length
         if len(lines) != whole:
@@ -178,10 +164,7 @@ class Run:
         return lines if indices is None else [lines[i] for i in indices]
 
     def check_texts(self, references: Sequence[Sequence[str | None]]) -> None:
-        """Give notice of what looks odd in the texts.
-
-        Called once all metrics are built, so that the source is available if a metric reads it.
-        """
+        """Give notice of what looks odd in the texts; called once all metrics are built, so that the source is available."""
         stock, indices = self.asked.stock, getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
         given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]
@@ -193,12 +176,10 @@ class Run:
         check_texts(self.systems, given, source, self.asked.languages)
 
     def _reference_name(self, number: int) -> str:
-        """Return the file of the reference with this number, or its number in the test set."""
         refs = self.asked.flags.refs
         return refs[min(number, len(refs) - 1)] if refs else f"reference {number + 1} of {self.asked.flags.test_set}"
 
     def check_lengths(self, number: int, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-        """Raise InputError, naming files and line counts, if a system and a reference stream differ in length."""
         for k, stream in enumerate(references):
             if len(stream) != len(system):
                 hint = ""
@@ -209,10 +190,7 @@ class Run:
                 raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}")
 
     def names(self) -> Sequence[str]:
-        """Return the systems' names for output files: those of --ctx-names, or else from their files.
-
-        Raises InputError unless --ctx-names gives each system a distinct, valid name.
-        """
+        """Return the systems' names for output files: those of --ctx-names, or else from their files."""
         if names := self.asked.settings.ctx_names:
             if fault := names_fault(names, len(self.systems), "--ctx-names"):
                 raise InputError(fault)
@@ -226,7 +204,6 @@ class Run:
         return system_names([self.system_name(number) for number in range(len(self.systems))])
 
     def system_name(self, number: int) -> str:
-        """Return the file of the system with this number, or its column on the standard input."""
         if self.asked.flags.input:
             return list(dict.fromkeys(self.asked.flags.input))[
                 number
@@ -244,5 +221,4 @@ class Command:
 
     @property
     def active(self) -> Run | None:
-        """The current run if we change it."""
         return self.run if self.run and self.run.asked.active else None

@@ -93,7 +93,6 @@ class CommandTable(dict):
         return metric
 
     def _prepared(self, name: str, run: Run) -> Metric:
-        """Return a plugin metric, ready for main(), and give the notices about it."""
         from ..scoring.base import ContextMetric
 
         asked = run.asked
@@ -277,7 +276,6 @@ class WithContextOf:
         self._run, self._metric = run, metric
 
     def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-        """Return the score of a subset, from a metric built for its rows."""
         [metric] = self._run.build([self._metric], references, [system]).values()
         return metric.corpus_score(system, None)
 

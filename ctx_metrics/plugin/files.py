@@ -30,7 +30,6 @@ SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score
 class RunOutput:
     """A file that a flag asks for.
 
-    flag, metavar, help    arguments for argparse
     check      raises CtxMetricsError, before anything is scored, if the file cannot be made from the run
     text       returns the content of the file for a scored run
     tests      whether the file contains significance tests, to which --ctx-resample applies
@@ -49,12 +48,10 @@ class RunOutput:
 
     @property
     def dest(self) -> str:
-        """The attribute of the parsed arguments that holds the file's name."""
         return self.flag.lstrip("-").replace("-", "_")
 
 
 def installed_outputs() -> list[RunOutput]:
-    """Return all installed outputs, sorted by entry point; one that cannot be loaded is left out and named on stderr."""
     return loaded_or_named(GROUP, RunOutput)
 
 
@@ -70,7 +67,6 @@ def check(run: "Run") -> None:
 
 
 def write(run: "Run") -> None:
-    """Write the files of a scored run, each atomically; raises InputError if that fails."""
     asked = run.asked
     if not asked.targets:
         return

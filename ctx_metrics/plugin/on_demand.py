@@ -34,7 +34,6 @@ class OwnParser(argparse.ArgumentParser):
         raise NeedsUs
 
     def print_help(self, file: Any = None) -> None:
-        """Raise NeedsUs, because the help also lists our flags."""
         raise NeedsUs
 
 

@@ -138,10 +138,7 @@ def check_faults(
 ) -> None:
     """Give notice of systems that copy the source or repeat words many times, and of texts in the wrong language.
 
-    Each finding is one notice. There is no notice of texts without findings.
-
-    systems, references, source    texts of n lines, with their names
-    languages                      codes of the source and target language; a language of None is not checked
+    languages    codes of the source and target language; a language of None is not checked
     """
     of_systems = [(each.name, faults_of(each, source, languages)) for each in systems]
     # sacrebleu demands a reference, so users of metrics without references pass the source again
@@ -183,11 +180,6 @@ def in_language(texts: Sequence[str | None], language: str | None) -> Found:
 
 
 def say_languages(texts: Sequence[tuple[str, Found]], source: tuple[str, Found] | None, languages: Languages) -> None:
-    """Give notice of texts in the wrong language, and say how to fix it.
-
-    texts     names of the systems and references, with the findings in their lines
-    source    the same for the source, or None
-    """
     source_lang, target_lang = languages
     wrong = [(name, found) for name, found in texts if found.many(LANGUAGE)]
     swapped = [name for name, found in wrong if looks_like(found.most, source_lang)]

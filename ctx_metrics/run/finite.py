@@ -19,12 +19,9 @@ LARGEST = 1e100  # limit of a score; intervals sum the squares of scores, which 
 def check_finite(metric: str, rows: Sequence[Sequence[float]], system: str = "", dtype: str = "") -> None:
     """Raise ModelError if a row holds a NaN, an infinity, an absolute value of at least LARGEST, or anything but numbers.
 
-    The message names the metric and the first such segment.
-
-    rows      one row of statistics per segment
-    system    the system's name, for the message
-    dtype     number format of the metric's model, "" for another package's metric; for a half format, the message
-              suggests fp32
+    rows     one row of statistics per segment
+    dtype    number format of the metric's model, "" for another package's metric; for a half format, the message
+             suggests fp32
 
     >>> check_finite("toy", [[0.5, 1.0], [float("nan"), 1.0]], "a.txt", "fp16")
     Traceback (most recent call last):

@@ -55,10 +55,7 @@ class ContextFiles:
 
 
 def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: MetricTable) -> list[str]:
-    """Add a metric's flags in a group of their own; returns the names of their attributes.
-
-    Raises CtxMetricsError, leaving the parser unchanged, if the metric cannot be loaded or a flag lacks its prefix.
-    """
+    """Add a metric's flags in a group of their own; returns the names of their attributes."""
     if dests := checked_flags(name, table):
         metric = table[name.upper()]
         metric.add_arguments(parser.add_argument_group(f"{metric.__name__} related arguments"))
@@ -66,7 +63,6 @@ def add_metric_arguments(parser: argparse.ArgumentParser, name: str, table: Metr
 
 
 def checked_flags(name: str, table: MetricTable) -> list[str]:
-    """Load a metric and return the names of its flags' attributes; raises as add_metric_arguments does."""
     metric = table[name.upper()]
     if not hasattr(metric, "add_arguments"):
         return []
@@ -90,8 +86,7 @@ def checked_flags(name: str, table: MetricTable) -> list[str]:
 def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Collection[str]) -> bool:
     """Whether a command line needs the installed inputs: a metric reads one, or a word may be the flag of one.
 
-    metrics    those that the command line may name
-    known      all flags but those of inputs, of the engine and of the metrics themselves
+    known    all flags but those of inputs, of the engine and of the metrics themselves
     """
     if any(isinstance(each, FileInput) for metric in metrics.values() for each in capabilities(metric).inputs):
         return True
@@ -103,7 +98,6 @@ def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Co
 
 
 def own_prefixes(name: str, metric: type) -> tuple[str, ...]:
-    """Return the prefixes of a metric's own flags: --NAME-, and those in its capabilities."""
     return (f"--{name}-", *capabilities(metric).flags)
 
 
@@ -127,8 +121,6 @@ def model_hint(name: str, table: MetricTable) -> str:
 
 
 def metric_name(table: MetricTable) -> Callable[[str], str]:
-    """Return an argparse type for a metric's name, in lower case; its error for a model's name says what to give."""
-
     def read(text: str) -> str:
         if hint := model_hint(text, table):
             raise argparse.ArgumentTypeError(hint)

@@ -89,7 +89,6 @@ _NO_WORDS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+", re.IGNORECASE)
 class Verdict(NamedTuple):
     """Whether a text is in the expected language.
 
-    wrong    whether it is in another language or script
     looks    if it is wrong, the code of the language that it looks like, or the name of its script
     """
 
@@ -173,13 +172,11 @@ def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _of_script(code: str) -> re.Pattern[str] | None:
-    """Return a pattern for letters of a language's scripts; None if they are not known."""
     ranges = [_SCRIPTS[script] for script, codes in _WRITTEN_IN.items() if code in codes.split()]
     return re.compile(f"[{''.join(ranges)}]+") if ranges else None
 
 
 def _script_of(letters: str) -> str:
-    """Return the script of most of the letters."""
     return max(_SCRIPTS, key=lambda script: len("".join(re.findall(f"[{_SCRIPTS[script]}]+", letters))))
 
 

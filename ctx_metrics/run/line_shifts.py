@@ -66,8 +66,6 @@ def shifts(lines: Sequence[str | None], others: Sequence[str | None], translated
                      instead of n-grams. A shift of about 10 lines can be found within one language, and of about 20
                      between two.
 
-    Raises ValueError if the streams differ in length.
-
     >>> texts = "apples berries cherries dates elderberries figs grapes haws".split()
     >>> shifts([*texts[:1], *texts[2:], "none"], texts)
     [Shift(first=1, last=6, offset=1)]
@@ -151,7 +149,6 @@ def _blocks(lines: Sequence[str], others: Sequence[str], gains: dict[int, np.nda
 
 
 def _largest_run(values: np.ndarray) -> _Run:
-    """Return the run of adjacent values with the largest sum."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
     rises = sums - np.minimum.accumulate(sums)
     end = int(np.argmax(rises))

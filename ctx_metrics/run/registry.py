@@ -33,7 +33,6 @@ class MetricTable(dict):
 
     @property
     def plugins(self) -> list[str]:
-        """The lower-case names of the installed metrics."""
         self._search()
         return [key.lower() for key in self._entry_points]
 
@@ -95,7 +94,6 @@ def _refuse(entry_point: "metadata.EntryPoint", why: str) -> None:
 
 
 def extend(module: ModuleType) -> None:
-    """Replace sacrebleu.metrics.METRICS with the table of all installed metrics."""
     vars(module)["METRICS"] = MetricTable(module.METRICS, _installed)
 
 

@@ -27,19 +27,16 @@ class Segments(list):
 
 
 def named(lines: Sequence[str | None], name: str) -> Segments:
-    """Return the lines as segments with a name."""
     segments = Segments(lines)
     segments.name = name
     return segments
 
 
 def file_segments(path: str, encoding: str | None = None) -> Segments:
-    """Return the lines of a text file as segments named after it; raises InputError as read_lines does."""
     return named(read_lines(path, encoding), path)
 
 
 def check_lengths(streams: Sequence[Segments]) -> None:
-    """Raise InputError, naming the stream, if one is empty or differs in length from the first."""
     first = streams[0]
     for stream in streams:
         if not stream:
@@ -56,8 +53,6 @@ def system_names(paths: Sequence[str]) -> list[str]:
     If two names are equal, they are prefixed with as many folders as needed to distinguish them. White space and bytes
     that are not valid text become `_`, so that a name is one word in every output. A name such as /dev/fd/63, which a shell
     substitutes for <(command), is kept as it is.
-
-    Raises InputError if a file is given twice.
 
     >>> system_names(["out/a.txt", "out/b.txt.gz"]), system_names(["de/big/a.txt", "de/small/a.txt", "b v1.2"])
     (['a', 'b'], ['big/a', 'small/a', 'b_v1.2'])
@@ -155,8 +150,6 @@ def test_set_lines(test_sets: str, langpair: str, field: str) -> list[str] | Non
     """Return a field (src, docid) of one or more of sacrebleu's test sets, or None if any of them does not have it.
 
     With several test sets, document ids are prefixed with the set's name, so that they stay distinct.
-
-    test_sets    names, separated by commas
     """
     from sacrebleu.dataset import DATASETS
 

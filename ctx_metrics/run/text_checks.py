@@ -28,10 +28,7 @@ def check_texts(
     """Give notice of HTML entities, of lines that fit another line of the reference better than their own, and of the
     findings of faults.check_faults: copies of the source, repetitions, and texts in the wrong language.
 
-    All texts are compared with the first reference, or with the source if there is no reference. Each finding is one
-    notice. There is no notice of texts without findings.
-
-    languages    codes of the source and target language, or None
+    All texts are compared with the first reference, or with the source if there is no reference.
     """
     _say_entities(systems, [*references, *([source] if source else [])])
     _say_shifts(systems, references, source)
@@ -134,7 +131,6 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _alike(one: "Shift", other: "Shift") -> bool:
-    """Whether two shifts share most of their lines."""
     common = min(one.last, other.last) - max(one.first, other.first) + 1
     whole = max(one.last, other.last) - min(one.first, other.first) + 1
     return one.offset == other.offset and 2 * common > whole

@@ -25,8 +25,6 @@ class Place(Protocol):
 
 
 class Here:
-    """This process."""
-
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         return map(function, items)
 
@@ -68,7 +66,6 @@ class Part(Generic[Result]):
     """A part of a block whose result is kept by itself.
 
     size    in units of the run
-    take    is called with the result
     key     returns the name under which the result is kept
     fits    whether something that was kept can be this part's result
     """
@@ -125,8 +122,6 @@ class BlockRun:
         """Compute all parts that are not kept, in order, and give every part its result.
 
         function    computes the parts of a block; another process may call it
-
-        Raises what the function raises, with the block's position, and KeyboardInterrupt with what is kept.
         """
         try:
             with Progress(self.label, self.unit, self.total, done=self.done, quiet=self.quiet) as bar:
@@ -167,7 +162,6 @@ class BlockRun:
                 yield block.task(left)
 
     def _is_kept(self, part: Part, block: Block) -> bool:
-        """Whether an earlier run kept a part's result; the part then gets it."""
         found = self.cache.get(part.key(), self.form, part.fits) if self.cache is not None and self.form else None
         if found is None:
             return False
@@ -177,7 +171,6 @@ class BlockRun:
         return True
 
     def _moved(self, given: Notice, block: Block) -> Notice:
-        """A notice about a block, with positions in the whole."""
         return (given.of_rows() if block.table else given).after(block.before)
 
     def _of_all(self, number: int) -> str:

@@ -21,8 +21,6 @@ SEGMENTS = 512  # most segments of a block, for any number of systems: adding on
 
 
 class KeptWindow(NamedTuple):
-    """A ScoredWindow in the form that is kept."""
-
     start: int
     end: int
     weight: float
@@ -49,7 +47,6 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return cls(result.rows, result.counts, result.notices, result.of_texts, windows, said)
 
     def result(self) -> SystemResult:
-        """The result that this was made from."""
         windows = [
             ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
         ]
@@ -69,12 +66,6 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass
 class InBlocks:
-    """Scores corpora block by block.
-
-    place    where blocks are scored
-    kept     the results of earlier runs, or None
-    """
-
     place: Place = HERE
     kept: ResultCache | None = None
 
@@ -84,10 +75,7 @@ class InBlocks:
         return not (can.whole_corpus or can.compares_systems or can.streams)  # blocks have no streams
 
     def __call__(self, metric: ContextMetric, corpora: Sequence[Corpus]) -> list[SystemResult]:
-        """The results of corpora, one per system, that share their references, sources and document ids.
-
-        Raises what the metric raises.
-        """
+        """The results of corpora, one per system, that share their references, sources and document ids."""
         ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.can.reads)
         found: list[dict[int, SystemResult]] = [{} for _ in corpora]  # of each system, by the block's first segment
         blocks = (_block(metric, corpora, found, *each) for each in ranges)
@@ -101,7 +89,6 @@ class InBlocks:
 def _block(
     metric: ContextMetric, corpora: Sequence[Corpus], found: list[dict[int, SystemResult]], start: int, end: int
 ) -> Block:
-    """The block of a range of segments, with a part for each system."""
     shared = corpora[0]
     streams = {"sources": shared.sources, "doc_ids": shared.doc_ids}
     beside = {name: list(own[start:end]) for name, own in streams.items() if name in metric.given and own is not None}

@@ -35,7 +35,6 @@ def words_of(codes: np.ndarray) -> list[str]:
 
 
 def has(codes: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
-    """Which rows have a fault of one of these kinds: bool [rows]."""
     return codes.astype(np.int64) & sum(1 << KINDS.index(kind) for kind in kinds) > 0
 
 

@@ -18,7 +18,6 @@ class Unusable(Exception):
 
 
 def folder_at(address: str, flag: str) -> "LocalFolder | RemoteFolder":
-    """The folder at an address; raises InputError, naming the flag, if it cannot be written."""
     return RemoteFolder(address, flag) if "://" in address else LocalFolder(address, flag)
 
 
@@ -26,8 +25,6 @@ class LocalFolder:
     """A folder on this machine. File names are relative to it and may start with a subfolder and a slash.
 
     private    whether its content is trusted: other users must then not be able to write there
-
-    Raises InputError, naming the flag, if the folder cannot be written, or should be private and is not.
     """
 
     def __init__(self, path: str, flag: str, private: bool = False):
@@ -36,7 +33,6 @@ class LocalFolder:
         self._check_private(path)
 
     def _check_private(self, path: str) -> None:
-        """Raise InputError for a folder whose content is trusted, but which others can write to."""
         if not self._private or os.name != "posix" or not os.path.isdir(path):
             return
         status = os.stat(path)
@@ -49,7 +45,6 @@ class LocalFolder:
         raise InputError(f"{self._flag} {path}: {why}")
 
     def _at(self, name: str) -> str:
-        """The path of a file; raises Unusable if its subfolder is a link, InputError if that must be private but is not."""
         if inside := name.rpartition("/")[0]:
             above = os.path.join(self.path, inside)
             if os.path.islink(above):
@@ -58,7 +53,6 @@ class LocalFolder:
         return os.path.join(self.path, name)
 
     def below(self, name: str) -> "LocalFolder":
-        """The private subfolder of this name; raises InputError if it is a link."""
         path = os.path.join(self.path, name)
         if os.path.islink(path):
             raise InputError(f"{self._flag} {self.path}: {name} in it is a link, and nothing is written through a link")
@@ -90,7 +84,6 @@ class LocalFolder:
             raise Unusable(f"cannot read {path}: {error.strerror or error}") from error
 
     def write(self, name: str, content: bytes, mend: str = "") -> None:
-        """Write a file, whole or not at all; raises InputError if that fails, with `mend` at the end of its message."""
         path = os.path.join(self.path, name)
         if self._private and not os.path.isdir(self.path):
             with os_errors(f"cannot write into {self.path}"):
@@ -117,7 +110,6 @@ class LocalFolder:
 
 
 def sha256_of(path: str) -> str:
-    """Hex sha256 of a file; raises OSError if it cannot be read."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -167,7 +159,6 @@ class RemoteFolder:
             return sorted(name.rstrip("/").rpartition("/")[2] for name in self._system.ls(self._folder, detail=False))
 
     def read(self, name: str, most: int) -> bytes | None:
-        """Like LocalFolder.read, without the checks for links and owners."""
         with readable(self.path):
             path = f"{self._folder}/{name}"
             if not self._system.exists(path):

@@ -47,7 +47,6 @@ class KeptResults:
     what it should; the first such file is reported.
 
     folder    the folder, which is private, since its content is trusted
-    flag      the option that names the folder, for messages
     """
 
     def __init__(self, folder: LocalFolder | RemoteFolder, flag: str):
@@ -61,7 +60,6 @@ class KeptResults:
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
         """What `put` kept under a name; None if there is nothing, or nothing usable.
 
-        kind    the expected type; a value of another type counts as absent
         fits    tells whether a value can be what was kept: right in number, shape and range
         most    most bytes of the value, uncompressed
         """
@@ -79,27 +77,20 @@ class KeptResults:
         return found
 
     def put(self, name: str, value: Any, most: int = MOST) -> None:
-        """Keep a value under a name, unless it takes more than `most` bytes.
-
-        Raises InputError if it cannot be written.
-        """
+        """Keep a value under a name, unless it takes more than `most` bytes."""
         plain = plain_json(value)
         if len(plain) <= most:
             packed = zlib.compress(plain, 6)
             self._folder.write(_file(name), _head(name, packed) + packed)
 
     def report(self, what: str, why: str) -> None:
-        """Print a notice that a file is not used; only the first call does so."""
         if not self._reported:
             notice(f"{self._flag} {what} is ignored, because {why}")
         self._reported = True
 
 
 class ResultCache(KeptResults):
-    """The results of many runs, by key, in a folder on this machine; `trim` limits them to `limit` bytes in total.
-
-    Raises InputError if the folder cannot be written, or is not private.
-    """
+    """The results of many runs, by key, in a folder on this machine; `trim` limits them to `limit` bytes in total."""
 
     def __init__(self, folder: str, limit: int = LIMIT):
         super().__init__(LocalFolder(folder, "--ctx-cache", private=True), "--ctx-cache")
@@ -114,7 +105,6 @@ class ResultCache(KeptResults):
         return found
 
     def trim(self) -> None:
-        """Remove the least recently used results until the rest fits the limit."""
         files = []
         for folder in Path(self.path).iterdir() if os.path.isdir(self.path) else ():
             if folder.is_dir() and not folder.is_symlink():

@@ -33,8 +33,6 @@ class OnRay:
 
     address    a cluster's address, as ray.init takes it; None: that in RAY_ADDRESS, else Ray only on this machine
     workers    number of workers; None: one per GPU, or one for every two cores if there are no GPUs
-
-    Raises InputError if Ray is not installed or the cluster cannot be reached.
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None):
@@ -86,10 +84,7 @@ class OnRay:
         return self._ray.remote(Worker).options(**self._options).remote(threads)
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The function's results, in the items' order; at most 2 * AHEAD items per worker are read before their turn.
-
-        Raises ResourceError if workers keep dying on an item, and whatever the function raises.
-        """
+        """The function's results, in the items' order; at most 2 * AHEAD items per worker are read before their turn."""
         ray, given = self._ray, self._ray.put(function)
         busy: dict[Any, int] = {}  # the worker of each result that is being computed
         loads = [0] * self.workers
@@ -131,7 +126,6 @@ class OnRay:
             raise ResourceError(f"--on ray: {_first_line(error)}") from error
 
     def close(self) -> None:
-        """End the workers, and Ray if it was started here."""
         self._ray.shutdown()
         # Ray's handler would stay, and with it a forked process can miss the signal with which a pool ends it
         if self._on_sigterm is not None and threading.current_thread() is threading.main_thread():
@@ -139,10 +133,7 @@ class OnRay:
 
 
 class Worker:
-    """A Ray process that calls functions; models that they load stay loaded.
-
-    threads    number of torch's threads
-    """
+    """A Ray process that calls functions; models that they load stay loaded."""
 
     def __init__(self, threads: int):
         os.environ["OMP_NUM_THREADS"] = str(threads)
@@ -196,7 +187,6 @@ def _check_reached(address: str) -> None:
 
 
 def _cores() -> int:
-    """The number of cores that this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cpu_quota()
     return max(1, min(cores, int(quota) if quota is not None else cores))

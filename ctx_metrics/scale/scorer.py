@@ -25,12 +25,10 @@ Row = list[float]
 class OfMetric(NamedTuple):
     """One metric's results for a block.
 
-    signature    the metric's signature
     penalised    whether segments are averaged by penalties
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
-    notices      about these texts
     """
 
     signature: str
@@ -56,7 +54,6 @@ class Scorer:
 
     columns    the names of each role's columns in the tables
     checks     whether to print notices about faults in the first block's texts
-    faults     whether to look for faults in every row
     """
 
     metrics: Sequence[MetricSettings]
@@ -71,10 +68,7 @@ class Scorer:
         return next((each.name for each in self.metrics if "doc_ids" in capabilities(each.cls).reads), "")
 
     def __call__(self, texts: Texts, first: bool) -> Scored:
-        """The scores of a block's texts; in the first block, languages are checked.
-
-        Raises InputError for texts that cannot be scored, and for metrics that cannot score part of a corpus.
-        """
+        """The scores of a block's texts; in the first block, languages are checked."""
         made = self._built(texts)
         hypotheses = [text or "" for text in texts["mt"][0]]
         found = {
@@ -86,7 +80,6 @@ class Scorer:
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
-        """The source and the target language, each None if unknown."""
         return self.context.source_lang, self.context.target_lang
 
     def whole(self, sums: Mapping[str, Sequence[Row]], penalised: Mapping[str, bool]) -> dict[str, float]:
@@ -107,7 +100,6 @@ class Scorer:
         }
 
     def _built(self, texts: Texts) -> dict[str, Metric]:
-        """Build the metrics for a block's texts, by name."""
         context = replace(
             self.context,
             systems=[[text or "" for text in texts["mt"][0]]],
@@ -157,17 +149,14 @@ class Scorer:
 
 
 def roles() -> tuple[str, ...]:
-    """The roles that a table's column may have."""
     return ("src", "mt", "ref", "doc", *(each.column for each in installed_inputs() if each.column))
 
 
 def of_several_columns() -> tuple[str, ...]:
-    """The roles that can have several columns."""
     return ("ref", *(each.column for each in installed_inputs() if each.column and not each.per_system))
 
 
 def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
-    """The streams of installed inputs that a block's texts contain, by keyword."""
     return {
         each.name: [[text or "" for text in stream] for stream in texts[each.column]]
         if each.per_system

@@ -111,12 +111,10 @@ class NoSettings:
 
 
 def model_setting(what: str, default: str = "embedded, English only") -> Any:
-    """Returns the field of a model's name; `what` lists the possible models in the help, and `default` names the default."""
     return setting(f"{what}. (Default: {default})", metavar="MODEL")
 
 
 def multiref_setting() -> Any:
-    """Returns the field that says how the scores of several references are combined."""
     return setting("How to combine the scores of several references.", "max", choices=["max", "mean"])
 
 
@@ -236,7 +234,6 @@ class ContextMetric(Metric):
                 raise InputError(f"{name}: {each.missing()}")
 
     def _streams_by_system(self, systems: Sequence[Sequence[str]]) -> dict[str, StreamsOfSystems]:
-        """Return the streams of inputs with one per system, by keyword; raises InputError if they do not fit the systems."""
         return {
             each.name: StreamsOfSystems(self.NAME.lower(), each.words, systems, self._context.inputs[each.name])
             for each in self.can.inputs
@@ -317,7 +314,6 @@ class ContextMetric(Metric):
         return self.in_blocks(self, corpora) if in_blocks else self._scored(corpora)
 
     def _scored(self, corpora: list[Corpus]) -> list[SystemResult]:
-        """Return the results of _score; raises ResourceError if the device has too little memory."""
         try:
             return self._score(corpora)
         except RuntimeError as error:
@@ -335,10 +331,7 @@ class ContextMetric(Metric):
         return results
 
     def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
-        """Return the references to score against; raises InputError if they are missing.
-
-        Subclasses that also score without references choose their model here.
-        """
+        """Return the references to score against; subclasses that also score without references choose their model here."""
         if streams is None and self.can.references:
             raise InputError(f"{self.NAME.lower()}: no references are given")
         return streams or []
@@ -346,10 +339,6 @@ class ContextMetric(Metric):
     def _corpora(
         self, systems: Sequence[Sequence[str]], references: Sequence[Stream], guard: bool = True
     ) -> list[Corpus]:
-        """Return one corpus per system.
-
-        guard    whether to check that the model reads the language of the texts
-        """
         context = self._context
         beside = context.sources, context.doc_ids, context.source_lang, context.target_lang
         corpora = [Corpus(hypotheses, references, *beside, self._inputs_of(hypotheses)) for hypotheses in systems]
@@ -362,8 +351,6 @@ class ContextMetric(Metric):
 
     def _announced(self, results: list[SystemResult], names: list[str]) -> None:
         """Print the notices of the results; systems with the same notice share a line.
-
-        names    the systems' files, or ""
 
         Prints nothing and raises InputError if a system has no scored row, or ModelError if it has one that is not finite.
         """

@@ -23,7 +23,6 @@ def streams(name: str, given: Any) -> list[list]:
 
 
 def reference_streams(metric: str, references: Any) -> list[list]:
-    """Return reference streams as lists; raises InputError if they are not streams of strings or differ in length."""
     given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
     if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
         raise InputError(f"{metric}: references must be a list of streams, each a list of strings")
@@ -78,7 +77,6 @@ def signature_of(constructor: Callable, settings: type, can: Capabilities) -> in
 
 
 def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
-    """Return the error for a keyword that a metric does not take; it suggests the one that was probably meant."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
@@ -86,11 +84,7 @@ def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
 
 
 def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context:
-    """Return the context for a metric's keywords; collections of strings, such as arrays or table columns, become lists.
-
-    Raises InputError, naming the parameter, for a value that is not a collection of strings, an invalid language tag, or
-    an engine that is not an EngineOptions.
-    """
+    """Return the context for a metric's keywords; collections of strings, such as arrays or table columns, become lists."""
     keywords = can.input_keywords
     clean = dict(given)
     if not isinstance(engine := given.get("engine", EngineOptions()), EngineOptions):

@@ -76,7 +76,6 @@ class DerivedMetric(ContextMetric):
         return results
 
     def _of_inner(self, texts: list[Texts]) -> list[SystemResult]:
-        """Return the inner metric's results for systems that share their references."""
         if isinstance(self.inner, ContextMetric):
             return self.inner._score(self.inner._corpora([each.hypotheses for each in texts], texts[0].references))
         references = texts[0].references

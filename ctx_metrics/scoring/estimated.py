@@ -49,7 +49,6 @@ class EstimatorMetric(ContextMetric):
         return any(stream != self._context.sources for stream in streams)
 
     def _adapt(self, has_references: bool) -> None:
-        """Load the model for scoring with or without references, unless it is loaded already."""
         self._has_references = has_references
         if (chosen := self._choice()) == self._chosen:
             return
@@ -65,7 +64,6 @@ class EstimatorMetric(ContextMetric):
         return self.settings.model, None
 
     def _take_model(self) -> None:
-        """Load the chosen model, and set the metric's capabilities and signature from it."""
         self._estimator: Estimator | None = None
         self.english_only = self.estimator.english_only
         self._guard_language()
@@ -80,10 +78,7 @@ class EstimatorMetric(ContextMetric):
             self.signature["average"] = "penalty"
 
     def _average(self) -> "Penalty | None":
-        """Return the penalty by which values are averaged, or None for the plain mean.
-
-        Raises InputError if the user asks for penalties and the model has none.
-        """
+        """Return the penalty by which values are averaged, or None for the plain mean."""
         asked, own = getattr(self.settings, "average", None), self.estimator.penalty
         if asked == "penalty" and own is None:
             penalty = self.named("average", "penalty")

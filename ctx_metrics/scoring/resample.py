@@ -54,7 +54,6 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
 
 
 def say_few_documents(documents: int) -> None:
-    """Give notice if there are fewer than FEW documents to resample."""
     if documents < FEW:
         notice(
             f"resampling by document: there are only {documents} documents, so intervals and p-values are "
@@ -98,7 +97,6 @@ class ByDocument(Metric):
     def corpus_score(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str]] | None, n_bootstrap: int = 1
     ) -> Any:
-        """Return the metric's own corpus score, with an interval from resampled documents."""
         if n_bootstrap > 1:
             hypotheses = Documents(hypotheses, self.document_ranges)
         return super().corpus_score(hypotheses, references, n_bootstrap)

@@ -23,7 +23,6 @@ R = TypeVar("R")
 class ScoredWindow:
     """One input of a learned model: a segment, or a window of several.
 
-    window      its segments and its weight
     value       on the model's own scale (not x100); None if every reference has a gap
     estimate    the model's estimate with the best of several references; None without a value
     """
@@ -39,7 +38,6 @@ class SystemResult:
 
     rows       a row [sum of weight * value, sum of weight] for each segment; [0, 0] if it was not scored
     counts     numbers of truncated, dropped and empty segments or windows; shown after the score if not zero
-    notices    about the same and more
     windows    the inputs of a learned model, in order; empty for other metrics
     of_texts   notices about the texts themselves, printed once per run without the metric's name
     matches    how each segment's tokens match those of the best reference, or None if nothing was matched; empty for
@@ -64,10 +62,7 @@ def coverage(rows: Sequence[Row]) -> str:
 
 
 def together(parts: Sequence[SystemResult]) -> SystemResult:
-    """Return the result of a corpus from those of its parts, in order.
-
-    Rows, windows and matches are concatenated, counts are added, and notices are merged.
-    """
+    """Return the result of a corpus from those of its parts, in order."""
     whole = SystemResult([])
     notices, of_texts = [], []
     for part in parts:
@@ -87,8 +82,6 @@ def together(parts: Sequence[SystemResult]) -> SystemResult:
 
 def best_reference(values: Sequence[float | None], multiref: str) -> float | None:
     """Return the best or the mean of the values against several references; None if there is none.
-
-    multiref    "max" or "mean"
 
     >>> best_reference([0.2, None, 0.6], "max"), best_reference([0.2, 0.6], "mean"), best_reference([None], "max")
     (0.6, 0.4, None)
@@ -110,8 +103,6 @@ def counted_result(
 ) -> SystemResult:
     """Return one system's rows, with counts and notices of odd segments, which are given by their 0-based positions.
 
-    max_length    number of tokens to which texts were cut, for the notice
-
     >>> result = counted_result([[0.5, 1.0], [0.0, 0.0]], empty=[], unreferenced=[1])
     >>> result.counts, [str(each) for each in result.notices]
     ({'truncated': 0, 'empty': 0, 'unreferenced': 1}, ['1 segment has no reference and is left out (segment 2)'])
@@ -127,7 +118,6 @@ def counted_result(
 
 
 def without_reference(segments: Sequence[int]) -> Notice:
-    """Return the notice about segments without a reference."""
     one, many = "segment has no reference and is left out", "segments have no reference and are left out"
     return Notice.at(segments, one, many, kind="unreferenced")
 
@@ -188,10 +178,8 @@ def results_of_pairs(
 ) -> list[SystemResult]:
     """Return each system's result from the values of (hypothesis, reference) pairs. A pair without a value counts as 0.
 
-    places        from places_of_pairs, one for each of the results
-    shape         (number of systems, number of segments)
-    multiref      "max" takes the best of several references' values, "mean" their average
-    max_length    number of tokens to which texts were cut, for the notice
+    places    from places_of_pairs, one for each of the results
+    shape     (number of systems, number of segments)
     """
     systems, segments = shape
     pairs: list[list[list[PairResult[float]]]] = [[[] for _ in range(segments)] for _ in range(systems)]

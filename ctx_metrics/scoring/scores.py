@@ -23,7 +23,6 @@ class ByOrders(Protocol):
 class Scores(NamedTuple):
     """One system's scores on the metric's scale, in corpus order; NaN where nothing was scored.
 
-    title     the name of the metric in tables
     rows      the segments' statistics, which can be added
     result    the full result of one of our metrics; None for other metrics
     """
@@ -56,8 +55,6 @@ def all_scores(
     The references are those that the metrics were constructed with.
 
     doc_ids    document id of each segment; without them there are no document scores
-
-    Raises ModelError if a row is not finite, and whatever the metrics raise.
     """
     documents = [] if doc_ids is None else document_ranges(doc_ids)
     scores_of = []

@@ -55,13 +55,7 @@ class SystemTests:
     def design(
         self, systems: Sequence[Sequence[Any]], doc_ids: Sequence[str] | None, flag: str = "--resample"
     ) -> "Design":
-        """Return the design of the tests; documents are the unit if there are at least two, unless segments are asked for.
-
-        systems    for each system, its segments
-        flag       the flag that selects the unit, for the message
-
-        Raises InputError if documents are asked for and there are fewer than two.
-        """
+        """Return the design of the tests; documents are the unit if there are at least two, unless segments are wanted."""
         ranges = [] if doc_ids is None else document_ranges(doc_ids)
         if self.resample == "document" and len(ranges) < 2:
             found = counted(len(ranges), "document", "documents")
@@ -79,9 +73,7 @@ USUAL = SystemTests()  # the defaults of all commands
 class Design:
     """The design of the significance tests between some systems.
 
-    systems     number of systems
-    segments    number of segments of each system
-    ranges      of the documents that are swapped or drawn whole; None means that segments are
+    ranges    of the documents that are swapped or drawn whole; None means that segments are
     """
 
     testing: SystemTests
@@ -102,7 +94,6 @@ class Design:
         return self.systems * (self.systems - 1) // 2
 
     def facts(self) -> dict[str, Any]:
-        """Return the test, its trials, the unit and the correction, for output that programs read."""
         testing = self.testing
         return {
             "test": testing.test,
@@ -133,11 +124,6 @@ class Design:
         ]
 
     def say_what_is_rough(self, metrics: Mapping[str, Metric], flag: str = "--resample") -> None:
-        """Give notice of whatever makes intervals and p-values unreliable.
-
-        metrics    the metrics by name
-        flag       the flag that selects the unit, for the messages
-        """
         if self.ranges is not None:
             say_few_documents(self.units)
         for name, metric in metrics.items():

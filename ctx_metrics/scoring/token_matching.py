@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def encoder_setting(what: str) -> Any:
-    """Returns the field of an encoder's name; `what` lists the encoders besides embedded and multilingual."""
     return model_setting(f"embedded, multilingual, {what}", "multilingual if -l names another language, else embedded")
 
 
@@ -37,7 +36,6 @@ class EncoderMetric(ContextMetric):
     model: "ResolvedModel"
 
     def _take(self, model: "ResolvedModel") -> None:
-        """Store the encoder; raises InputError, or gives notice, if it does not read the language of the texts."""
         self.model, self.english_only = model, model.embedded
         if model.multilingual:
             guard_multilingual(self.NAME.lower(), self.named("model"), self.asked, self._context.target_lang)
@@ -120,12 +118,10 @@ class TextSettings:
 
 
 def paper_model_setting(paper: str) -> Any:
-    """Returns the field of an encoder's name; `paper` describes the model "paper" in the help."""
     return encoder_setting(f"paper ({paper} for the target language), a folder, or a hub name[@revision]")
 
 
 def layers_setting(of_paper: str = "") -> Any:
-    """Returns the field of an encoder's layers; `of_paper` names those of the model "paper" if they differ."""
     return setting(
         "A layer number, several to average (3,4,5), mean, or concat_last4. "
         f"(Default: {EMBEDDED_LAYER} for embedded, {MULTILINGUAL_LAYER} for multilingual{of_paper}, mean for any other)",
@@ -201,7 +197,6 @@ class TokenMatchingMetric(EncoderMetric):
         return recall
 
     def as_read(self, text: str) -> str:
-        """Return a text as it is passed to the tokenizer."""
         return text
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:

@@ -12,11 +12,7 @@ from ..settings import setting
 class Words:
     """Splits a text into words with one of BLEU's tokenizers; can be pickled, whatever the tokenizer wraps.
 
-    metric       the metric's name, with which error messages begin
     tokenizer    one of BLEU.TOKENIZERS
-    lowercase    whether to lowercase the words
-
-    Raises InputError if the tokenizer's library or model cannot be loaded.
 
     >>> Words("nist", "13a", lowercase=True)("The cat, sat.")
     ['the', 'cat', ',', 'sat', '.']
@@ -38,7 +34,6 @@ class Words:
         return self._tokenizer((text.lower() if self.lowercase else text).rstrip()).split()
 
     def signature(self) -> str:
-        """Return the tokenizer's entry in BLEU's signature."""
         return self._tokenizer.signature()
 
 
@@ -52,7 +47,6 @@ def tokenizer_for(tokenize: str | None, language: str | None) -> str:
 
 
 def tokenizer_setting(chosen_by: str) -> Any:
-    """Returns the field of a tokenizer's name; `chosen_by` names the language that decides the default, in the help."""
     return setting(
         f"BLEU's tokenizers; none for text that is tokenised already. (Default: by {chosen_by}, else 13a)",
         choices=[*BLEU.TOKENIZERS],

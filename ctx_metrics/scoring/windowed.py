@@ -56,8 +56,7 @@ def estimate_windows(
     A window has one example for each reference without gaps, or one in all if the model reads no reference. All windows go
     through the estimator in one pass, unless there are more than READ_TOGETHER and they share no texts.
 
-    on_long        "truncate" cuts texts that are too long; "error" raises InputError before anything is scored
-    examples_of    makes the examples of a window
+    on_long    "truncate" cuts texts that are too long; "error" raises InputError before anything is scored
     """
     if "ref" in estimator.inputs and not corpora[0].references:
         raise InputError(_needs(metric, estimator, "ref", "a reference"))
@@ -91,7 +90,6 @@ def estimate_windows(
 def _refuse_long(
     metric: str, estimator: Estimator, windows: Sequence[Sequence[Window]], long: list[tuple[int, int]]
 ) -> None:
-    """Raise InputError, naming the first window, if there are any in `long`, the (system, number) of overlong windows."""
     if long:
         system, k = long[0]
         start, end, _ = windows[system][k]
@@ -109,7 +107,6 @@ def _refuse_long(
 
 
 def unit_of(windows: Sequence[Sequence[Window]]) -> str:
-    """Return "window" if any window holds several segments, else "segment"."""
     return "segment" if all(end - start == 1 for of_system in windows for start, end, _ in of_system) else "window"
 
 
@@ -124,10 +121,6 @@ def read_texts(inputs: str) -> str:
 
 
 def check_sources(metric: str, estimator: Estimator, sources: Sequence[str] | None, references: bool) -> None:
-    """Raise InputError, saying what to add, if a model reads sources and there are none.
-
-    references    whether references are given
-    """
     if "src" in estimator.inputs and sources is None:
         if "ref" in estimator.inputs and not references:
             both = f"the model reads {estimator.inputs}, and neither sources nor references are given"
@@ -161,9 +154,8 @@ def system_results(
 ) -> list[SystemResult]:
     """Return each system's result from its windows.
 
-    multiref    "max" or "mean": how a window's values against several references are combined
-    penalty     if given, the rows hold negated penalties instead of values
-    reading     keyword arguments of estimate_windows
+    penalty    if given, the rows hold negated penalties instead of values
+    reading    keyword arguments of estimate_windows
     """
     estimates_of = estimate_windows(metric, estimator, corpora, windows, **reading)
     return [
@@ -182,7 +174,6 @@ def system_result(
 ) -> SystemResult:
     """Return one system's result from the estimates of its windows.
 
-    length          number of segments
     estimates_of    [windows][references]
     """
     values = [best_reference([estimate.value for estimate in estimates], multiref) for estimates in estimates_of]

@@ -25,8 +25,6 @@ LATEX = str.maketrans(
 
 
 class Compared(NamedTuple):
-    """Systems, with a column of scores for each metric, and the design of the tests."""
-
     names: Sequence[str]
     columns: Sequence[Column]
     design: Design
@@ -39,10 +37,7 @@ def compared(
     context: Context,
     testing: SystemTests,
 ) -> Compared:
-    """Test all pairs of systems by each metric; gives notice of whatever makes p-values unreliable.
-
-    Raises InputError if documents are asked for and there are fewer than two.
-    """
+    """Test all pairs of systems by each metric; gives notice of whatever makes p-values unreliable."""
     design = testing.design(context.systems, context.doc_ids)
     design.say_what_is_rough(metrics)
     columns = [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
@@ -50,7 +45,6 @@ def compared(
 
 
 def render(found: Compared, form: str, decimals: int | None) -> str:
-    """Return the text of a comparison in a format: table, latex, markdown, tsv, csv, jsonl or json."""
     if form == "table":
         below = output.signatures((column.title, column.signature) for column in found.columns)
         return "\n\n".join([tables(found, decimals), below]) + "\n"
@@ -68,7 +62,6 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
 
 
 def tables(found: Compared, decimals: int | None) -> str:
-    """Return, for each metric, tables of the systems with intervals and ranks and of all differences, and notes."""
     decimals = output.decimals_of("table", decimals)
     parts = []
     for column in found.columns:
@@ -99,10 +92,7 @@ def tables(found: Compared, decimals: int | None) -> str:
 
 
 def pairs_tables(found: Compared, kind: str, decimals: int = 1) -> str:
-    """Return a table for each metric of the systems, best first, with ranks and differences, and a note on the tests.
-
-    kind    latex or markdown
-    """
+    """Return, for each metric, a latex or markdown table of the systems, best first, and a note on the tests."""
     untested = [each.title for each in found.columns if each.comparison is None]
     notes = found.design.notes(intervals=False) if len(untested) < len(found.columns) else []
     note = " ".join([CELLS, *notes, *[f"Not tested: {', '.join(untested)}."] * bool(untested)])
@@ -143,7 +133,6 @@ def _bold(text: str, kind: str) -> str:
 
 
 def draw(found: Compared, path: str) -> None:
-    """Write the figure of the first metric; gives notice if there is nothing to draw."""
     from ...plots import save
     from ...plots.pairs import difference_matrix
 
@@ -167,7 +156,6 @@ def _ends(comparison: Comparison | None, system: int, decimals: int) -> str:
 
 
 def _cell(name: str, value: Any, decimals: int | None) -> Any:
-    """Return a value of a row as text; `decimals` apply only to scores."""
     if name == "significant":
         return str(value).lower()
     if name == "alpha":
@@ -176,7 +164,6 @@ def _cell(name: str, value: Any, decimals: int | None) -> Any:
 
 
 def _objects(found: Compared, column: Column) -> list[dict[str, Any]]:
-    """Return one object for each pair of systems, the better one first."""
     comparison, scores = column.comparison, [each.system for each in column.scores]
     pairs = [(i, j) for place, i in enumerate(column.order) for j in column.order[place + 1 :]]
     nothing = math.nan

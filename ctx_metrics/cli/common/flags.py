@@ -16,7 +16,6 @@ Format = Literal["table", "tsv", "csv", "jsonl", "json"]
 
 
 def language_pair(text: str) -> tuple[str, str]:
-    """Return the source and target languages of a pair such as de-en, for argparse."""
     try:
         return language.language_pair(text)
     except InputError as error:

@@ -58,7 +58,6 @@ def column_names(text: str) -> list[Column]:
 
 
 def test_set(text: str) -> tuple[str, str]:
-    """Return the test set and language pair of TESTSET:LANGPAIR, for argparse."""
     name, _, pair = text.rpartition(":")
     if not name or not pair:
         raise ArgumentTypeError(f"{text!r} is not TESTSET:LANGPAIR, such as wmt20:de-en")
@@ -115,9 +114,7 @@ class Texts:
 class Inputs(NamedTuple):
     """The inputs of one run.
 
-    names      the systems' names in the output
     context    the systems' texts and all else; all its streams have the same length
-    metrics    the metrics, with lines in place of the files that their own flags name
     given      what the command line gives, in words, by the keyword of metrics that read it
     """
 
@@ -127,15 +124,11 @@ class Inputs(NamedTuple):
     given: Mapping[str, str]
 
     def build(self, in_blocks: "InBlocks | None" = None) -> dict[str, Metric]:
-        """Build all metrics before the first one scores, so that shared inputs are computed once.
-
-        Raises InputError if a metric needs a reference and none is given.
-        """
+        """Build all metrics before the first one scores, so that shared inputs are computed once."""
         return build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference="give -r FILE")
 
 
 def checked_texts(line: CommandLine) -> Texts:
-    """Return the texts that a command line names; exits with 2, as argparse does, if flags contradict each other."""
     texts = line[Texts]
     if texts.dataset and (texts.source or texts.references):
         line.error("-d names a test set with its source and references; leave out -s and -r")
@@ -162,12 +155,10 @@ def checked_texts(line: CommandLine) -> Texts:
 
 
 def given_inputs(line: CommandLine) -> dict[FileInput, Given]:
-    """Return what the command line gives of each installed input."""
     return {each: each.read(line) for each in installed_inputs()}
 
 
 def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSettings]) -> Inputs:
-    """Read all inputs of `ctx-metrics score`; raises InputError, naming the file and line, if one cannot be used."""
     streams: Streams = {}
     given = given_inputs(line)
     if texts.dataset:
@@ -202,7 +193,6 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
 
 
 def read_files(streams: Streams, encoding: str, paths: Mapping[str, Sequence[str] | None]) -> None:
-    """Add the lines of files to the streams; `paths` are the files by role."""
     for role, files in paths.items():
         if files:
             streams[role] = [file_segments(path, encoding) for path in files]
@@ -211,10 +201,7 @@ def read_files(streams: Streams, encoding: str, paths: Mapping[str, Sequence[str
 def context_of(
     streams: Streams, names: Sequence[str], languages: tuple[str, str] | None, engine: EngineOptions, checks: bool
 ) -> Context:
-    """Return the context of streams (by role: mt, ref, src, doc and others); gives notice of odd texts if `checks`.
-
-    Raises InputError if a document id returns after its document has ended, or if the names do not fit the systems.
-    """
+    """Return the context of streams (by role: mt, ref, src, doc and others); gives notice of odd texts if `checks`."""
     if fault := names_fault(names, len(streams["mt"])):
         raise InputError(fault)
     [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
@@ -228,13 +215,7 @@ def context_of(
 
 
 def _add_test_set(streams: Streams, names: str, pair: str) -> None:
-    """Add the sources, references and document ids of sacrebleu's test sets, which sacrebleu may download.
-
-    names    test sets, separated by commas
-
-    Raises InputError if a test set or pair is unknown or cannot be downloaded, or if the sets differ in their number of
-    references.
-    """
+    """Add the sources, references and document ids of sacrebleu's test sets, which sacrebleu may download."""
     from sacrebleu.dataset import DATASETS
 
     for name in names.split(","):
@@ -263,12 +244,7 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
 
 
 def _add_columns(streams: Streams, words: Sequence[str] | None, encoding: str) -> list[str]:
-    """Add the columns of the standard input to the streams; returns the systems' names.
-
-    words    what --columns names
-
-    Raises InputError, naming the line, if a line has the wrong number of columns.
-    """
+    """Add the columns of the standard input, as --columns (`words`) names them; returns the systems' names."""
     lines = without_mark(decode(sys.stdin.buffer.read(), STDIN, encoding), STDIN).split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -293,8 +269,7 @@ def _add_columns(streams: Streams, words: Sequence[str] | None, encoding: str) -
 
 
 def _default_columns(number: int, with_source: bool) -> list[Column]:
-    """Return the default for one column (mt), two (src and mt, or mt and ref if the source is given), or three (src, mt and
-    ref); raises InputError for any other number."""
+    """Return mt for one column, src and mt (or mt and ref if the source is given) for two, src, mt and ref for three."""
     words = {1: "mt", 2: "mt,ref" if with_source else "src,mt", 3: "src,mt,ref"}
     if number not in words:
         raise InputError(f"{STDIN} has {number} tab-separated columns; name them, such as --columns src,mt,ref,doc")

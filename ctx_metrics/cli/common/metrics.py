@@ -16,7 +16,6 @@ from ...settings import CommandLine, add_flags, setting
 
 
 def named_metric(text: str) -> str:
-    """Return a metric's name, for argparse; the error for a model's name says what to give instead."""
     return metric_name(metric_table())(text)
 
 
@@ -25,7 +24,6 @@ def metric_names() -> list[str]:
 
 
 def metric_with_settings(text: str) -> str:
-    """Return a metric's name, or NAME:KEY=VALUE,..., for argparse."""
     name, colon, settings = text.partition(":")
     return named_metric(name) + colon + settings
 
@@ -57,7 +55,6 @@ MetricsWithSettings = Annotated[Sequence[str], metric_with_settings, "NAME[:KEY=
 
 
 def metrics_setting(group: str, default: str, more: str = "") -> Any:
-    """Return the setting -m; `more` follows the words that name the metrics."""
     text = f"One or more of %(choices)s{more}. (Default: {default})"
     return setting(text, flag="-m --metrics", group=group, action="store", choices=metric_names)
 
@@ -116,10 +113,7 @@ def add_sacrebleu_arguments(parser: ArgumentParser, argv: Sequence[str]) -> dict
 
 
 def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence[str] = ()) -> None:
-    """Add the flags of the metrics that the command line names, or else of the default ones, and of sacrebleu's metrics.
-
-    Raises CtxMetricsError if one of them cannot be loaded.
-    """
+    """Add the flags of the metrics that the command line names, or else of the default ones, and of sacrebleu's metrics."""
     table = metric_table()
     words = [name_of(word) for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
     shown = wanted_metrics(table.plugins, words) or default
@@ -135,9 +129,6 @@ def chosen_metrics(
     names    NAME, or NAME:KEY=VALUE,..., whose VALUEs replace those of the flags; KEY is a flag without --NAME-
     also     further metrics whose flags may be given
     model    the model of the quality models among the metrics, unless their own flag names one
-
-    Exits with 2, as argparse does, for a flag of a metric in neither `names` nor `also`, an unknown KEY, a VALUE that the
-    flag rejects, or a model that no metric takes.
     """
     named, own = {*map(name_of, names), *also}, {name: _own_settings(name, line) for name in names}
     table = metric_table()
@@ -172,7 +163,6 @@ def chosen_metrics(
 
 
 def _own_settings(metric: str, line: CommandLine) -> dict[str, Any]:
-    """Return the values of a metric's own flags, and of KEY=VALUE,... over them."""
     name, colon, given = metric.partition(":")
     own = line.own.get(name, ())
     values = {dest.removeprefix(f"{name}_"): getattr(line, dest) for dest in own}

@@ -23,7 +23,6 @@ NAME = 8  # most characters in a line of a column header of a matrix
 def render(
     reports: Mapping[str, MetricReport], places: Sequence[Place], form: str, decimals: int | None, scale: int
 ) -> str:
-    """Return the text of all metrics' scores in a format, with the scores of one place next to each other."""
     if form == "table":
         return _tables([*reports.values()], places, decimals_of("table", decimals, scale))
     rows = [
@@ -53,7 +52,6 @@ def number(value: Any, decimals: int, nothing: str = "") -> str:
 
 
 def cells(form: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], decimals: int) -> str:
-    """Return values under a header as tsv or csv; missing values are empty."""
     return separated(form, [columns, *([number(value, decimals) for value in row] for row in rows)])
 
 
@@ -71,7 +69,6 @@ def as_json(objects: list[dict], form: str, decimals: int | None) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in sacrebleu's style."""
     return tabulate(
         rows, headers, "fancy_grid", colalign=("right",), stralign="center", numalign="center", disable_numparse=True
     )
@@ -92,7 +89,6 @@ def matrix(corner: str, names: Sequence[str], order: Sequence[int], cell: Callab
 
 
 def signatures(of_metrics: Iterable[tuple[str, str]]) -> str:
-    """Return the signatures below a table, in sacrebleu's style."""
     title = "Metric signatures"
     line = "-" * len(title)
     return "\n".join([line, title, line, *(f" - {name:<10} {signature}" for name, signature in of_metrics)])

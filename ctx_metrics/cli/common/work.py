@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def place(text: str) -> str:
-    """Return the place where blocks are scored, ray or ray:ADDRESS, for argparse."""
     if text != "ray" and not (text.startswith("ray:") and text.removeprefix("ray:").strip("/")):
         raise ArgumentTypeError(f"{text!r} is neither ray nor ray:ADDRESS")
     return text
@@ -44,7 +43,6 @@ class Kept:
 
 
 def checked_work(line: CommandLine) -> Work:
-    """Return where work is done; exits with 2, as argparse does, if the flags contradict each other or the engine's."""
     work, device = line[Work], line[EngineOptions].device
     if work.workers and not work.on:
         line.error("--workers works only with --on ray; give both, or leave it out")

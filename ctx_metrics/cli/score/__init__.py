@@ -79,38 +79,32 @@ class Scoring:
 
     @property
     def form(self) -> str:
-        """The format of the output."""
         return flags.format_of(self.format, self.output)
 
     @property
     def places(self) -> Sequence[str]:
-        """The levels of the scores that are written."""
         usual = ["system"] if self.form == "table" else ["segment", "system"]
         return ["system"] if self.only_system else self.levels or usual
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add all flags, including those of the metrics that the command line names."""
     add_all(parser, [Texts, Scoring])
     add_metric_flags(parser, argv)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 
 def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the flags of the metrics, of the inputs that several of them share, and of the engine."""
     add_own_flags(parser, argv, [DEFAULT_METRIC])
     inputs = [(each.title, each.add_arguments) for each in installed_inputs()]
     add_all(parser, [*inputs, ("engine of the neural metrics", EngineOptions)])
 
 
 def check_resample(unit: str | None, texts: Texts, line: CommandLine) -> None:
-    """Exit with 2, as argparse does, if documents are to be resampled but no document ids can be given."""
     if unit == "document" and not (texts.docids or texts.dataset or texts.columns):
         line.error("--resample document needs the documents: give --docids FILE")
 
 
 def _chosen(line: CommandLine, asked: Scoring, texts: Texts) -> list[MetricSettings]:
-    """Return the metrics; exits with 2, as argparse does, if flags contradict each other."""
     error = line.error
     if asked.only_system and asked.levels and asked.levels != ["system"]:
         error(f"--only-system contradicts --level {' '.join(asked.levels)}; leave one out")
@@ -133,7 +127,6 @@ def _chosen(line: CommandLine, asked: Scoring, texts: Texts) -> list[MetricSetti
 
 
 def hints(words: Sequence[str]) -> str:
-    """Return hints to add to the error for unknown arguments."""
     found = flag_hints(words, COMET_SCORE, COMPARE, SACREBLEU)
     if not words[0].startswith("-"):
         found += "\n  give files with their flags: -t FILE (translations), -r FILE (references), -s FILE (source)"
@@ -141,7 +134,6 @@ def hints(words: Sequence[str]) -> str:
 
 
 def run(line: CommandLine) -> int:
-    """Run the subcommand; returns its exit code."""
     from ...scoring.scores import all_scores
     from ...scoring.testing import USUAL
     from ..common import output

@@ -15,8 +15,7 @@ COLUMNS = ("system", "window", "stride", "score")
 
 
 def render_grid(inputs: Inputs, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]:
-    """Score every system with all windows and strides; returns the text in the requested format, and the (title, signature)
-    pairs of the scores in it."""
+    """Score every system with all windows and strides; also returns the (title, signature) pairs of the scores."""
     from ...metrics.slide import slide_grid
 
     metric = inputs.build()["slide"]
@@ -44,7 +43,6 @@ def render_grid(inputs: Inputs, asked: "Scoring") -> tuple[str, list[tuple[str, 
 
 
 def _tables(names: list[str], scores: dict[tuple[str, int, int], float], asked: "Scoring") -> str:
-    """Return one table per system, with a row per window and a column per stride; strides beyond the window stay empty."""
     sizes = sorted({window for _, window, _ in scores})
     decimals = decimals_of("table", asked.width, asked.scale)
     texts = []

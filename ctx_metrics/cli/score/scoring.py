@@ -14,7 +14,6 @@ from ...scoring.scores import Scores
 class Place(NamedTuple):
     """The segment, document or system that a score belongs to.
 
-    level       segment, document or system
     document    the document id; None if it is unknown, and for systems
     segment     1-based; None for documents and systems
     """
@@ -28,7 +27,6 @@ class Place(NamedTuple):
 class MetricReport(NamedTuple):
     """All results of one metric in a run, in the order of the places.
 
-    title      the metric's name in a table
     scores     on the printed scale; NaN where nothing was scored
     details    for JSON: parts and error_spans of segments, signature and counts of systems
     """
@@ -57,7 +55,6 @@ def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None,
 
 
 def report(metric: Metric, scores: Sequence[Scores], levels: Collection[str], scale: int) -> MetricReport:
-    """Return one metric's scores of all systems, in the order of `places`."""
     signature = printed_signature(metric, scale)
     values: list[float] = []
     details: list[dict[str, Any]] = []
@@ -82,10 +79,7 @@ def printed_signature(metric: Metric, scale: int) -> str:
 
 
 def _details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
-    """Return a learned model's parts and error spans, by 0-based segment.
-
-    Only segments that the model read alone, and in no other window, have any.
-    """
+    """Return the parts and error spans, by 0-based segment, of segments that the model read alone and in no other window."""
     reads = Counter(i for scored in result.windows for i in range(scored.window.start, scored.window.end))
     details: dict[int, dict[str, Any]] = {}
     for scored in result.windows:

@@ -72,10 +72,7 @@ def matched_layers(layers: int) -> tuple[int, ...]:
 
 
 class AdaptedCheckpoint:
-    """Such a folder, with the interface of models.comet.checkpoint.CometCheckpoint; changes are merged as they are read.
-
-    Raises ModelError if config.json, the weights and the encoder do not belong together.
-    """
+    """Such a folder, with the interface of models.comet.checkpoint.CometCheckpoint; changes are merged as they are read."""
 
     def __init__(self, folder: Path):
         self._described = config = read_config(folder)
@@ -123,7 +120,6 @@ class AdaptedCheckpoint:
         return checked_tensor(tensor, name, path=self.file, mend="train the model again").float()
 
     def _check_shapes(self, rank: int) -> None:
-        """Raise ModelError if changes are missing, have the wrong shape, or match no tensor of the encoder."""
         wanted: dict[str, tuple[int, ...]] = {}
         for name, shape in tensor_shapes(self.config).items():
             stem = name.removesuffix(".weight")
@@ -187,7 +183,6 @@ class _Merged(LazyMapping[str, Any]):
 
 
 def is_adapted(folder: Path) -> bool:
-    """Whether a folder is such a model, according to its config.json."""
     try:
         return folder.is_dir() and read_config(folder).get("model_type") == ADAPTED_KIND
     except ModelError:

@@ -85,11 +85,7 @@ class _PlainLoader(yaml.SafeLoader):
 
 
 def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperparameters:
-    """The hyper-parameters that unbabel-comet would use for the model: the class is in hparams.yaml, the rest in the .ckpt.
-
-    loaded    content of the .ckpt `file`;  root    the folder of hparams.yaml
-    Raises ModelError for files of another kind.
-    """
+    """The hyper-parameters that unbabel-comet would use: the class is in hparams.yaml, the rest in the .ckpt."""
     given = loaded.get("hyper_parameters")
     if not isinstance(given, dict) or not isinstance(loaded.get("state_dict"), dict):
         raise ModelError(
@@ -123,7 +119,6 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
 
 
 def _read_hparams(path: Path) -> dict:
-    """hparams.yaml as a dictionary with class_identifier; raises ModelError if it cannot be read or lacks that."""
     if not path.exists():
         raise ModelError(f"{path} is missing; a COMET checkpoint has it two levels above its .ckpt: copy it there")
     with opening(path):
@@ -138,7 +133,6 @@ def _read_hparams(path: Path) -> dict:
 
 
 def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
-    """Build hyper-parameters from names and values; raises ModelError, naming `file`, for any that no COMET model has."""
     if (
         not isinstance(given, dict)
         or set(given) != {*_KINDS, *_LISTS}
@@ -195,11 +189,7 @@ _IDLE = re.compile(
 
 
 class CometCheckpoint:
-    """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked on creation.
-
-    For engine.encoder.TextEncoder it has folder (the tokenizer's), config, weights() and is_current().
-    Raises a one-line ModelError for anything that is missing, broken or unsafe, or does not fit.
-    """
+    """A COMET model's hyper-parameters, encoder configuration, tokenizer folder and tensors; all checked on creation."""
 
     languages = None  # not known: the checkpoint does not say
 
@@ -232,10 +222,7 @@ class CometCheckpoint:
         self.head = {name: checked_tensor(tensors[name], name, path=file).float() for name in head}
 
     def resolved(self) -> ResolvedModel:
-        """The model with its identity, for the signature; a converted model keeps that of the checkpoint it was made from.
-
-        The weight file's name does not matter.
-        """
+        """The model with its identity; a converted model keeps that of the checkpoint it was made from."""
         hashes = {"weights": self._hashing.result(), **self._own_side_hashes}
         ckpt = comet_identity(hashes, asdict(self.hyperparameters), self.config)
         if self._converted:
@@ -270,11 +257,9 @@ class CometCheckpoint:
         return load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
 
     def release(self) -> None:
-        """Release the mapped file once the network has what it needs."""
         self._tensors = None
 
     def all_tensors(self) -> dict[str, torch.Tensor]:
-        """All tensors of the checkpoint, in their original shapes and dtypes, by name."""
         return dict(self._read())
 
 
@@ -288,7 +273,6 @@ def comet_identity(hashes: Mapping[str, str], hyperparameters: Mapping[str, Any]
     """The identity of a checkpoint: 12 hex digits.
 
     hashes    sha256 of the weights, as "weights", and those of side_hashes
-    encoder   the encoder's configuration
     """
     described = json.dumps([hyperparameters, encoder], sort_keys=True)
     return identity({**hashes, CONFIG_FILE: hashlib.sha256(described.encode()).hexdigest()}, Path())
@@ -374,7 +358,6 @@ def _local_files(path: Path) -> tuple[Path, Path]:
 
 
 def no_model(folder: Path) -> str:
-    """The error message for a folder that holds no quality model."""
     if match := _CACHE.match(folder.name):
         repo = match["repo"].replace("--", "/", 1)
         return f"{folder} is a folder of the hub's cache; name the model itself: {repo}"
@@ -393,7 +376,6 @@ def _local_model(root: Path) -> ResolvedModel:
 
 
 def read_comet_config(root: Path) -> dict:
-    """The config.json of a converted checkpoint; raises ModelError if it is not what `ctx-metrics convert` writes."""
     path = root / CONFIG_FILE
     with opening(path, "is not what ctx-metrics convert writes ({why}); convert the checkpoint again"):
         config = read_json(path)
@@ -403,11 +385,7 @@ def read_comet_config(root: Path) -> dict:
 
 
 def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, hashes: Mapping[str, str]) -> str:
-    """The text of a converted checkpoint's config.json.
-
-    ckpt      identity of the original checkpoint
-    hashes    sha256 of the converted weights, as "weights", and of the side files
-    """
+    """The text of a converted checkpoint's config.json; `ckpt` is the identity of the original checkpoint."""
     hyperparameters = asdict(checkpoint.hyperparameters)
     config = {
         "model_type": CONFIG_KIND,
@@ -436,7 +414,6 @@ def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
 
 
 def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) -> None:
-    """Raise ModelError unless an encoder's configuration fits the hyper-parameters."""
     wanted = ENCODER_KINDS[hyperparameters.encoder_model]
     if config["model_type"] not in ({wanted, "roberta"} if wanted == "xlm-roberta" else {wanted}):
         raise ModelError(
@@ -459,7 +436,6 @@ def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) 
 
 
 def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: dict, file: Path) -> None:
-    """Raise ModelError naming the tensors that are missing, unexpected, or of another shape; none is filled in."""
     shapes = {_ENCODER + name: shape for name, shape in tensor_shapes(config).items()}
     if hyperparameters.layer == "mix":
         shapes.update(

@@ -78,7 +78,6 @@ class FeedForward:
         self.final = activation(parameters.final_activation or "Identity")
 
     def check(self, width: int) -> None:
-        """Raise ModelError, naming the tensor, unless the layers fit one another, with `width` inputs and one output."""
         for number, (weight, bias) in zip(self.numbers, self.layers, strict=True):
             outputs = 1 if number == self.numbers[-1] else bias.numel()
             if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
@@ -165,8 +164,6 @@ class CometEstimator(Estimator):
         return [estimates_of[example] for example in examples]
 
     def _regressed(self, states: Read) -> list[float]:
-        """The head's value for each sequence or example that was read, in order."""
-
         @torch.inference_mode()
         def started(begin: int) -> Fetched:
             read = [send(tensor, self.encoder.device) for tensor in self._vectors(states[begin : begin + HEAD_BATCH])]
@@ -356,7 +353,6 @@ class UnifiedEstimator(CometEstimator):
 
 
 def pooled_mix(checkpoint: Checkpoint, pad: int | None, separator: int | None) -> PooledMix:
-    """The readout that a model pools from a sequence: a weighted mix of all layers, or a single layer."""
     parameters, tensors = checkpoint.hyperparameters, checkpoint.head
     layers = checkpoint.config["num_hidden_layers"] + 1
     if parameters.pool == "default":  # the encoder's own sentence vector: the first token of the last layer
@@ -398,7 +394,6 @@ def load_comet(
     """The estimator of a COMET checkpoint; metrics of one process share its weights and what it has read.
 
     `name` is as for open_comet; for inputs and spans see UnifiedEstimator, for context RegressionEstimator.
-    Raises ModelError for a checkpoint that cannot be used, or not in this way.
     """
     place, folder = place_of(name), Path(os.path.expanduser(name))
 
@@ -483,8 +478,6 @@ def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most:
     """Join texts as <s> mt </s></s> src </s></s> ref </s>, cut off after `most` tokens; BERT has one separator, and types.
 
     As in unbabel-comet, padding tokens that a text contains literally are left out.
-
-    encoder_model    as in Hyperparameters
     """
     first, last = texts[0].ids[0], texts[0].ids[-1]
     contents = [text.ids[1:-1][text.ids[1:-1] != pad] for text in texts]
