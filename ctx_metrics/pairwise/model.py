@@ -154,7 +154,7 @@ class PairwiseModel:
             self.sentence_vectors = SentenceVectors(sources, config["encoder"] or EMBEDDED, options)
 
     def signature(self) -> dict[str, Any]:
-        """Paths are reduced to their last part."""
+        """The entries in the signature; paths are reduced to their last part."""
         shown = [re.sub(r"=[^=]*/([^/,]+)", r"=\1", spec) for spec in self.feature_specs]
         vectors = [] if self.sentence_vectors is None else [source.spec for source in self.sentence_vectors.sources]
         return {
@@ -164,7 +164,7 @@ class PairwiseModel:
         }
 
     def outputs(self, texts: Sequence[str], features: np.ndarray, label: str = "encoding") -> Outputs:
-        """`features` are fp64 [len(texts), features], as returned by features.feature_scores."""
+        """Outputs as the network reads them; `features` are fp64 [texts, features], from features.feature_scores."""
         scaled = torch.from_numpy(self.numbers.features(features))
         return Outputs(self.terms(texts, label), scaled)
 

@@ -247,7 +247,11 @@ def _train(
     asked: bool,
     command: str,
 ) -> None:
-    """`asked` tells whether the command line names the encoder."""
+    """Train a model, write its folder, and print how well it performs.
+
+    asked      whether the command line names the encoder
+    command    that command line
+    """
     from ..cli.common.output import table
     from ..models.folder import read_config
     from ..writing import check_writable

@@ -109,7 +109,10 @@ FLAGS = [
 
 
 class Data(NamedTuple):
-    """`drawn` says how the development pairs were drawn from the training data; "" if they were not."""
+    """Training and development sets, and the files they come from.
+
+    drawn    how the development pairs were drawn from the training data; "" if they were not
+    """
 
     training: "list[JudgedSet]"
     development: "list[JudgedSet]"
@@ -170,7 +173,11 @@ def _train(
     asked: bool,
     command: str,
 ) -> None:
-    """`asked` tells whether the command line names the encoder."""
+    """Train a model, write its folder, and print how well it performs.
+
+    asked      whether the command line names the encoder
+    command    that command line
+    """
     from ...cli.common.output import number, table
     from ...training.data import as_json, data_sha256
     from ..training import report

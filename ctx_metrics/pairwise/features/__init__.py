@@ -102,7 +102,7 @@ def feature_settings(
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
 ) -> list[FeatureSettings]:
-    """A trained model stores the signatures, and can tell from them whether features are computed as they were in training.
+    """The settings of each feature. A trained model stores their signatures, to tell whether features have changed since.
 
     >>> feature_settings(parse_features(["chrf:beta=3"]))[0].signature
     'chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no'

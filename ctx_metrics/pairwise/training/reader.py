@@ -56,7 +56,7 @@ class Reader:
         self._known: dict[tuple[str, str], np.ndarray] = {}
 
     def read(self, sets: Sequence[JudgedSet]) -> Readings:
-        """Pairs are left out, with a notice, if a feature has no score for one of their outputs."""
+        """Features and vectors of the sets' outputs; pairs with an output that a feature does not score are left out."""
         texts: dict[str, int] = {}
         pairs, columns, outputs = [], [], 0
         for judged in sets:

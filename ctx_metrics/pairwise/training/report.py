@@ -23,7 +23,10 @@ def card(
     drawn: str,
     command: str,
 ) -> str:
-    """`drawn` says how the development pairs were drawn from the training data; "" if they were not."""
+    """The Markdown card of a model.
+
+    drawn    how the development pairs were drawn from the training data; "" if they were not
+    """
     config = trained.config
     with_nltk = any(each["spec"].startswith("meteor") for each in config["features"])
     others = {"sacrebleu": config["features"], "nltk": with_nltk, "tokenizers": config["encoder"] is not None}
