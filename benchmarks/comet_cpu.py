@@ -70,7 +70,7 @@ class Ours:
     """Our estimator of a folder, as a function from all systems at once; `options` are those of EngineOptions."""
 
     def __init__(self, folder: Path, **options):
-        from ctx_metrics.engine.options import EngineOptions
+        from ctx_metrics.engine_options import EngineOptions
         from ctx_metrics.models.load import load_estimator
 
         self.estimator = load_estimator(str(folder), EngineOptions(quiet=True, **options), spans=False)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from tabulate import tabulate
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import EMBEDDED_UNIFIED, Example
 from ctx_metrics.models.load import load_estimator
 

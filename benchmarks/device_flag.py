@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import TYPE_CHECKING
 
-from ctx_metrics.engine.options import device_name
+from ctx_metrics.engine_options import device_name
 
 if TYPE_CHECKING:
     import torch

@@ -22,7 +22,7 @@ from embedded_fit import Recipe, encode_pairs, fit
 from scipy.stats import pearsonr
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.learned.regressor import CONFIG_KIND, RegressorNetwork, feature_names, predict
 from ctx_metrics.meta.judgements.judged import JudgedSet, is_human
 from ctx_metrics.meta.judgements.readers.da import read_da

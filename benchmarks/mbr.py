@@ -28,9 +28,9 @@ from tabulate import tabulate
 from ctx_metrics.choice.candidates import Item, read_items
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.engine.memory import forget_texts
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, MetricSettings
-from ctx_metrics.run.registry import metric_table
 
 Scores = list[np.ndarray]
 

@@ -11,7 +11,7 @@ import _ctx_metrics_startup
 if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the table
     from .corpus import Corpus as Corpus
     from .engine.memory import release as release
-    from .engine.options import EngineOptions as EngineOptions
+    from .engine_options import EngineOptions as EngineOptions
     from .errors import CtxMetricsError as CtxMetricsError
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
@@ -58,7 +58,7 @@ _NAMES = {
     "corpus": "Corpus",
     "reading": "read_lines",
     "engine.memory": "release",
-    "engine.options": "EngineOptions",
+    "engine_options": "EngineOptions",
     "scoring.resample": "DocumentPairedTest resample_documents",
     "errors": "CtxMetricsError InputError ModelError ResourceError",
 }

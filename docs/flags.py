@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.plugin.arguments import add_run_arguments
 from ctx_metrics.plugin.files import installed_outputs
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.flags import ContextFiles
 from ctx_metrics.run.inputs import installed_inputs
-from ctx_metrics.run.registry import metric_table
 from ctx_metrics.settings import add_flags
 
 PAGE = Path(__file__).with_name("flags.md")

@@ -18,9 +18,9 @@ from eole.scorers import register_scorer
 from eole.scorers.scorer import Scorer
 
 from ctx_metrics import read_lines
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build
-from ctx_metrics.run.registry import metric_table
 
 METRICS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE NIST METEOR".split()
 

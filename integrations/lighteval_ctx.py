@@ -15,9 +15,9 @@ from lighteval.metrics.utils.metric_utils import CorpusLevelMetric, Metric, Samp
 from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build
-from ctx_metrics.run.registry import metric_table
 
 # means over samples: corpus scores, but for slide's weights, and for comet without references (--comet-average)
 OF_SEGMENTS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE".split()

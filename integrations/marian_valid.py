@@ -21,9 +21,9 @@ import sys
 from collections.abc import Sequence
 
 from ctx_metrics import CtxMetricsError, InputError, read_lines
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build, capabilities
-from ctx_metrics.run.registry import metric_table
 
 
 def score(arguments: Sequence[str]) -> float:

@@ -14,7 +14,7 @@ from itertools import islice
 from opusfilter import CLEAN_HIGH, FilterABC
 
 from ctx_metrics import COMET
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 
 Pair = Sequence[str]
 

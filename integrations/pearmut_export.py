@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ctx_metrics import CtxMetricsError, InputError, read_lines
 from ctx_metrics.corpus import document_ranges
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, MetricSettings, build_all
-from ctx_metrics.run.registry import metric_table
 from ctx_metrics.scoring.scores import all_scores
 
 

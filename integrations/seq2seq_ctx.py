@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, MetricSettings, build_all
-from ctx_metrics.run.registry import metric_table
 
 
 def compute_metrics(

@@ -15,9 +15,9 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build
-from ctx_metrics.run.registry import metric_table
 
 STREAMS = "hypotheses references sources doc_ids".split()
 

@@ -20,7 +20,7 @@ def input_choices(recipe: Recipe) -> list[tuple[str, ...]]:
 
 def our_estimates(folder: Path, recipe: Recipe, texts: Sequence[tuple[str, str, str]], keys, **settings) -> list:
     """What our estimator says of each (source, hypothesis, reference), reading the texts of `keys`."""
-    from ctx_metrics.engine.options import EngineOptions
+    from ctx_metrics.engine_options import EngineOptions
     from ctx_metrics.models.estimator import Example
     from ctx_metrics.models.load import load_estimator
 

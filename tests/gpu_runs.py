@@ -20,7 +20,7 @@ from toy_judgements import write_judgements
 from ctx_metrics.choice.blocks import choose
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.pairwise.training import learn as pairwise_training
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 
 OLD = "sentence_transformers.models."

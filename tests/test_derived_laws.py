@@ -20,7 +20,7 @@ from selection import some
 from test_laws import DOC_IDS, EXAMPLES, REFERENCES, SYSTEMS
 
 from ctx_metrics import InputError
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.run.context import capabilities
 from ctx_metrics.run.streams import named

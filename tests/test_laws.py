@@ -14,7 +14,7 @@ from sacrebleu.significance import PairedTest
 from selection import some
 
 from ctx_metrics import InputError, read_lines, release
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.learned.networks import Shape
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 from ctx_metrics.run.context import capabilities

@@ -10,7 +10,7 @@ from plugin_conftest import A, B, lines_of, run_forked
 from sacrebleu.metrics import METRICS
 
 from ctx_metrics.corpus import document_ranges
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.run import context as run_context
 from ctx_metrics.run.context import Context
 from ctx_metrics.scoring.scores import scores

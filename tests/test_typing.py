@@ -71,7 +71,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from ctx_metrics import BERTR, COMET, METEOR, NIST, PRBLEU, RTTChrF, SLIDE, InputError, Pairwise, PseudoFilter, read_lines
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 
 texts: Sequence[str] = read_lines("ref.txt")
 metric = SLIDE([texts], [texts], doc_ids=texts, sources=np.array(texts), target_lang="en", window=2)

@@ -15,7 +15,7 @@ from ..cli.common.inputs import given_inputs
 from ..cli.common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
 from ..cli.common.work import Work, checked_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
 from ..run import faults

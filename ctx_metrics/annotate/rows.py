@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import compress
 from typing import Any
 
-from ..engine.opening import shown
 from ..errors import InputError
 from ..notices import counted, notice
+from ..opening import shown
 from ..reading import EXTRA, csv_records, decoded_lines, json_object, lines_of, tsv_records
 from ..scale.folders import readable
 from .tables import Table, opened, packed

@@ -21,10 +21,10 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
+from ..metrics.estimated import EstimatorMetric
 from ..notices import collected
 from ..run.context import Context, MetricSettings, build, capabilities
 from ..scale.scorer import Scorer
-from ..scoring.estimated import EstimatorMetric
 from ..scoring.scores import of_parts
 from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting

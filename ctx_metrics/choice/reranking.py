@@ -12,8 +12,8 @@ from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
 from ..notices import collected
+from ..registry import metric_table
 from ..run.context import Context, build, capabilities
-from ..run.registry import metric_table
 from ..scale.scorer import Scorer
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer

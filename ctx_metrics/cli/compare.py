@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..flag_types import Decimals, File, Model
 from ..notices import notice
 from ..run.context import say_unread

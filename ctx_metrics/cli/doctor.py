@@ -145,7 +145,7 @@ def devices() -> Iterator[Finding]:
 
 
 def metrics() -> Iterator[Finding]:
-    from ..run.registry import metric_table
+    from ..registry import metric_table
 
     try:
         table = metric_table()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ModelError
-from .opening import LazyMapping, file_hashes, file_sha256, opening, read_json, same_hashes, shown
+from ..opening import LazyMapping, file_hashes, file_sha256, opening, read_json, same_hashes, shown
 from .quantised import FILE as QUANTISED_FILE
 from .quantised import WORDS, PackedRows, is_quantised, read_quantised
 

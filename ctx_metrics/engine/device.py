@@ -13,8 +13,8 @@ import torch
 
 from ..errors import ResourceError, lacks_memory
 from ..notices import counted, notice
+from ..opening import reason
 from ..wording import setting_named
-from .opening import reason
 from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}

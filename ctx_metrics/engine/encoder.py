@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..engine_options import EngineOptions, Layers
 from ..errors import InputError, ModelError
 from ..progress import Progress
 from ..wording import setting_named
@@ -14,7 +15,6 @@ from .checkpoint import EncoderFolder, Tensors, first_position
 from .device import TokenBudget, check_arithmetic, in_turn, resolve_device, resolve_dtype, token_batches
 from .forward import LayersRead, PackedEncoder, ReadoutKey
 from .memory import Loaded, LoadedModels, memory_for
-from .options import EngineOptions, Layers
 from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds

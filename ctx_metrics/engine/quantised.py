@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from ..errors import ModelError
-from .opening import LazyMapping, file_sha256, opening
+from ..opening import LazyMapping, file_sha256, opening
 from .unigram import Unigram
 
 if TYPE_CHECKING:  # imported where they are needed: the hub, and with it --help, only reads this module's names

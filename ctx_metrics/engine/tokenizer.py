@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from .opening import opening
+from ..opening import opening
 from .quantised import is_quantised, read_quantised
 
 if TYPE_CHECKING:

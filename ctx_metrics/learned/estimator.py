@@ -12,14 +12,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..engine.device import Fetched, in_turn, send
 from ..engine.encoder import shared_encoder
-from ..engine.opening import shown
-from ..engine.options import EngineOptions
 from ..engine.pairs import EncodedPair, map_pairs
 from ..engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix, Rows
+from ..engine_options import EngineOptions
 from ..errors import ModelError
 from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from ..models.folder import CONFIG, FIELDS, cannot_be, check_fields, check_layers, encoder_of, load_network, read_config
 from ..models.hub import LEARNED, ResolvedModel, hub_folder
+from ..opening import shown
 from ..wording import metric_with_model
 from .networks import NETWORKS, LearnedNetwork, Shape, Side, token_mask, token_slots
 from .regressor import CONFIG_KIND

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..models.estimator import Estimator
 from .estimator import LearnedEstimator, kind_of
 from .regressor import CONFIG_KIND, AlignmentRegressor

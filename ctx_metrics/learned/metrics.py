@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..metrics.estimated import EstimatorMetric, EstimatorSettings
 from ..scoring.base import model_setting
-from ..scoring.estimated import EstimatorMetric, EstimatorSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

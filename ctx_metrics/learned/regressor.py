@@ -21,8 +21,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from ..engine.encoder import shared_encoder
-from ..engine.options import EngineOptions
 from ..engine.pairs import EncodedPair, EncodedText, map_pairs
+from ..engine_options import EngineOptions
 from ..errors import ModelError
 from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from ..models.folder import CONFIG, FIELDS, check_fields, check_layers, encoder_of, load_network, read_config

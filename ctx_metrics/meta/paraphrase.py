@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import rankdata
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..notices import notice
 from ..run.context import capabilities

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice, progress
 from ..progress import Progress

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..engine.options import Layers
+from ..engine_options import Layers
 from ..scoring.token_matching import (
     EncoderSettings,
     PairMatch,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..engine.options import Layers
+from ..engine_options import Layers
 from ..run.context import Stream
 from ..scoring.token_matching import (
     EncoderSettings,

@@ -9,8 +9,8 @@ from ..errors import InputError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, guard_multilingual, primary, say_unread_source
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..scoring.base import SystemResult, model_setting
-from ..scoring.estimated import EstimatorMetric, EstimatorSettings
 from ..settings import setting
+from .estimated import EstimatorMetric, EstimatorSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

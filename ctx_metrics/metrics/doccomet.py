@@ -9,11 +9,11 @@ from ..models.estimator import Example
 from ..models.hub import EMBEDDED
 from ..run.context import Stream
 from ..scoring.base import SystemResult
-from ..scoring.estimated import EstimatorSettings
 from ..settings import setting
 from ..windows import Window
 from ..wording import setting_named
 from .comet import CHECKPOINT, COMET
+from .estimated import EstimatorSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

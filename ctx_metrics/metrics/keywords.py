@@ -5,7 +5,7 @@ metrics has its own module of keywords."""
 from collections.abc import Collection
 from typing import TypedDict
 
-from ..engine.options import EngineOptions, Layers
+from ..engine_options import EngineOptions, Layers
 
 # lists of strings, arrays of NumPy, columns of pandas
 Texts = Collection[str]

@@ -10,11 +10,11 @@ from ..errors import InputError
 from ..notices import Notice, counted, notice, tallied
 from ..run.context import Stream
 from ..scoring.results import SystemResult, coverage
-from ..scoring.windowed import read_texts, system_results, window_examples
 from ..settings import setting
 from ..windows import PARTIAL, Window, check_window, sentence_windows, token_windows
 from ..wording import worded
 from .comet import COMET, COMETSettings
+from .windowed import read_texts, system_results, window_examples
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -26,7 +26,7 @@ import numpy as np
 
 from ..models.estimator import Penalty
 from ..scoring.results import best_reference
-from ..scoring.windowed import estimate_windows
+from .windowed import estimate_windows
 
 WINDOW = 6
 PARTIAL_DEFAULT = "weight"

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from ..engine.checkpoint import checked_tensor
-from ..engine.opening import file_hashes, identity, opening, read_json
 from ..errors import ModelError
+from ..opening import file_hashes, identity, opening, read_json
 from ..writing import write_tensors, write_whole
 from .hub import ResolvedModel, file_sha256, resolve
 

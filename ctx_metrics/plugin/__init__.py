@@ -9,7 +9,7 @@ def extend(module: ModuleType) -> None:
         return
     vars(module)["_ctx_metrics_extended"] = True
     if module.__name__ == "sacrebleu.metrics":
-        from ..run import registry
+        from .. import registry
 
         registry.extend(module)
     else:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, fields
 from os.path import expanduser
 from typing import Any, Literal
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language import language_pair
+from ..registry import MetricTable
 from ..run.context import MetricSettings, capabilities
 from ..run.flags import ContextFiles, checked_flags, may_read_inputs, model_hint, wanted_metrics
 from ..run.inputs import FileInput, Given, installed_inputs
-from ..run.registry import MetricTable
 from ..settings import CommandLine, SuggestingParser, add_flags, setting
 from ..standard_streams import check_output, open_closed
 from ..writing import check_not_input

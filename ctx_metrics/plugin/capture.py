@@ -10,9 +10,9 @@ from ..corpus import digest, document_ranges
 from ..errors import InputError
 from ..notices import begin_run, counted, notice
 from ..reading import read_lines
+from ..registry import MetricTable
 from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread, with_inputs, with_lines
 from ..run.inputs import FileInput, Given
-from ..run.registry import MetricTable
 from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
 from ..run.text_checks import check_byte_order_marks, check_texts
 from ..wording import any_of

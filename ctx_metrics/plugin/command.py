@@ -15,8 +15,8 @@ from sacrebleu.metrics.base import Metric, Score
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
+from ..registry import MetricTable
 from ..run.context import MetricSettings, capabilities
-from ..run.registry import MetricTable
 from ..run.streams import Segments
 from ..standard_streams import lost, printing
 from ..wording import by_flags

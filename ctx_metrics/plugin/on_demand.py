@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from sacrebleu import metrics
 
-from ..run.registry import MetricTable
+from ..registry import MetricTable
 from .view import view
 
 

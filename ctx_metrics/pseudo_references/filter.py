@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, TypeGuard
 
 from ..engine.memory import LoadedModels
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import guard_english
 from ..notices import Notice, counted

@@ -1,6 +1,6 @@
 """Constructor keywords for type checkers, as in ctx_metrics.metrics.keywords."""
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..metrics.keywords import CharacterNgrams, Lowercasing, References
 from .inputs import PseudoFilter
 

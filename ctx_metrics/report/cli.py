@@ -13,7 +13,7 @@ from ..cli.common import flags
 from ..cli.common.inputs import Texts, checked_texts, read_inputs
 from ..cli.common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
 from ..cli.score import add_metric_flags, check_resample
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..flag_types import Model, expanduser
 from ..notices import notice, shown_notices
 from ..scoring.testing import SystemTests, resample

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from ..cli.common import flags
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..flag_types import Directory, File, Files
 from ..notices import counted, notice

@@ -12,12 +12,12 @@ import torch
 from ..engine.checkpoint import load_with, silent, weight_files
 from ..engine.device import TokenBudget, check_tf32, number_format, resolve_device, resolve_dtype, token_batches
 from ..engine.memory import memory_for
-from ..engine.opening import file_hashes, identity, opening, shown
-from ..engine.options import EngineOptions
 from ..engine.tokenizer import check_growth
+from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..models.hub import TRANSLATION, ResolvedModel, located
 from ..notices import quiet_libraries
+from ..opening import file_hashes, identity, opening, shown
 from ..wording import setting_named
 from .back_translation import BackTranslation, BackTranslator, Translation
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from tqdm import tqdm
 
 from ..corpus import Corpus
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..notices import counted, notice
 from .back_translation import BATCH_LINES, BackTranslation, BackTranslator, Translation
 from .cache import TranslationCache

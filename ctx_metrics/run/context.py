@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..notices import notice
 from .inputs import FileInput, Given, Input, Keyword
@@ -215,7 +215,7 @@ def _building(cls: type["Metric"]) -> AbstractContextManager:
     """Return a context that turns the exceptions of another package's constructor into ModelErrors of one line."""
     if cls.__module__.partition(".")[0] in ("sacrebleu", "ctx_metrics"):
         return nullcontext()
-    from .finite import of_package  # needs NumPy
+    from ..finite import of_package  # needs NumPy
 
     return of_package(cls.__name__.lower())
 

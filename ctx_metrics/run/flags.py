@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from ..errors import CtxMetricsError
 from ..flag_types import File
+from ..registry import MetricTable
 from ..settings import setting
 from .context import capabilities
 from .inputs import FileInput
-from .registry import MetricTable
 
 # Patterns for names of COMET models, and a model on the hub for each; the first pattern that matches is used.
 COMET_MODELS = {

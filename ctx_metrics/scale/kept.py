@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..notices import Notice, notice
 from .folders import LocalFolder, RemoteFolder, Unusable
 

@@ -9,9 +9,9 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
+from ..finite import check_finite
 from ..notices import Notice, collected, notice, tallied
 from ..run.context import Context, MetricSettings, build_all, capabilities
-from ..run.finite import check_finite
 from ..run.inputs import FileInput, installed_inputs
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import weighted_mean

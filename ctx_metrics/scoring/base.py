@@ -17,10 +17,10 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 from ..corpus import Corpus, digest, list_of_strings
 from ..engine.memory import check_memory
 from ..errors import InputError
+from ..finite import check_finite
 from ..language import guard_english
 from ..notices import Notice, notice
 from ..run.context import Capabilities, Stream
-from ..run.finite import check_finite
 from ..run.inputs import FileInput, StreamsOfSystems
 from ..settings import add_flags, check_choices, setting
 from ..wording import setting_named, worded

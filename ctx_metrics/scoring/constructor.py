@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, get_type_hints
 
 from ..corpus import list_of_strings
-from ..engine.options import EngineOptions
+from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
 from ..run.context import Capabilities, Context, Stream

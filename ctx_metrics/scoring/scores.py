@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
-from ..run.finite import check_finite
+from ..finite import check_finite
 
 if TYPE_CHECKING:
     from .base import SystemResult

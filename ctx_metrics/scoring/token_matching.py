@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..corpus import Corpus
-from ..engine.options import Layers
+from ..engine_options import Layers
 from ..errors import InputError
 from ..language import guard_multilingual, primary
 from ..run.context import Capabilities, Stream

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..engine.opening import file_sha256
 from ..errors import InputError, ModelError
 from ..language import guard_english
 from ..language import language_pair as checked_pair
 from ..meta.judgements.readers.rows import language_pair
 from ..notices import counted
+from ..opening import file_sha256
 from ..settings import CommandLine
 from .folder import name_of
 

@@ -10,9 +10,9 @@ The second argument names a metric, and what it reads beside the predictions:
 import datasets
 import evaluate
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build
-from ctx_metrics.run.registry import metric_table
 
 _DESCRIPTION = "Neural and document-level metrics of translation quality, from ctx-metrics, at sacrebleu's scale."
 _INPUTS = """

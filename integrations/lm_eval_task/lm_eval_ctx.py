@@ -19,9 +19,9 @@ from functools import partial
 import lm_eval.api.metrics  # noqa: F401  # the harness loads its own metrics only while none is registered
 from lm_eval.api.registry import AGGREGATION_REGISTRY, register_aggregation, register_metric
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build
-from ctx_metrics.run.registry import metric_table
 
 METRICS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE NIST METEOR".split()
 

@@ -12,9 +12,9 @@ from mbrs import timer
 from mbrs.metrics import Metric, MetricReferenceless, register
 from torch import Tensor
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build, capabilities
-from ctx_metrics.run.registry import metric_table
 
 
 @dataclass

@@ -13,7 +13,7 @@ from ctx_metrics.choice import comet_pairs as pairs
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.comet_pairs import PairHead
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.run.context import Context, MetricSettings

@@ -11,7 +11,7 @@ from ctx_metrics import COMET, InputError
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.documents import best_documents, best_paths, search
 from ctx_metrics.choice.written import order
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.metrics.slide import SLIDE
 from ctx_metrics.run.context import Context, MetricSettings
 from ctx_metrics.windows import sentence_windows

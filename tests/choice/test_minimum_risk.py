@@ -11,8 +11,8 @@ from ctx_metrics.choice.blocks import block_ranges, choose
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expected, is_exact, utility
 from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
+from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, MetricSettings, build
-from ctx_metrics.run.registry import metric_table
 from ctx_metrics.scale.kept import ResultCache
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from ctx_metrics.engine.device import token_batches
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
 from ctx_metrics.engine.forward import PackedEncoder
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import SEGMENT, WINDOW, TokenStates
 from ctx_metrics.engine.store import EmbeddingStore
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ResourceError
 
 TEXTS = [

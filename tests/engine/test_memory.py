@@ -24,7 +24,7 @@ from ctx_metrics.choice import minimum_risk
 from ctx_metrics.engine.device import TokenBudget
 from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
 from ctx_metrics.engine.memory import LoadedModels, memory_for
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError, as_line, lacks_memory
 from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder

@@ -17,14 +17,14 @@ from toy_translation import random_marian
 
 from ctx_metrics import BERTR
 from ctx_metrics.engine.checkpoint import SafeTensors
-from ctx_metrics.engine.opening import JSON_LIMIT, file_sha256, opening
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import CtxMetricsError, InputError, ResourceError
 from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.hub import resolve
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
+from ctx_metrics.opening import JSON_LIMIT, file_sha256, opening
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import EncodedText, map_pairs, one_by_one
 from ctx_metrics.engine.readout import SEGMENT, WINDOW, TokenStates
 from ctx_metrics.engine.store import EmbeddingStore
+from ctx_metrics.engine_options import EngineOptions
 
 MIX = (1, 2, 3)
 PAIRS = [

@@ -14,7 +14,7 @@ from stand_in_gpu import StandInGpu
 from stand_in_gpu.queue import KERNEL
 
 from ctx_metrics import release
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.comet.model import RegressionEstimator
 
 # each value's distance from the CPU's fp32; values are of the size of 1 unless the name says otherwise

@@ -9,9 +9,9 @@ from stand_in_gpu import StandInGpu
 from stand_in_gpu.queue import ALLOCATION
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import PooledMix
 from ctx_metrics.engine.tokenizer import TokenIds
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.comet.checkpoint import open_comet
 
 LAST = PooledMix((0.0, 0.0, 0.0, 1.0), "avg")

@@ -12,7 +12,7 @@ from stand_in_gpu.memory import NO_MEMORY
 from stand_in_gpu.queue import ALLOCATION
 
 from ctx_metrics import release
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ResourceError
 
 PERCENT = ("mbr", "mbr-references", "prbleu")

@@ -10,7 +10,7 @@ from stand_in_gpu import StandInGpu
 from stand_in_gpu.queue import KERNEL, RECORD, TO_DEVICE, TO_HOST, WAIT, Step
 
 from ctx_metrics.engine.forward import PackedEncoder
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 
 WORK = (KERNEL, TO_DEVICE, TO_HOST)
 # each reads other things of the layers: states, vectors (mean, first token, normalised), labels, matches, a BiLSTM's states

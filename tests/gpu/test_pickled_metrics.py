@@ -14,7 +14,7 @@ from selection import some
 from stand_in_gpu import StandInGpu
 from stand_in_gpu.queue import PICKLE
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.scoring.base import ContextMetric
 
 NAMES = [name for name in RUNS if not name.startswith(("train-", "classifier", "translation", "mbr"))]

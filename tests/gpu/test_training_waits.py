@@ -7,8 +7,8 @@ from gpu_runs import RUNS
 from stand_in_gpu import StandInGpu
 from stand_in_gpu.queue import SYNCHRONISATION, TO_DEVICE, TO_HOST
 
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.quantised import PackedRows
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import unified
 from ctx_metrics.training.quality.network import PackedEmbedding

@@ -10,9 +10,9 @@ from selection import some_rows
 
 from ctx_metrics import BERTR, SLIDE, release
 from ctx_metrics.engine.forward import PackedEncoder
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import SEGMENT, WINDOW
 from ctx_metrics.engine.store import EmbeddingStore
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.learned.estimator import LearnedEstimator, load_learned
 from ctx_metrics.learned.metrics import ESIM, BiLSTM, BiLSTMAtt
 from ctx_metrics.learned.networks import NETWORKS, LearnedNetwork, Shape

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import EncodedText
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.learned import regressor
 from ctx_metrics.learned.regressor import (
     FLOOR,

@@ -15,7 +15,7 @@ from pairwise_folders import write_pairwise
 from safetensors.torch import load_file, save_file
 
 from ctx_metrics import COMET, SLIDE
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.learned.estimator import kind_of, load_learned
 from ctx_metrics.learned.regressor import CONFIG_KIND, AlignmentRegressor

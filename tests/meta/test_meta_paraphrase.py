@@ -13,7 +13,7 @@ from sacrebleu.metrics.base import Score
 from scipy.stats import mannwhitneyu
 
 from ctx_metrics import BERTR, SLIDE, InputError
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.meta.evaluation import Significance
 from ctx_metrics.meta.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check

@@ -13,7 +13,7 @@ from plugin_conftest import EXAMPLES
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET, SLIDE, InputError, Pairwise
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.judgements.readers import read_judged

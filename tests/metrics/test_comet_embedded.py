@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.metrics.comet import COMET
 from ctx_metrics.metrics.slide import SLIDE, slide_grid

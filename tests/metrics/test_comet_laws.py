@@ -13,7 +13,7 @@ from sacrebleu.significance import PairedTest
 from selection import some
 
 from ctx_metrics import COMET, SLIDE, InputError, read_lines
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SOURCES, REFERENCES, DOC_IDS = (

@@ -4,7 +4,7 @@ import pytest
 from comet_checkpoints import RECIPES, build
 
 from ctx_metrics import COMET, Corpus, DocCOMET, InputError, ModelError
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.metrics.doccomet import context_examples
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator

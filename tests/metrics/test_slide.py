@@ -7,13 +7,13 @@ import pytest
 
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
 from ctx_metrics.engine.forward import PackedEncoder
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.metrics import windowed
 from ctx_metrics.metrics.slide import blank_lines, slide_grid
+from ctx_metrics.metrics.windowed import window_examples
 from ctx_metrics.models import load
 from ctx_metrics.models.estimator import Estimate, Estimator
 from ctx_metrics.models.hub import ResolvedModel
-from ctx_metrics.scoring import windowed
-from ctx_metrics.scoring.windowed import window_examples
 from ctx_metrics.windows import Window
 
 

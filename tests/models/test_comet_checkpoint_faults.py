@@ -9,7 +9,7 @@ import torch
 import yaml
 from comet_checkpoints import RECIPES, build
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator

@@ -9,7 +9,7 @@ from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
 from safetensors.torch import load_file, save_file
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.estimator import Example

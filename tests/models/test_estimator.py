@@ -8,7 +8,7 @@ import pytest
 from learned_folders import write_learned
 from pairwise_folders import write_pairwise
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import CtxMetricsError, ModelError
 from ctx_metrics.models import load
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER

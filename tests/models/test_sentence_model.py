@@ -25,8 +25,8 @@ from sentence_folders import (
 )
 
 from ctx_metrics.engine.encoder import shared_encoder
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.readout import PooledMix
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ModelError, ResourceError
 from ctx_metrics.models import hub
 from ctx_metrics.models.sentence import (

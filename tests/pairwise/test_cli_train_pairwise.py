@@ -8,7 +8,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from conftest import WORDS
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.pairwise.model import MODEL_TYPE
 from ctx_metrics.pairwise.training import learn as training
 from ctx_metrics.pairwise.training.data import read_pair_sets, split_by_segment

@@ -11,7 +11,7 @@ from sacrebleu import metrics as sacrebleu_metrics
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.nist import INFO_REFERENCES
 from ctx_metrics.pairwise.features import Feature, feature_scores, feature_settings, parse_features

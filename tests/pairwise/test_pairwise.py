@@ -13,7 +13,7 @@ from sacrebleu.significance import PairedTest
 from selection import some
 
 from ctx_metrics import InputError, Pairwise, read_lines
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ModelError
 from ctx_metrics.run.streams import Segments
 

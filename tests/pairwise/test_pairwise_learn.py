@@ -11,7 +11,7 @@ import pytest
 from conftest import WORDS
 from safetensors.numpy import load_file
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.models.hub import file_sha256

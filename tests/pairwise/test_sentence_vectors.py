@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.engine.encoder import shared_encoder
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.models import hub
 from ctx_metrics.pairwise.sentence_vectors import SentenceVectors, VectorSource, parse_source

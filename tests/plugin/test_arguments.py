@@ -16,8 +16,8 @@ from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.flag_types import positive
 from ctx_metrics.plugin.arguments import parser_class
 from ctx_metrics.plugin.capture import Command
+from ctx_metrics.registry import MetricTable
 from ctx_metrics.run.flags import add_metric_arguments, wanted_metrics
-from ctx_metrics.run.registry import MetricTable
 
 NAMES = ["bertr", "comet", "slide"]
 

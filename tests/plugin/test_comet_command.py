@@ -14,7 +14,7 @@ from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, Forked, line
 from selection import some, some_rows
 
 from ctx_metrics import COMET, SLIDE, DocCOMET
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator

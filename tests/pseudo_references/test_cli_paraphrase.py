@@ -9,7 +9,7 @@ import pytest
 from classifiers import PAIRS, write_classifier
 from cli_conftest import ctx  # noqa: F401  a fixture
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.hub import checkpoint_hash
 from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier

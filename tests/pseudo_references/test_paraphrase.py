@@ -13,7 +13,7 @@ from identities import identity_of_folder
 from safetensors.torch import load_file, save_file
 from selection import some_rows
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
 from ctx_metrics.pseudo_references.paraphrase import classifier as paraphrase

@@ -12,7 +12,7 @@ from classifiers import PAIRS
 from safetensors.torch import load_file
 from torch import nn
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ResourceError
 from ctx_metrics.pseudo_references.paraphrase import classifier
 from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx_metrics import release
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.pseudo_references.alignment import TokenEmbeddings, mas
 from ctx_metrics.pseudo_references.filter import shared_filter

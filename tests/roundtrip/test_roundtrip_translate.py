@@ -6,7 +6,7 @@ import sys
 import pytest
 import toy_translation as toys
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ResourceError
 from ctx_metrics.roundtrip import model_translator
 from ctx_metrics.roundtrip.back_translation import BackTranslation
@@ -111,7 +111,7 @@ def test_nothing_of_a_failed_portion_is_kept(own_cache):
 
 KILLED = """
 import sys
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.roundtrip.back_translation import BackTranslation
 from ctx_metrics.roundtrip.round_trips import round_trips
 round_trips([sys.argv[2].split()], "en", "de", BackTranslation(sys.argv[1], batch_lines=2), EngineOptions(quiet=True))

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from ctx_metrics.corpus import Corpus
-from ctx_metrics.engine.options import EngineOptions
 from ctx_metrics.engine.pairs import PairResult
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.models import hub
 from ctx_metrics.reading import read_lines

@@ -9,7 +9,7 @@ import torch
 import toy_translation as toys
 from selection import some, some_rows
 
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models.hub import TRANSLATION
 from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation

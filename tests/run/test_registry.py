@@ -11,9 +11,9 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
+from ctx_metrics import registry
 from ctx_metrics.errors import CtxMetricsError
-from ctx_metrics.run import registry
-from ctx_metrics.run.registry import GROUP, MetricTable
+from ctx_metrics.registry import GROUP, MetricTable
 
 
 def entry(name: str, value: str) -> EntryPoint:

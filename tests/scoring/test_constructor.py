@@ -19,7 +19,7 @@ from ctx_metrics import (
     PseudoFilter,
     resample_documents,
 )
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.run.context import capabilities
 from ctx_metrics.scoring.base import ContextMetric, ContextScore

@@ -62,7 +62,7 @@ def test_every_key_has_an_abbreviation_of_its_own():
 @pytest.mark.parametrize(
     "name",
     [
-        *("scoring.token_matching", "scoring.estimated", "scoring.sentence_bleu", "roundtrip.sentence_cosine"),
+        *("scoring.token_matching", "metrics.estimated", "scoring.sentence_bleu", "roundtrip.sentence_cosine"),
         *("metrics.bertscore", "metrics.slide", "roundtrip.metrics", "pseudo_references.metrics"),
         *("metrics.nist", "metrics.meteor"),
     ],

@@ -12,7 +12,7 @@ import torch
 from conftest import WORDS
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.training import token_states
 from ctx_metrics.training.token_states import EmbeddingCache

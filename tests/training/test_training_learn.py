@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.learned.estimator import LearnedEstimator
 from ctx_metrics.learned.regressor import AlignmentRegressor

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from toy_judgements import write_judgements
 
 from ctx_metrics.engine.checkpoint import read_weights
-from ctx_metrics.engine.options import EngineOptions
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.hub import file_sha256

@@ -10,7 +10,7 @@ from ...cli.common.metrics import Metrics, chosen_metrics, metrics_setting
 from ...cli.common.work import Kept, Work, checked_work
 from ...cli.hints import COMET_SCORE, flag_hints
 from ...cli.score import DEFAULT_METRIC, add_metric_flags
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...flag_types import File, Model, Positive, expanduser, finite
 from ...notices import notice
 from ...run.context import Context, MetricSettings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sacrebleu.metrics.base import Metric
 
 from ...corpus import document_ranges
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import File, Files
 from ...notices import counted

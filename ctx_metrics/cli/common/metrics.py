@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from sacrebleu.metrics import BLEU
 
 from ...flag_types import Name, Number, Whole
+from ...registry import metric_table
 from ...run.context import MetricSettings, capabilities
 from ...run.flags import add_metric_arguments, metric_name, own_prefixes, wanted_metrics
-from ...run.registry import metric_table
 from ...settings import CommandLine, add_flags, setting
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...flag_types import Directory, Positive
 from ...settings import CommandLine, setting
 

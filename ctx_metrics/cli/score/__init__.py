@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Model, Positive
 from ...notices import notice

@@ -21,12 +21,12 @@ from ...cli.common.metrics import (
     name_of,
 )
 from ...cli.common.work import Kept, Work, checked_work, in_blocks
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole
 from ...notices import notice
+from ...registry import metric_table
 from ...run.context import MetricSettings
-from ...run.registry import metric_table
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from ..judgements.options import DataOptions

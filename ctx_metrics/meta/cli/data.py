@@ -12,7 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ...cli.common.metrics import GRID_SETTINGS
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...language import language_pair
 from ...notices import notice, progress

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ...cli.common import flags
 from ...cli.common.metrics import Metrics, add_own_flags, chosen_metrics, metric_names
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...flag_types import Files, Positive
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable

@@ -15,8 +15,8 @@ from torch import nn
 
 from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_file, tensor_shapes
 from ...engine.matching import OTHERS
-from ...engine.opening import LazyMapping, file_hashes, identity, same_hashes
 from ...errors import ModelError
+from ...opening import LazyMapping, file_hashes, identity, same_hashes
 from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config
 from ..hub import ResolvedModel

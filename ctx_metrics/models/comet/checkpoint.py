@@ -29,9 +29,9 @@ from ...engine.checkpoint import (
     read_config,
     tensor_shapes,
 )
-from ...engine.opening import file_hashes, identity, opening, read_json, same_hashes, shown
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError, ModelError
+from ...opening import file_hashes, identity, opening, read_json, same_hashes, shown
 from ...writing import check_writable, replacing
 from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, file_sha256, hub_folder
 

@@ -28,10 +28,10 @@ from ...engine.encoder import TextEncoder
 from ...engine.forward import ReadoutKey
 from ...engine.matching import Matching
 from ...engine.memory import LoadedModels
-from ...engine.options import EngineOptions
 from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States, stacked
 from ...engine.tokenizer import TextTokenizer, TokenIds
+from ...engine_options import EngineOptions
 from ...errors import ModelError
 from ...wording import worded
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty

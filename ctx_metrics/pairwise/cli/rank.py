@@ -12,7 +12,7 @@ import numpy as np
 
 from ...cli.common import flags, output
 from ...cli.common.inputs import Streams, context_of, read_files
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
 from ...notices import notice
 from ...run.context import build, capabilities

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from ...cli.common import flags
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError
 from ...flag_types import AtLeast0, File, Files, Folder, Name, file_or_share
 from ...meta.judgements.options import DataOptions

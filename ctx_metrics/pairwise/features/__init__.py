@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
 
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError, InputError
 from ...notices import Notice, collected, notice
 from ...run.context import Context, build, capabilities

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ...engine.memory import memory_for
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...models import hub

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.device import number_format
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...models import hub

@@ -14,14 +14,14 @@ import torch
 from ...engine.checkpoint import folder_hashes, load_with, silent
 from ...engine.device import TokenBudget, check_tf32, resolve_device, resolve_dtype, send, token_batches
 from ...engine.memory import LoadedModels, memory_for
-from ...engine.opening import opening, same_hashes, shown
-from ...engine.options import EngineOptions
 from ...engine.tokenizer import check_growth
+from ...engine_options import EngineOptions
 from ...errors import InputError, ModelError
 from ...models.embedded import FOLDER
 from ...models.folder import encoder_of
 from ...models.hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from ...notices import counted, notice
+from ...opening import opening, same_hashes, shown
 from ...progress import Progress
 from ...wording import setting_named
 from .pair_classifier import is_adapted, load_adapted, read_adapted_config

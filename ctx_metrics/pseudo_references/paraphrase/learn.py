@@ -21,7 +21,7 @@ from torch import nn
 from ...engine.checkpoint import silent
 from ...engine.device import TokenBudget, check_tf32, resolve_device, send
 from ...engine.memory import memory_for
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...meta.paraphrase import auc
 from ...models.hub import ResolvedModel, resolve

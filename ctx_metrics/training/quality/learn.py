@@ -12,9 +12,9 @@ from torch import nn
 
 from ...engine.encoder import TextEncoder
 from ...engine.memory import memory_for
-from ...engine.options import EngineOptions
 from ...engine.pairs import map_pairs, one_by_one
 from ...engine.tokenizer import TextTokenizer
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...learned.estimator import PREFIX
 from ...learned.networks import NETWORKS, LearnedNetwork, Shape

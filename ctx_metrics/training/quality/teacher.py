@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ...engine.options import EngineOptions
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, build_metric, lacking, score_set

@@ -17,8 +17,8 @@ from ...engine.checkpoint import EncoderFolder
 from ...engine.device import TokenBudget, check_tf32, resolve_device, token_batches
 from ...engine.matching import token_pairs
 from ...engine.memory import memory_for
-from ...engine.options import EngineOptions
 from ...engine.tokenizer import TextTokenizer, TokenIds
+from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...models import hub
 from ...models.comet.adapted import AdaptedCheckpoint

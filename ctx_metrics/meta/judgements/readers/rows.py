@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ....errors import InputError
+from ....finite import LARGEST
 from ....notices import counted, notice
 from ....reading import (
     BOM,
@@ -21,7 +22,6 @@ from ....reading import (
     read_text,
     tsv_records,
 )
-from ....run.finite import LARGEST
 
 SEGMENTS, SYSTEMS = ".seg.score", ".sys.score"  # file-name endings of score files
 NO_SCORE = ("", "None", "NA", "NaN", "nan")

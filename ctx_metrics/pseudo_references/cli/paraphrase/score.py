@@ -6,7 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from ....cli.common import flags
-from ....engine.options import EngineOptions
+from ....engine_options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, Positive
 from ....notices import notice

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from ....cli.common import flags
-from ....engine.options import EngineOptions
+from ....engine_options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model, file_or_share
 from ....notices import notice

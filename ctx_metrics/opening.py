@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import CtxMetricsError, ModelError, ResourceError, lacks_memory, memory_remedy
+from .errors import CtxMetricsError, ModelError, ResourceError, lacks_memory, memory_remedy
 
 JSON_LIMIT = 16 * 2**20  # bytes; once parsed, a JSON file takes up to twenty times as much memory
 _SETTLED_NS = 2 * 10**9  # file times are as coarse as 2 s: a younger file may change and keep its times

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, KeysView
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..entry_points import installed, loaded
-from ..errors import CtxMetricsError
+from .entry_points import installed, loaded
+from .errors import CtxMetricsError
 
 if TYPE_CHECKING:
     from importlib import metadata

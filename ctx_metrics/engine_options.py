@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Annotated, ClassVar
 
-from ..errors import InputError
-from ..flag_types import Positive
-from ..settings import setting
+from .errors import InputError
+from .flag_types import Positive
+from .settings import setting
 
 Layers = int | str | Sequence[int]  # of an encoder, see encoder.layer_mixes
 FORMATS = ["fp32", "bf16", "fp16"]

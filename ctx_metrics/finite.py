@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..errors import ModelError, as_line
-from ..wording import setting_named
+from .errors import ModelError, as_line
+from .wording import setting_named
 
 LARGEST = 1e100  # limit of a score; intervals sum the squares of scores, which must fit into a float
 

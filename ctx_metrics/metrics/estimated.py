@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ..corpus import Corpus
 from ..errors import CtxMetricsError, InputError
 from ..run.context import Capabilities, Stream
+from ..scoring.base import ContextMetric, SystemResult, multiref_setting
+from ..scoring.constructor import number_of_references
 from ..settings import setting
 from ..windows import Window
 from ..wording import worded
-from .base import ContextMetric, SystemResult, multiref_setting
-from .constructor import number_of_references
 from .windowed import ExamplesOf, check_sources, system_results, window_examples
 
 if TYPE_CHECKING:

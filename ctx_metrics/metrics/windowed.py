@@ -11,9 +11,9 @@ from ..errors import InputError
 from ..models.estimator import Estimate, Estimator, Example, Penalty
 from ..notices import Notice, counted, tallied
 from ..run.context import Stream
+from ..scoring.results import ScoredWindow, SystemResult, best_reference
 from ..windows import Window, credit
 from ..wording import setting_named, worded
-from .results import ScoredWindow, SystemResult, best_reference
 
 TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
 READ_TOGETHER = 4096  # with more windows that share no texts, systems are read one after another
