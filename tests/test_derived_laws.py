@@ -20,10 +20,10 @@ from selection import some
 from test_laws import DOC_IDS, EXAMPLES, REFERENCES, SYSTEMS
 
 from ctx_metrics import InputError
+from ctx_metrics.corpus import named
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.run.context import capabilities
-from ctx_metrics.run.streams import named
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
 
