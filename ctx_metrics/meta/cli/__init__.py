@@ -260,9 +260,9 @@ def run(line: CommandLine) -> int:
     engine, work, written = line[EngineOptions], checked_work(line), line[Output]
     check_writable(written.output)
     if plots.plot:
-        from ... import plots as figures
+        from ...plots.figure import check
 
-        figures.check()
+        check()
     if plots.report:
         from ...report import page
 
