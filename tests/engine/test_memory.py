@@ -3,7 +3,6 @@
 import gc
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import torch
 from classifiers import write_classifier
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import REF, A, B, python
+from plugin_conftest import REF, A, B
 from safetensors.torch import load_file, save_file
 from sentence_folders import TANH, dense, pooling, write_model
 
@@ -341,19 +340,3 @@ def test_commands_end_with_the_line(ctx, monkeypatch):
         said = f"ctx-metrics: error: device cpu has too little memory for {what}; {flags} ({CUBLAS})"
         assert (done.code, done.out) == (1, ""), done.err
         assert done.err.splitlines()[-1] == said
-
-
-def test_large_tensors_are_not_mapped_anew_each_time():
-    code = """
-import resource
-from ctx_metrics.engine.memory import keep_freed_memory
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(8):
-        bytearray(2**26)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-usual = faults()
-print(keep_freed_memory(), faults() < usual / 4)
-"""
-    done = python(code)
-    assert done.stdout.split() == (["True", "True"] if platform.libc_ver()[0] == "glibc" else ["False", "False"])
