@@ -23,10 +23,10 @@ from ctx_metrics.models.comet.checkpoint import convert
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.hub import resolve
 from ctx_metrics.models.load import load_estimator
-from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.opening import JSON_LIMIT, file_sha256, opening
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 EXAMPLE = Example("the cat sat", "a cat sat", "the old cat")
