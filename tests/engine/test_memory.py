@@ -1,7 +1,6 @@
 """Models that a process shares and frees, and what is said where memory runs out."""
 
 import gc
-import json
 import os
 import platform
 import shutil
@@ -14,6 +13,7 @@ import torch
 from classifiers import write_classifier
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
+from damage import CKPT, as_pytorch, change_ckpt, change_json
 from plugin_conftest import REF, A, B, python
 from safetensors.torch import load_file, save_file
 from sentence_folders import TANH, dense, pooling, write_model
@@ -46,10 +46,6 @@ def replace_weights(path, factor: float = 1.3) -> None:
     os.replace(f"{path}.new", path)
 
 
-def edit(path, **changes) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-
-
 def bertr(folder):
     return lambda: BERTR(model=str(folder), engine=QUIET).corpus_score([HYPOTHESIS], [[REFERENCE]]).score
 
@@ -73,24 +69,18 @@ def converted(folder, bert):
     return folder
 
 
+def change_bias(folder):
+    path = folder / CKPT
+    before = path.stat()
+    change_ckpt(folder, state_dict={"estimator.ff.6.bias": lambda bias: bias + 1})
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 def change_converted(folder):
     """Other weights in a converted folder, whose config.json vouches for them."""
     shutil.rmtree(folder)
-    source = folder.parent / "unconverted" / "checkpoints" / "model.ckpt"
-    content = torch.load(source, weights_only=True)
-    content["state_dict"]["estimator.ff.6.bias"] = content["state_dict"]["estimator.ff.6.bias"] + 1
-    source.unlink()
-    torch.save(content, source)
-    convert(str(source), folder)
-
-
-def change_ckpt(folder):
-    path = folder / "checkpoints" / "model.ckpt"
-    before, content = path.stat(), torch.load(path, weights_only=True)
-    content["state_dict"]["estimator.ff.6.bias"] = content["state_dict"]["estimator.ff.6.bias"] + 1
-    path.unlink()
-    torch.save(content, path)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    change_bias(folder.parent / "unconverted")
+    convert(str(folder.parent / "unconverted"), folder)
 
 
 def copied(folder, bert):
@@ -107,8 +97,8 @@ def regression(folder, bert):
 
 def pytorch_model(folder, bert):
     """An encoder of a PyTorch file; its safetensors, which are preferred, lie under another name."""
-    torch.save(load_file(copied(folder, bert) / WEIGHTS), folder / "pytorch_model.bin")
-    (folder / WEIGHTS).rename(folder / "kept")
+    shutil.copy(copied(folder, bert) / WEIGHTS, folder / "kept")
+    as_pytorch(folder)
 
 
 def prefer_others(folder):
@@ -121,20 +111,28 @@ OTHER_WORD = {"type": "Replace", "pattern": {"String": "sat"}, "content": "ran"}
 MAXIMUM = {"pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
 CHANGES = {
     "bertr, weights": (copied, bertr, lambda folder: replace_weights(folder / WEIGHTS)),
-    "bertr, config": (copied, bertr, lambda folder: edit(folder / "config.json", layer_norm_eps=0.5)),
-    "bertr, tokenizer": (copied, bertr, lambda folder: edit(folder / "tokenizer.json", normalizer=OTHER_WORD)),
+    "bertr, config": (copied, bertr, lambda folder: change_json(folder / "config.json", layer_norm_eps=0.5)),
+    "bertr, tokenizer": (copied, bertr, lambda folder: change_json(folder / "tokenizer.json", normalizer=OTHER_WORD)),
     "bertr, other weights": (pytorch_model, bertr, prefer_others),
     "sentence, weights": (sentence_model, cosine, lambda folder: replace_weights(folder / WEIGHTS)),
     "sentence, dense layer": (sentence_model, cosine, lambda folder: replace_weights(folder / "2_Dense" / WEIGHTS)),
-    "sentence, pooling": (sentence_model, cosine, lambda folder: edit(folder / "1_Pooling" / "config.json", **MAXIMUM)),
+    "sentence, pooling": (
+        sentence_model,
+        cosine,
+        lambda folder: change_json(folder / "1_Pooling" / "config.json", **MAXIMUM),
+    ),
     "paraphrase, weights": (write_classifier, paraphrase, lambda folder: replace_weights(folder / WEIGHTS)),
     "paraphrase, config": (
         write_classifier,
         paraphrase,
-        lambda folder: edit(folder / "config.json", hidden_act="relu"),
+        lambda folder: change_json(folder / "config.json", hidden_act="relu"),
     ),
-    "comet, weights": (regression, comet, change_ckpt),
-    "comet, config": (regression, comet, lambda folder: edit(folder / "encoder" / "config.json", layer_norm_eps=0.5)),
+    "comet, weights": (regression, comet, change_bias),
+    "comet, config": (
+        regression,
+        comet,
+        lambda folder: change_json(folder / "encoder" / "config.json", layer_norm_eps=0.5),
+    ),
     "comet, converted": (converted, comet, change_converted),
 }
 
@@ -174,7 +172,7 @@ def test_a_change_before_the_first_text_is_said(tiny_bert, tmp_path, part):
     if part == "weights":
         replace_weights(folder / WEIGHTS)
     else:
-        edit(folder / "tokenizer.json", decoder=None)
+        change_json(folder / "tokenizer.json", decoder=None)
     for _ in range(2):
         with pytest.raises(ModelError) as caught:
             metric.corpus_score([HYPOTHESIS], [[REFERENCE]])
