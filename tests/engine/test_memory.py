@@ -26,8 +26,8 @@ from ctx_metrics.engine.memory import LoadedModels, memory_for
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError, as_line, lacks_memory
 from ctx_metrics.models.comet.checkpoint import convert
-from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier, shared_classifier
+from ctx_metrics.roundtrip.sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.wording import by_flags
 
 QUIET = EngineOptions(device="cpu", quiet=True)
