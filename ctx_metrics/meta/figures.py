@@ -64,7 +64,7 @@ TURNS = np.arange(24) * np.pi / 12
 def draw(
     report: Report,
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[MetricScores | None]],
+    scores: Mapping[str, Sequence[MetricScores]],
     protocols: Sequence[Protocol],
     folder: str,
     form: str,
@@ -85,7 +85,7 @@ def draw(
 def _figures(
     report: Report,
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[MetricScores | None]],
+    scores: Mapping[str, Sequence[MetricScores]],
     protocols: Sequence[Protocol],
     largest: int | None,
 ) -> Iterator[tuple[str, "Figure"]]:
@@ -104,7 +104,7 @@ def _figures(
             )
     best = report.agreements[0].metrics  # sorted, best first
     shown = sorted(
-        {each.name for of_set in scores.values() for each in of_set if each and not GRID_CELL.fullmatch(each.name)},
+        {each.name for of_set in scores.values() for each in of_set if not GRID_CELL.fullmatch(each.name)},
         key=lambda name: best.index(name) if name in best else len(best),
     )
     if len(shown) > PANELS:
@@ -112,7 +112,7 @@ def _figures(
             f"--plot: figures of systems show the {PANELS} best of {len(shown)} metrics by {report.agreements[0].protocol}"
         )
     for judged in sets:
-        of_set = {each.name: each for each in scores[judged.name] if each}
+        of_set = {each.name: each for each in scores[judged.name]}
         metrics = {
             name: array
             for name in shown[:PANELS]
@@ -126,13 +126,13 @@ def _figures(
         outliers = [system for system, out in zip(systems, mad_outliers(human), strict=True) if out]
         of_known = {name: of_metric[there] for name, of_metric in metrics.items()}
         yield f"systems.{judged.name}", system_scatter(judged.name, systems, human, of_known, outliers)
+    ordered = {
+        name: sorted((each for each in of_set if each.name in shown), key=lambda each: shown.index(each.name))
+        for name, of_set in scores.items()
+    }
     for protocol in protocols:
         if isinstance(protocol, PreferenceTau):
             continue
-        ordered = {
-            name: [next((each for each in of_set if each and each.name == metric), None) for metric in shown]
-            for name, of_set in scores.items()
-        }
         curves = agreement_by_length(sets, ordered, protocol)
         if curves:
             yield f"document-length.{protocol.name}", length_lines(curves)

@@ -285,9 +285,7 @@ def run(line: CommandLine) -> int:
     return 0
 
 
-def _write_pages(
-    sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores | None]]", folder: str
-) -> None:
+def _write_pages(sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores]]", folder: str) -> None:
     from ...report.columns import judged_content
     from ...report.page import page
     from ...writing import make_folder, write_whole

@@ -62,9 +62,9 @@ def strengths(wins: np.ndarray) -> np.ndarray:
 
         sum over i != j of w_ij log(1 / (1 + exp(t_j - t_i))),    w_ij = wins[i, j] + PRIOR / 2
 
-    Every system has beaten every other at least PRIOR / 2 times, so the maximum is finite (Ford 1957). It is found by Newton's
-    method, to 1e-10. A step whose changes have range r is scaled by log(1 + r) / r, which always increases the objective (the
-    logistic loss is self-concordant, Bach 2010).
+    Since every system has beaten every other, the maximum is finite (Ford 1957). It is found by Newton's method, to 1e-10. A
+    step whose changes have range r is scaled by log(1 + r) / r, which always increases the objective (the logistic loss is
+    self-concordant, Bach 2010).
 
     For two systems, t_1 - t_2 is the log odds, here log(3.25 / 1.25):
 
