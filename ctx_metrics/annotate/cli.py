@@ -23,12 +23,12 @@ from ..run.context import Context, capabilities
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
 from ..scale.blocks import opened
-from ..scale.faults import COLUMN
-from ..scale.scorer import Scorer, of_several_columns, roles
 from ..settings import CommandLine, add_all, setting
 from ..standard_streams import check_output
 from . import annotate, summary
+from .faults import COLUMN
 from .rows import is_number
+from .scorer import Scorer, of_several_columns, roles
 from .selection import Limit, Top, limit, top
 from .tables import find_tables
 
