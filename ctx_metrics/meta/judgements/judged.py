@@ -88,6 +88,10 @@ class JudgedSet:
             raise InputError(f"{self.name}: there are no human judgements")
 
     @property
+    def pair(self) -> str:
+        return f"{self.source_lang}-{self.target_lang}"
+
+    @property
     def texts(self) -> Sequence[Sequence[str | None]]:
         return _given(self.hypotheses, f"{self.name}: there are no texts")
 

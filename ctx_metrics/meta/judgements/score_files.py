@@ -108,7 +108,7 @@ def read_scores(
         if not os.path.exists(path):
             raise InputError(f"cannot read {path}: No such file or directory")
         if os.path.isdir(path):
-            names = judged.name, f"{judged.source_lang}-{judged.target_lang}"
+            names = judged.name, judged.pair
             own = [os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))]
             scores += read_score_folder(own[0] if own else path, judged, reference, taken)
         elif is_score_table(path):
