@@ -68,15 +68,14 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
     return MetricScores(name or file.metric, of_segments, of_systems, *signatures)
 
 
-def read_score_folder(
-    folder: str, judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
-) -> list[MetricScores]:
+def read_score_folder(folder: str, judged: JudgedSet, taken: Collection[str] = ()) -> list[MetricScores]:
     """Read the scores of all metrics in a folder such as metric-scores/zh-en: those with one reference, and those without.
 
-    reference    whose files METRIC-REFERENCE to read, besides METRIC-src; "refA,refB" becomes refA.refB in file names. None:
-                 the set's own, or if the data do not name it: `ref`, else refA, else the first, with a notice
-    taken        names of other metrics. A metric without reference is named METRIC-src if METRIC is taken, or also exists
-                 with a reference
+    The files are METRIC-src, and METRIC-REFERENCE with the set's reference; "refA,refB" becomes refA.refB in file names. If
+    the data do not name it, the reference is `ref`, else refA, else the first, with a notice.
+
+    taken    names of other metrics. A metric without reference is named METRIC-src if METRIC is taken, or also exists with a
+             reference
     """
     files: dict[tuple[str, str], str] = {}
     for path in sorted(os.listdir(folder)):
@@ -85,7 +84,7 @@ def read_score_folder(
     if not files:
         raise InputError(f"{folder}: holds no files METRIC-REF{SEGMENTS} or METRIC-REF{SYSTEMS}")
     references = sorted({read for _, read in files} - {NO_REFERENCE})
-    chosen = _reference(folder, references, reference or judged.reference)
+    chosen = _reference(folder, references, judged.reference)
     kept = {key: path for key, path in files.items() if key[1] in (chosen, NO_REFERENCE)}
     times = Counter([metric for metric, _ in kept] + list(taken))
     return [
@@ -94,14 +93,12 @@ def read_score_folder(
     ]
 
 
-def read_scores(
-    paths: Sequence[str], judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
-) -> list[MetricScores]:
+def read_scores(paths: Sequence[str], judged: JudgedSet, taken: Collection[str] = ()) -> list[MetricScores]:
     """Read the scores of a judged set from score files, folders of them, and tables of `ctx-metrics score`. A folder may
     contain a subfolder for each set or language pair.
 
-    If there are files of a metric with several references, its scores are named METRIC-REF. reference, taken: as for
-    read_score_folder; a file that is given by its own path is read whatever its reference.
+    If there are files of a metric with several references, its scores are named METRIC-REF. taken: as for
+    read_score_folder. A file that is given by its own path is read whatever its reference.
     """
     scores = []
     for path in paths:
@@ -110,7 +107,7 @@ def read_scores(
         if os.path.isdir(path):
             names = judged.name, judged.pair
             own = [os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))]
-            scores += read_score_folder(own[0] if own else path, judged, reference, taken)
+            scores += read_score_folder(own[0] if own else path, judged, taken)
         elif is_score_table(path):
             scores += read_score_table(path, judged)
     # the scores of both levels are read, whichever file is given
