@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx_metrics.meta.measures import ties
-from ctx_metrics.meta.measures.dominance import first_within, prefix_counts
-from ctx_metrics.meta.measures.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits
+from ctx_metrics.meta.measures.ties import (
+    PairCounts,
+    calibrate,
+    first_within,
+    group_accuracies,
+    pair_counts,
+    pair_credits,
+    prefix_counts,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")

@@ -19,7 +19,7 @@ from ...scoring.base import ContextMetric
 from ..judgements.judged import JudgedSet, MetricScores, is_human
 from ..judgements.readers import read_chosen
 from ..judgements.score_files import read_scores
-from ..scoring import build_metric, lacking, named_systems, score_set
+from ..scoring import build_metric, lacking, score_set
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
@@ -101,7 +101,7 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     """System scores of slide for all windows w up to `largest` and strides s <= w, as metrics named slide(w,s)."""
     from ...metrics.slide import SLIDE, slide_grid
 
-    systems = named_systems(judged)
+    systems = judged.named_systems()
     metric = build_metric(judged, settings, systems, engine)
     if not isinstance(metric, SLIDE):
         raise InputError("--slide-grid is for the slide of ctx-metrics")

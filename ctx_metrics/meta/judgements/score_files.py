@@ -39,6 +39,7 @@ from .readers.rows import (
 NO_REFERENCE = "src"
 ANY_REFERENCE = "ref"  # used in file names if the data do not name their reference
 MADE_BY = ".signature.json"
+ABSENT = np.inf  # of a table without a row for a score; no score is infinite
 TABLE_COLUMNS = "level system segment metric score".split()  # of `ctx-metrics score`
 
 
@@ -284,17 +285,15 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
     systems = {name: k for k, name in enumerate(judged.systems)}
     found: dict[str, dict[str, np.ndarray]] = {}  # by metric and level
     signatures: dict[str, str] = {}
-    seen: set[tuple[str, str, int, int]] = set()
     for row in rows:
         level, name, metric = (row.cells.get(column, "") for column in ("level", "system", "metric"))
         if level not in ("segment", "system") or name not in systems:
             continue
         system, i = systems[name], _segment(row, judged) if level == "segment" else 0
-        if (level, metric, system, i) in seen:
-            raise InputError(f"{row.where}: a second score of {_place(level, metric, name, i)}")
-        seen.add((level, metric, system, i))
         shape = len(systems), judged.segments if level == "segment" else 1
-        of_level = found.setdefault(metric, {}).setdefault(level, np.full(shape, np.nan))
+        of_level = found.setdefault(metric, {}).setdefault(level, np.full(shape, ABSENT))
+        if of_level[system, i] != ABSENT:
+            raise InputError(f"{row.where}: a second score of {_place(level, metric, name, i)}")
         of_level[system, i] = number(row.cells.get("score", ""), row.where)
         signatures.setdefault(metric, "")
         signatures[metric] = row.cells.get("signature", "") or signatures[metric]
@@ -302,9 +301,8 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
         raise InputError(f"{path}: no scores of {', '.join(judged.systems)}")
     for metric, of_levels in found.items():
         for level, table in of_levels.items():
-            for system, i in np.ndindex(table.shape):
-                if (level, metric, system, i) not in seen:
-                    raise InputError(f"{path}: no score of {_place(level, metric, judged.systems[system], i)}")
+            for system, i in np.argwhere(table == ABSENT).tolist():
+                raise InputError(f"{path}: no score of {_place(level, metric, judged.systems[system], i)}")
     return [_of_table(path, judged, metric, signatures[metric], **of_levels) for metric, of_levels in found.items()]
 
 
