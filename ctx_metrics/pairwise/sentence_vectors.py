@@ -17,7 +17,7 @@ from ..models.word_vectors import VectorFile
 
 if TYPE_CHECKING:
     from ..engine.encoder import TextEncoder
-    from ..models.sentence import SentenceVector
+    from ..engine.readout import SentenceVector
 
 FLAG = "--vectors"
 _ENCODER = re.compile(r"encoder(?:@(?P<layers>\d{1,9}(?:,\d{1,9})*))?(?::(?P<dimensions>\d{1,9}))?", re.ASCII)
@@ -182,7 +182,7 @@ def _blocks(encoder: "TextEncoder", rows: np.ndarray, lengths: list[int]) -> lis
 
 def _readout(layers: tuple[int, ...] | None, depth: int) -> "SentenceVector":
     """Return the readout for the mean over tokens of the mean of layers (None: the last), for a depth of `depth` layers."""
-    from ..models.sentence import SentenceVector
+    from ..engine.readout import SentenceVector
 
     layers = (depth,) if layers is None else layers
     if max(layers) > depth:
