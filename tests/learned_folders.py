@@ -8,7 +8,8 @@ import torch
 
 from ctx_metrics.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ctx_metrics.models.folder import write_model
-from ctx_metrics.models.hub import file_sha256, resolve
+from ctx_metrics.models.hub import resolve
+from ctx_metrics.opening import file_sha256
 
 TINY = Shape(layers=3, width=48, hidden=8, projection=6, feedforward=7)
 

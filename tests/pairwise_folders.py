@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 
 from ctx_metrics.models.folder import write_model
-from ctx_metrics.models.hub import file_sha256, resolve
+from ctx_metrics.models.hub import resolve
+from ctx_metrics.opening import file_sha256
 from ctx_metrics.pairwise.features import feature_settings
 from ctx_metrics.pairwise.features.specs import parse_features
 from ctx_metrics.pairwise.model import MODEL_TYPE, PairwiseNumbers

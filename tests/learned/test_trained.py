@@ -21,8 +21,8 @@ from ctx_metrics.learned.estimator import kind_of, load_learned
 from ctx_metrics.learned.regressor import CONFIG_KIND, AlignmentRegressor
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
 from ctx_metrics.models.folder import FIELDS, load_weights, read_config, write_model
-from ctx_metrics.models.hub import file_sha256
 from ctx_metrics.models.load import load_estimator
+from ctx_metrics.opening import file_sha256
 
 QUIET = EngineOptions(quiet=True)
 EXAMPLE = Example("the cat sat", "a cat sat on the mat", "the old cat")

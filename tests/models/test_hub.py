@@ -11,6 +11,7 @@ from identities import identity_of, identity_of_folder
 
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import hub
+from ctx_metrics.opening import file_sha256
 
 # the embedded encoder
 
@@ -39,7 +40,7 @@ def test_embedded():
     model = hub.resolve("embedded")
     assert model.embedded and model.revision is None and (model.folder / "config.json").exists()
     assert model.signature() == {"model": "embedded-all-MiniLM-L6-v2", "rev": None, "ckpt": hub.EMBEDDED_SHA256[:12]}
-    assert hub.file_sha256(model.folder / "model.safetensors") == hub.EMBEDDED_SHA256
+    assert file_sha256(model.folder / "model.safetensors") == hub.EMBEDDED_SHA256
 
 
 def test_the_embedded_package_is_not_imported(fake_package):
@@ -48,24 +49,20 @@ def test_the_embedded_package_is_not_imported(fake_package):
     assert hub.resolve("embedded").ckpt == hub.EMBEDDED_SHA256[:12] and hub.resolve("embedded").folder != there
 
 
-@pytest.mark.parametrize(
-    "name, what",
-    [
-        ("model.safetensors", "weights hash to .*, not 53aa51172d14,"),
-        *((name, "files hash to .*") for name in ("config.json", "tokenizer.json", "1_Pooling/config.json")),
-    ],
-)
-def test_embedded_files_that_were_changed_are_refused(fake_package, name, what):
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json", "1_Pooling/config.json"])
+def test_embedded_files_that_were_changed_are_refused(fake_package, name):
     there = embedded_folder()
     model = shutil.copytree(there, fake_package(None) / "model", dirs_exist_ok=True)
     (model / name).write_bytes((model / name).read_bytes() + b" ")
-    with pytest.raises(ModelError, match=f"the embedded encoder's {what} so it is not used. Reinstall it with: pip"):
+    with pytest.raises(
+        ModelError, match="the embedded encoder's files hash to .*, not 6825c09709a3, so it is not used"
+    ):
         hub.resolve("embedded")
 
 
 def test_an_embedded_package_without_weights(fake_package):
     fake_package(None)
-    with pytest.raises(ModelError, match="cannot read .*model.safetensors: No such file"):
+    with pytest.raises(ModelError, match="files hash to .*, not 6825c09709a3"):
         hub.resolve("embedded")
 
 

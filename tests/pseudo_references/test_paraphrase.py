@@ -15,7 +15,8 @@ from selection import some_rows
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
-from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
+from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, resolve
+from ctx_metrics.opening import file_sha256
 from ctx_metrics.pseudo_references.paraphrase import classifier as paraphrase
 from ctx_metrics.pseudo_references.paraphrase import pair_classifier as adapted_classifier
 from ctx_metrics.pseudo_references.paraphrase.classifier import (
