@@ -5,7 +5,6 @@ import platform
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -165,21 +164,6 @@ def number_format(name: str, device: str | torch.device) -> str:
     ('fp32', 'bf16')
     """
     return "tf32" if name == "fp32" and computes_in_tf32(resolve_device(str(device))) else name
-
-
-@contextmanager
-def full_fp32_lstms(device: torch.device) -> Iterator[None]:
-    """Within the block, cuDNN computes fp32 LSTMs and their gradients in fp32; its default, TF32, rounds to 11 bits."""
-    lstms: Any = torch.backends.cudnn.rnn
-    before = lstms.fp32_precision
-    if device.type != "cuda" or before == "ieee":
-        yield
-        return
-    lstms.fp32_precision = "ieee"
-    try:
-        yield
-    finally:
-        lstms.fp32_precision = before
 
 
 def empty_caches() -> None:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from ..cli.common import flags
 from ..cli.common.metrics import SACREBLEU, add_sacrebleu_arguments, chosen_metrics, metric_names
 from ..engine_options import EngineOptions
-from ..flag_types import AtLeast0, File, Files, Folder, Languages, Positive, Share
+from ..flag_types import File, Files, Folder, Positive
 from ..meta.judgements.options import DataOptions
 from ..notices import counted, notice
 from ..registry import metric_table
 from ..run.flags import add_metric_arguments
 from ..settings import CommandLine, Part, add_all, from_flags, setting
+from .flag_types import AtLeast0, Languages, Share
 from .folder import EMBEDDINGS, TrainingFolder, cache, can_plot
 from .quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
 

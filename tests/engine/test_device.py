@@ -1,7 +1,6 @@
 import platform
 import re
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from ctx_metrics.engine.device import (
     INSTALL,
     check_arithmetic,
     device_fault,
-    full_fp32_lstms,
     number_format,
     resolve_device,
     resolve_dtype,
@@ -24,9 +22,7 @@ from ctx_metrics.engine.device import (
 )
 from ctx_metrics.engine.readout import equal_runs
 from ctx_metrics.errors import InputError, ResourceError
-from ctx_metrics.learned import networks
 from ctx_metrics.scale.corpora import key_of_part
-from ctx_metrics.training.loop import Task
 from ctx_metrics.wording import by_flags
 
 
@@ -215,53 +211,15 @@ def test_number_formats():
 
 
 @pytest.fixture
-def tf32(monkeypatch):
-    """A function that has torch compute fp32 in TF32, or not, on CUDA: of "matmul" or of "rnn"."""
-    places = {"matmul": torch.backends.cuda.matmul, "rnn": torch.backends.cudnn.rnn}
-    before = {name: place.fp32_precision for name, place in places.items()}
-
-    def switch(name: str, value: str) -> None:
-        places[name].fp32_precision = value
-
-    yield switch
-    for name, place in places.items():
-        place.fp32_precision = before[name]
+def products():
+    """How torch computes fp32 products on CUDA; changes end with the test."""
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    yield matmul
+    matmul.fp32_precision = before
 
 
-@pytest.mark.parametrize("host", ["tf32", "ieee"])
-def test_lstms_are_in_full_fp32_on_cuda(tf32, host):
-    """cuDNN's default for them is TF32. What the program that uses us has chosen is there again afterwards."""
-    rnn = torch.backends.cudnn.rnn
-    tf32("rnn", host)
-    with pytest.raises(KeyError), full_fp32_lstms(torch.device("cuda", 1)):
-        assert rnn.fp32_precision == "ieee"
-        raise KeyError
-    assert rnn.fp32_precision == host
-    with full_fp32_lstms(torch.device("cpu")):
-        assert rnn.fp32_precision == host
-    if host == "tf32":
-        assert torch.backends.cudnn.allow_tf32  # which raises where LSTMs are left in another format than convolutions
-
-
-def test_a_network_and_its_training_compute_so(tf32, monkeypatch):
-    """What runs cuDNN's LSTM runs within it: the states of a BiLSTM, and the gradients of a training's step."""
-    tf32("rnn", "tf32")
-    seen = []
-    monkeypatch.setattr(networks, "full_fp32_lstms", lambda device: full_fp32_lstms(torch.device("cuda")))
-    lstm = networks.bilstm(3, 2)
-    lstm.register_forward_hook(lambda *_: seen.append(torch.backends.cudnn.rnn.fp32_precision))
-    assert networks.run_bilstm(lstm, torch.zeros(2, 4, 3), [4, 2]).shape == (2, 4, 4)
-
-    def backward():
-        seen.append(torch.backends.cudnn.rnn.fp32_precision)
-
-    task = SimpleNamespace(network=lstm, recipe=SimpleNamespace(clip=1.0))
-    loss = SimpleNamespace(device=torch.device("cuda"), backward=backward)
-    Task.descend(task, loss, torch.optim.SGD(lstm.parameters(), lr=0.1))
-    assert seen == ["ieee"] * 2
-
-
-def test_tf32_is_said_and_shown(tf32, machine, caplog):
+def test_tf32_is_said_and_shown(products, machine, caplog):
     """The program around us can have torch compute fp32 products in TF32, on cards from Ampere on."""
     machine(cuda=2, built=["sm_75", "sm_80"], capabilities=[(8, 0), (7, 5)])
     cards = "cuda:0", "cuda:1", "cpu"
@@ -272,7 +230,7 @@ def test_tf32_is_said_and_shown(tf32, machine, caplog):
         return [number_format(name, card) for card in cards]
 
     assert shown("fp32") == ["fp32"] * 3
-    tf32("matmul", "tf32")
+    products.fp32_precision = "tf32"
     assert shown("fp16") == ["fp16"] * 3 and caplog.messages == []
     assert shown("fp32") == ["tf32", "fp32", "fp32"] and number_format("fp32", resolve_device("auto")) == "tf32"
     [said] = caplog.messages

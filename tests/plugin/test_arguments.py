@@ -252,19 +252,6 @@ def test_wanted_metrics(argv, wanted):
     assert wanted_metrics(NAMES, argv) == wanted
 
 
-def test_metrics_that_are_not_named_are_not_imported():
-    code = (
-        "import sys, runpy; sys.argv = ['sacrebleu', *sys.argv[1:]]\n"
-        "try:\n    runpy.run_module('sacrebleu', run_name='__main__')\nexcept SystemExit as error:\n    pass\n"
-        "print(sorted(name for name in sys.modules if name.startswith('ctx_metrics.metrics.') or name == 'torch'))"
-    )
-    done = run(sys.executable, "-c", code, REF, "-i", A, "-b", "-m", "bleu", "--source", SOURCE, "--docids", DOCIDS)
-    assert done.stdout.splitlines()[-1] == "[]"
-    done = run(sys.executable, "-c", code, "--help")
-    loaded = done.stdout.splitlines()[-1]
-    assert "'ctx_metrics.metrics.bertr'" in loaded and "torch" not in loaded
-
-
 class Bad:
     @classmethod
     def add_arguments(cls, group):

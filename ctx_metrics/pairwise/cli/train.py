@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from ...cli.common import flags
 from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError
-from ...flag_types import AtLeast0, File, Files, Folder, Name, file_or_share
+from ...flag_types import File, Files, Folder, Name
 from ...meta.judgements.options import DataOptions
 from ...notices import counted
 from ...settings import CommandLine, from_flags, setting
+from ...training.flag_types import AtLeast0, file_or_share
 from ...training.folder import EMBEDDINGS, TrainingFolder, cache, can_plot, name_of
 from ..training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
 

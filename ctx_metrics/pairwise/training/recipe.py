@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from ...errors import InputError
-from ...flag_types import Above0, AtLeast0, Files, Model, Patience, Positive, Seed
+from ...flag_types import Files, Model, Positive, Seed
 from ...settings import check_choices, setting
+from ...training.flag_types import Above0, AtLeast0, Patience
 
 COSTS = ("logistic", "kendall", "logistic+kendall")
 OPTIMISERS = ("adagrad", "adamw")

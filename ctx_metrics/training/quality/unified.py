@@ -41,6 +41,7 @@ from .task import Check, QualityTask
 WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
 # The value of a mean judgement, and that of one standard deviation: nearly all values then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
+LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
 HEAD_WIDTH, RANK = 256, 32
 # Tokens of a forward and backward pass: few enough for a CPU's cache, and enough to keep a GPU busy.
 TOKENS_A_PASS = {"cpu": 2048, "mps": 2048, "cuda": 8192}
@@ -121,7 +122,10 @@ class UnifiedTask(QualityTask):
 
     @torch.inference_mode()
     def standardise(self) -> None:
-        """Set the constants that standardise token matches from some training rows, before the first step."""
+        """Set the constants that standardise token matches from some training rows, before the first step.
+
+        A feature without results keeps the mean 0 and the deviation 1.
+        """
         self.network.eval()
         draw = np.random.default_rng([self.recipe.seed, 3])
         chosen = draw.permutation(len(self.inputs.rows))[:STANDARDISED_BY].tolist()
@@ -132,7 +136,11 @@ class UnifiedTask(QualityTask):
                 with self._autocast():
                     states = self.network.states(ids, mask, types)
                 matched.append(self.network.matched(states, pairs))
-        self.network.matching.standardise(torch.cat(matched))
+        matching = self.network.matching
+        for k, column in enumerate(torch.cat(matched).flatten(1).unbind(1)):
+            there = column[column != 0]
+            if len(there) > 1:
+                matching.mean[k], matching.deviation[k] = there.mean(), there.std().clamp(min=LEAST_DEVIATION)
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
