@@ -9,8 +9,9 @@ import stat
 
 import pytest
 import torch
+from damage import change, rehash
 from identities import identity_of_folder
-from learned_folders import TINY, change, random_network, read, rehash, write_learned
+from learned_folders import TINY, random_network, read, write_learned
 from pairwise_folders import write_pairwise
 from safetensors.torch import load_file, save_file
 

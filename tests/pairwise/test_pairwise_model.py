@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 import torch
+from damage import change, rehash
 from identities import identity_of_folder
-from pairwise_folders import change, rehash, write_pairwise
+from pairwise_folders import write_pairwise
 from safetensors.numpy import load_file, save_file
 
 from ctx_metrics.errors import ModelError
