@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..corpus import Segments, named
 from ..engine_options import EngineOptions
-from ..notices import counted, notice, progress
-from ..progress import Progress
+from ..notices import Progress, counted, notice, progress
 from ..run.context import Context, MetricSettings, build, capabilities
 from ..run.inputs import FileInput
-from ..run.streams import Segments, named
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts, scores
 from .judgements.judged import JudgedSet, MetricScores

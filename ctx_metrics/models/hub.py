@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, weight_files
+from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, is_quantised, weight_files
 from ..engine.quantised import FILE as QUANTISED_FILE
-from ..engine.quantised import SHA256, check_hash, is_quantised
+from ..engine.quantised import SHA256, check_hash
 from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary

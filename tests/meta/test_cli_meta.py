@@ -147,7 +147,7 @@ def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
 
 def test_a_long_run_says_how_far_it_is(ctx, tmp_path, monkeypatch):
     """As if a minute had gone since the last line, always."""
-    monkeypatch.setattr("ctx_metrics.progress.EVERY", 0.0)
+    monkeypatch.setattr("ctx_metrics.notices.EVERY", 0.0)
     argv = ["meta", JUDGED, "-l", "de-en", "-m", "bertr", "chrf", "-p", "acc-eq", "--resamples", "5"]
     done = ctx(*argv)
     assert done.code == 0, done.err

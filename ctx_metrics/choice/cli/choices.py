@@ -79,8 +79,8 @@ class Candidates:
         )
         if self.no_text_checks:
             return items
-        from ...run.faults import check_faults
-        from ...run.streams import named
+        from ...corpus import named
+        from ...run.text_checks import check_faults
 
         sources = [item.source for item in items]
         if len(self.candidates) > 1:  # each file holds one system
