@@ -78,26 +78,6 @@ def test_parts_and_tau_of_a_plain_loop(variant):
         assert tau(preferences, metric, variant) == float(ratio)
 
 
-def test_taus_by_hand():
-    # five preferences of system 0 over 1: three agreed with, one reversed, one tied by the metric; a sixth is not scored
-    metric = np.array([[2.0, 2, 2, 1, 1, NAN], [1, 1, 1, 2, 1, 1]])
-    preferences = np.array([[segment, 0, 1] for segment in range(6)])
-    assert [tau(preferences, metric, variant) for variant in VARIANTS] == [1 / 5, 1 / 5, 2 / 4, 2 / 5]
-
-
-def test_turning_every_preference_round_changes_the_sign_but_for_ties():
-    human, metric = judged(7)
-    preferences = preferences_from_scores(human)
-    turned = preferences[:, [0, 2, 1]]
-    for variant in ("wmt13", "wmt14"):
-        assert tau(turned, metric, variant) == -tau(preferences, metric, variant)
-    ties = (preference_parts(preferences, metric, "wmt14") == [0, 1]).all(axis=1).sum()
-    counted = preference_parts(preferences, metric, "darr")[:, 1].sum()
-    assert tau(turned, metric, "darr") + tau(preferences, metric, "darr") == pytest.approx(
-        -2 * ties / counted, abs=1e-15
-    )
-
-
 def test_where_nothing_is_scored_there_is_no_tau():
     for variant in VARIANTS:
         assert math.isnan(tau(np.array([[0, 0, 1]]), np.array([[NAN], [1.0]]), variant))
