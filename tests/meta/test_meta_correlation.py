@@ -4,26 +4,17 @@ import math
 
 import numpy as np
 import pytest
+from judged_scores import NAN, groups_of, scored
 from scipy import stats
 
 from ctx_metrics.meta.measures.correlation import group_coefficients, mad_outliers, pearson
 
 pytestmark = pytest.mark.filterwarnings("error")
-NAN = float("nan")
 KINDS = {
     "pearson": (pearson, stats.pearsonr),
     "spearman": (lambda *scores: float(group_coefficients(*scores, "spearman", "none")[0]), stats.spearmanr),
     "kendall": (lambda *scores: float(group_coefficients(*scores, "kendall", "none")[0]), stats.kendalltau),
 }
-
-
-def scored(seed, shape=(7, 40), missing=0.15):
-    """Human and metric scores with many ties, some of them missing on either side."""
-    rng = np.random.default_rng(seed)
-    human, metric = rng.integers(-4, 1, shape).astype(float), rng.integers(0, 8, shape) / 10
-    human[rng.random(shape) < missing] = NAN
-    metric[rng.random(shape) < missing] = NAN
-    return human, metric
 
 
 def oracle(human, metric, kind):
@@ -35,18 +26,12 @@ def oracle(human, metric, kind):
     return KINDS[kind][1](human, metric)[0]
 
 
-def groups_of(human, metric, average):
-    if average == "none":
-        return [(human.ravel(), metric.ravel())]
-    return list(zip(human.T, metric.T)) if average == "item" else list(zip(human, metric))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("average", ["none", "item", "system"])
 @pytest.mark.parametrize("shape, missing", [((7, 40), 0.15), ((30, 5), 0.4), ((3, 60), 0.4), ((4, 4), 0.0)])
 def test_groups_have_scipys_values(kind, average, shape, missing):
     for seed in range(5):
-        human, metric = scored(seed, shape, missing)
+        human, metric = scored(seed, shape, missing=missing)
         expected = [oracle(*group, kind) for group in groups_of(human, metric, average)]
         found = group_coefficients(human, metric, kind, average)
         assert found.dtype == np.float64 and found.shape == (len(expected),)

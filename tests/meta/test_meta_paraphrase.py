@@ -355,15 +355,13 @@ def test_the_command(ctx, files):
     assert "both directions" in ctx("meta", "paraphrase", *files, "-m", "chrf", "--both-directions", *QUICK).out
 
 
-def test_all_formats_say_the_same(ctx, files, tmp_path):
+def test_the_command_says_what_python_says(ctx, files):
     argv = ["meta", "paraphrase", *files, "-m", "chrf", "bertr", "--seed", "3", "--alpha", "0.2", *QUICK]
     whole = json.loads(ctx(*argv, "--format", "json").out)
     assert whole["settings"]["both_directions"] is False and not any(" " in name for name in whole["settings"])
     assert (whole["settings"]["alpha"], whole["settings"]["resamples"]) == (0.2, 20)
     assert [each["protocol"] for each in whole["agreements"]] == ["auc", "spearman", "pearson"]
     of_json = {(each["protocol"], m["metric"]): m["overall"] for each in whole["agreements"] for m in each["metrics"]}
-    rows = [row for row in ctx(*argv, "--format", "tsv").rows() if row["set"] == "overall"]
-    assert {(row["protocol"], row["metric"]): float(row["value"]) for row in rows} == pytest.approx(of_json, abs=1e-6)
     sets = read_pair_sets(files)
     metrics = [MetricSettings("chrf", CHRF), MetricSettings("bertr", BERTR)]
     report = paraphrase_check(
@@ -374,8 +372,6 @@ def test_all_formats_say_the_same(ctx, files, tmp_path):
     bounds = [{m["metric"]: m["interval"] for m in each["metrics"]} for each in whole["agreements"]]
     for each, of_protocol in zip(report.agreements, bounds):
         assert [of_protocol[name] for name in each.metrics] == each.intervals.tolist()
-    assert ctx(*argv, "-w", "4", "-o", tmp_path / "report.tex").code == 0
-    assert f"{of_json['auc', 'chrf']:.4f}".removeprefix("0") in (tmp_path / "report.tex").read_text(encoding="utf-8")
 
 
 def test_the_language_reaches_the_metrics(ctx, files):

@@ -5,20 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from judged_scores import NAN, scored
 
 from ctx_metrics.meta.measures.taus import preference_parts, preferences_from_scores, tau
 
 pytestmark = pytest.mark.filterwarnings("error")
-NAN = float("nan")
 VARIANTS = ("darr", "wmt12", "wmt13", "wmt14")
-
-
-def judged(seed, shape=(6, 25), missing=0.2):
-    rng = np.random.default_rng(seed)
-    human, metric = rng.integers(0, 9, shape) * 12.5, rng.integers(0, 5, shape) / 10
-    human[rng.random(shape) < missing] = NAN
-    metric[rng.random(shape) < missing] = NAN
-    return human, metric
 
 
 def plain_preferences(scores, threshold):
@@ -50,7 +42,7 @@ def plain_parts(preferences, scores, variant):
 @pytest.mark.parametrize("threshold", [25.0, 12.5, 0.0, 25.1])
 def test_preferences_of_a_plain_loop(threshold):
     for seed in range(5):
-        scores, _ = judged(seed)
+        scores = 12.5 * scored(seed, (6, 25))[0]
         found = preferences_from_scores(scores, threshold)
         assert found.dtype == np.int64 and found.tolist() == plain_preferences(scores, threshold)
 
@@ -71,8 +63,8 @@ def test_no_preferences(scores):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_parts_and_tau_of_a_plain_loop(variant):
     for seed in range(5):
-        human, metric = judged(seed)
-        preferences = preferences_from_scores(human)
+        human, metric = scored(seed, (6, 25))
+        preferences = preferences_from_scores(12.5 * human)
         parts, ratio = plain_parts(preferences.tolist(), metric, variant)
         assert preference_parts(preferences, metric, variant).tolist() == [list(part) for part in parts]
         assert tau(preferences, metric, variant) == float(ratio)

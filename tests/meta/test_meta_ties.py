@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judged_scores import NAN, groups_of, scored
 
 from ctx_metrics.meta.measures import ties
 from ctx_metrics.meta.measures.ties import (
@@ -21,16 +22,6 @@ from ctx_metrics.meta.measures.ties import (
 )
 
 pytestmark = pytest.mark.filterwarnings("error")
-NAN = float("nan")
-
-
-def scored(seed, shape, levels=6, missing=0.15):
-    """Many ties; the metric's scores are tenths, whose differences are rounded in many ways."""
-    rng = np.random.default_rng(seed)
-    human, metric = rng.integers(-4, 1, shape).astype(float), rng.integers(0, levels, shape) * 0.1
-    human[rng.random(shape) < missing] = NAN
-    metric[rng.random(shape) < missing] = NAN
-    return human, metric
 
 
 def tie_accuracy(human, metric, epsilon, average="item"):
@@ -54,12 +45,6 @@ def plain_counts(human, metric, epsilon):
         metric_tied = gap <= epsilon
         counts[(4 if tied else 3) if metric_tied else 2 if tied else 0 if agree else 1] += 1
     return PairCounts(*counts)
-
-
-def groups_of(human, metric, average):
-    if average == "none":
-        return [(human.ravel(), metric.ravel())]
-    return list(zip(human.T, metric.T)) if average == "item" else list(zip(human, metric))
 
 
 def plain_accuracy(groups, epsilon):
