@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ctx_metrics import release
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.pseudo_references.alignment import TokenEmbeddings, mas
+from ctx_metrics.pseudo_references.alignment import TokenEmbeddings, WordVectors, mas
 from ctx_metrics.pseudo_references.filter import shared_filter
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.wording import by_flags
@@ -151,6 +151,18 @@ def test_embedded_models_look_at_texts_of_unknown_language(stand_in, glove, capl
     assert "English" not in caplog.text
     shared_filter(PseudoFilter()).scores([(german, german)])
     assert "does not look English" in caplog.text
+
+
+def test_texts_as_vectors_of_their_words(put, caplog):
+    # 13a parts "cat." in two; THE is looked up in lower case, The as it stands; "dog" and "." are not there, and what
+    # has no direction is taken as absent
+    path = put("vectors.txt", "the 3 4 0", "cat 0 0 2", "The 0 -5 0", "nothing 0 0 0")
+    found = WordVectors(path, quiet=True)(["THE cat.", "The dog", "dog", "", "nothing"])
+    assert np.allclose(found[0], [[0.6, 0.8, 0], [0, 0, 1]]) and np.allclose(found[1], [[0, -1, 0]])
+    assert [text.shape for text in found[2:]] == [(0, 0)] * 3
+    assert [record.message for record in caplog.records] == [
+        f"pseudo-references: 4 of 7 words have no vector in {path}; the alignment skips them"
+    ]
 
 
 def test_token_embeddings_are_rows_of_the_matrix(caplog):

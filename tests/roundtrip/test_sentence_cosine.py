@@ -157,18 +157,6 @@ def test_the_name_is_the_derived_metrics(stub, caplog):
     assert stub.asked[0][1] == "rttsbert"
 
 
-def test_the_library_is_not_imported_for_packed_models(tiny_bert, forked):
-    code = f"""
-import sys
-from ctx_metrics.roundtrip.metrics import _Cosine
-from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
-SentenceCosine(model={str(tiny_bert)!r}).corpus_score(["a dog"], [["a cat"]])
-assert "sentence_transformers" not in sys.modules
-"""
-    done = forked(code)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.slow
 def test_agrees_with_sentence_transformers_on_real_pairs(shared_data):
     """500 segments of a system of WMT22, Chinese to English."""
