@@ -14,6 +14,7 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.pseudo_references.alignment import TokenEmbeddings, WordVectors, mas
 from ctx_metrics.pseudo_references.filter import shared_filter
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
+from ctx_metrics.pseudo_references.paraphrase.data import read_labelled
 from ctx_metrics.wording import by_flags
 
 VECTORS = "cat 1 0\ndog 3 4\nbird 0 -1\n"
@@ -193,16 +194,8 @@ def test_default_alignment_tells_paraphrases():
 @pytest.mark.full
 def test_default_threshold_is_the_best_on_paraphrase_data(shared_data):
     """On the training part of MRPC .74 errs least, among thresholds two digits long, on a fixed sample as on the whole."""
-    lines = lzma_lines(shared_data / "paraphrase" / "msr_paraphrase_train.txt.xz")
-    rows = [line.split("\t") for line in lines[1:]]
-    labels = np.array([row[0] == "1" for row in rows])
-    scores = np.array(shared_filter(PseudoFilter("mas"), target_lang="en").scores([(row[3], row[4]) for row in rows]))
+    data = read_labelled(str(shared_data / "paraphrase" / "msr_paraphrase_train.txt.xz"))
+    labels = data.labels == 1
+    scores = np.array(shared_filter(PseudoFilter("mas"), target_lang="en").scores(data.pairs))
     accuracy = {round(t, 2): float(((scores > t) == labels).mean()) for t in np.arange(0.5, 0.95, 0.01)}
     assert max(accuracy, key=accuracy.get) == 0.74 and accuracy[0.74] > 0.725
-
-
-def lzma_lines(path):
-    import lzma
-
-    with lzma.open(path, "rt", encoding="utf-8-sig", newline="\n") as file:
-        return file.read().rstrip("\n").split("\n")
