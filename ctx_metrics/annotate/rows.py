@@ -14,9 +14,9 @@ from typing import Any
 from ..errors import InputError
 from ..notices import counted, notice
 from ..opening import shown
-from ..reading import EXTRA, csv_records, decoded_lines, json_object, lines_of, tsv_records
+from ..reading import csv_records, decode, json_object, lines_of, tsv_records, without_mark
 from .addresses import readable
-from .tables import Table, opened, packed
+from .tables import EXTRA, Table, opened, packed
 
 AT_ONCE = 4096  # rows read at a time
 HEADS = "src mt ref doc rtt source target hypothesis reference".split()  # names of columns, and hardly ever texts
@@ -201,7 +201,10 @@ class TextReader:
         return max(0, rows - (self.table.form != "jsonl" and not self.numbered))
 
     def _lines(self, file: Any) -> Iterator[str]:
-        return decoded_lines(lines_of(file, self.table.path), self.table.path)
+        path = self.table.path
+        for number, content in enumerate(lines_of(file, path), 1):
+            line = decode(content, path, first=number)
+            yield without_mark(line, path) if number == 1 else line
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[str, tuple[Text, ...]]]:
         """Yield each row verbatim, with its texts in the wanted columns."""

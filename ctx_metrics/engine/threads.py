@@ -23,27 +23,20 @@ def set_spins(environment: MutableMapping[str, str] = os.environ) -> None:
         environment["GOMP_SPINCOUNT"] = str(SPINS)
 
 
-def threads(default: int, cores: int, quota: float | None, environment: MutableMapping[str, str]) -> int:
-    """The number of threads that torch should use: no more than the process may, unless the user set OMP_NUM_THREADS.
-
-    >>> threads(16, 8, 2.5, {}), threads(16, 8, 0.5, {}), threads(16, 8, None, {})
-    (2, 1, 8)
-    >>> threads(16, 8, 2, {"OMP_NUM_THREADS": "16"})
-    16
-    """
-    if environment.get("OMP_NUM_THREADS"):
-        return default
-    return max(1, min(default, cores, int(quota) if quota is not None else default))
+def cores() -> int:
+    """The number of cores that this process may use."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cpu_quota()
+    return max(1, min(own, int(quota) if quota is not None else own))
 
 
 @cache
 def limit_threads() -> None:
+    """Let torch use no more threads than there are cores for this process, unless the user set OMP_NUM_THREADS."""
     import torch
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = threads(torch.get_num_threads(), cores, cpu_quota(), os.environ)
-    if wanted < torch.get_num_threads():
-        torch.set_num_threads(wanted)
+    if not os.environ.get("OMP_NUM_THREADS") and cores() < torch.get_num_threads():
+        torch.set_num_threads(cores())
 
 
 def cpu_quota(root: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> float | None:

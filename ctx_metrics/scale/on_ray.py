@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..engine.threads import cpu_quota
+from ..engine.threads import cores
 from ..errors import InputError, ResourceError
 from ..notices import notice
 from ..wording import by_flags
@@ -45,7 +45,7 @@ class OnRay:
         self._ray = ray
         alone = address is None and not os.environ.get("RAY_ADDRESS")
         own: dict[str, Any] = (
-            {"num_cpus": _cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
+            {"num_cpus": cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
         )
         _check_reached(address or os.environ.get("RAY_ADDRESS") or "")
         self._on_sigterm = signal.getsignal(signal.SIGTERM)
@@ -62,10 +62,10 @@ class OnRay:
         _repeat_messages()
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus = [node["GPU"] for node in nodes if node.get("GPU")]
-        cores = [node.get("CPU", 0.0) for node in nodes if node.get("GPU") or not gpus]
-        self.workers = workers or int(sum(gpus)) or sum(max(1, int(own) // 2) for own in cores if own)
+        cpus = [node.get("CPU", 0.0) for node in nodes if node.get("GPU") or not gpus]
+        self.workers = workers or int(sum(gpus)) or sum(max(1, int(own) // 2) for own in cpus if own)
         self._options = {
-            "num_cpus": share(cores, self.workers),
+            "num_cpus": share(cpus, self.workers),
             "num_gpus": min(1, share(gpus, self.workers)) if gpus else 0,
             "max_restarts": -1,
             "max_task_retries": TRIES,
@@ -184,12 +184,6 @@ def _check_reached(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), WAIT).close()
     except OSError as error:
         raise InputError(f"--on ray: {address} cannot be reached: {error.strerror or error}") from error
-
-
-def _cores() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cpu_quota()
-    return max(1, min(cores, int(quota) if quota is not None else cores))
 
 
 def _first_line(error: Exception) -> str:

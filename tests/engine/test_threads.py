@@ -42,16 +42,18 @@ def test_the_quota_of_a_container(tmp_path, groups, files, quota):
     assert threads.cpu_quota(tmp_path / "root", own) == quota
 
 
-def test_torch_gets_no_more_threads_than_the_process_may_use(monkeypatch):
+@pytest.mark.parametrize("quota, wanted, set_to", [(1.0, "", [1]), (0.5, "", [1]), (None, "", []), (1.0, "8", [])])
+def test_torch_gets_no_more_threads_than_the_process_may_use(monkeypatch, quota, wanted, set_to):
     chosen = []
     threads.limit_threads.cache_clear()
-    monkeypatch.setattr(threads, "cpu_quota", lambda: 1.0)
+    monkeypatch.setattr(threads, "cpu_quota", lambda: quota)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(8))
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     monkeypatch.setattr(torch, "set_num_threads", chosen.append)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", wanted)
     device.resolve_device("cpu")
     device.resolve_device("cpu")
-    assert chosen == [1]
+    assert chosen == set_to
 
 
 @pytest.mark.parametrize("capable, said", [(False, 1), (True, 0)])
