@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..engine.threads import cores
 from ..errors import InputError, ResourceError
 from ..notices import notice
 from ..wording import by_flags
@@ -42,10 +41,12 @@ class OnRay:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         import ray
 
+        from ..engine import device
+
         self._ray = ray
         alone = address is None and not os.environ.get("RAY_ADDRESS")
         own: dict[str, Any] = (
-            {"num_cpus": cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
+            {"num_cpus": device.cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
         )
         _check_reached(address or os.environ.get("RAY_ADDRESS") or "")
         self._on_sigterm = signal.getsignal(signal.SIGTERM)
@@ -62,10 +63,10 @@ class OnRay:
         _repeat_messages()
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         gpus = [node["GPU"] for node in nodes if node.get("GPU")]
-        cpus = [node.get("CPU", 0.0) for node in nodes if node.get("GPU") or not gpus]
-        self.workers = workers or int(sum(gpus)) or sum(max(1, int(own) // 2) for own in cpus if own)
+        cores = [node.get("CPU", 0.0) for node in nodes if node.get("GPU") or not gpus]
+        self.workers = workers or int(sum(gpus)) or sum(max(1, int(own) // 2) for own in cores if own)
         self._options = {
-            "num_cpus": share(cpus, self.workers),
+            "num_cpus": share(cores, self.workers),
             "num_gpus": min(1, share(gpus, self.workers)) if gpus else 0,
             "max_restarts": -1,
             "max_task_retries": TRIES,

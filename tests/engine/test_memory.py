@@ -2,10 +2,7 @@
 
 import gc
 import os
-import platform
 import shutil
-import subprocess
-import sys
 import weakref
 
 import pytest
@@ -14,11 +11,10 @@ from classifiers import write_classifier
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
 from damage import CKPT, as_pytorch, change_ckpt, change_json
-from plugin_conftest import REF, A, B, python
+from plugin_conftest import REF, A, B
 from safetensors.torch import load_file, save_file
 from sentence_folders import TANH, dense, pooling, write_model
 
-import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTSBERT, PRSentBLEU, release
 from ctx_metrics.choice import minimum_risk
 from ctx_metrics.engine.device import TokenBudget
@@ -27,8 +23,8 @@ from ctx_metrics.engine.memory import LoadedModels, memory_for
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError, as_line, lacks_memory
 from ctx_metrics.models.comet.checkpoint import convert
-from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier, shared_classifier
+from ctx_metrics.roundtrip.sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.wording import by_flags
 
 QUIET = EngineOptions(device="cpu", quiet=True)
@@ -218,12 +214,6 @@ def full(batch):
         raise torch.OutOfMemoryError("out of memory")
 
 
-def test_release_imports_no_torch():
-    code = "import sys, ctx_metrics; ctx_metrics.release(); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
-    assert "release" in ctx_metrics.__all__
-
-
 LACKING = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
     RuntimeError("MPS backend out of memory (MPS allocated: 18 GB)"),
@@ -339,19 +329,3 @@ def test_commands_end_with_the_line(ctx, monkeypatch):
         said = f"ctx-metrics: error: device cpu has too little memory for {what}; {flags} ({CUBLAS})"
         assert (done.code, done.out) == (1, ""), done.err
         assert done.err.splitlines()[-1] == said
-
-
-def test_large_tensors_are_not_mapped_anew_each_time():
-    code = """
-import resource
-from ctx_metrics.engine.memory import keep_freed_memory
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(8):
-        bytearray(2**26)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-usual = faults()
-print(keep_freed_memory(), faults() < usual / 4)
-"""
-    done = python(code)
-    assert done.stdout.split() == (["True", "True"] if platform.libc_ver()[0] == "glibc" else ["False", "False"])

@@ -18,10 +18,10 @@ from ctx_metrics.engine.checkpoint import SafeTensors
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import CtxMetricsError, InputError, ResourceError
 from ctx_metrics.models.hub import resolve
-from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.opening import file_sha256, opening
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 
 QUIET = EngineOptions(device="cpu", quiet=True)
 DEEP = "[" * 20_000
