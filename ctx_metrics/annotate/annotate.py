@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..notices import collected, counted, notice
-from ..run.faults import KINDS
+from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
 from . import faults, summary
