@@ -19,10 +19,10 @@ from sacrebleu.metrics import METRICS
 from selection import some
 
 from ctx_metrics import InputError
+from ctx_metrics.corpus import named
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.run.context import capabilities
-from ctx_metrics.run.streams import named
 from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
 
 ROUNDTRIP = ("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore")

@@ -77,7 +77,7 @@ def test_a_run_of_sacrebleus_own_metrics_imports_and_searches_nothing(name):
     done = python(RUN, *OWN_RUNS[name])
     searches, *modules = done.stdout.split("\n")[-2].split()
     assert (done.returncode, searches) == (0, "0"), done.stderr
-    assert "ctx_metrics.plugin.on_demand" in modules and "numpy" not in modules
+    assert "ctx_metrics.plugin.view" in modules and "numpy" not in modules
     assert not [each for each in modules if each.startswith(("ctx_metrics.plugin.command", "ctx_metrics.cli"))]
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..notices import counted, notice, progress
-from ..progress import Progress
+from ..notices import Progress, counted, notice, progress
 from ..scoring.comparison import ranks
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .inference.significance import pairwise_permutation, perm_both, williams

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..corpus import Segments, named
 from ..engine_options import EngineOptions
-from ..notices import counted, notice, progress
-from ..progress import Progress
+from ..notices import Progress, counted, notice, progress
 from ..run.context import Context, MetricSettings, build, capabilities
 from ..run.inputs import FileInput
-from ..run.streams import Segments, named
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts, scores
 from .judgements.judged import JudgedSet, MetricScores
@@ -99,17 +98,12 @@ def build_metric(
     return build(settings.cls, Context(**{**context, **streams}), settings.own)
 
 
-def named_systems(judged: JudgedSet) -> list[Segments]:
-    """The outputs of a complete set; each system's texts carry its name, for use in messages."""
-    return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.texts, strict=True)]
-
-
 def _made(
     judged: JudgedSet, settings: MetricSettings, engine: EngineOptions, in_blocks: "InBlocks | None" = None
 ) -> tuple[Metric, list[Segments]]:
     """Build a metric; return it and the systems that it scores. The outputs of an incomplete set form a single system."""
     if judged.complete:
-        systems = named_systems(judged)
+        systems = judged.named_systems()
         return build_metric(judged, settings, systems, engine, in_blocks=in_blocks), systems
     places = np.argwhere(judged.there)
     segments = named([judged.texts[system][segment] for system, segment in places], judged.name)

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ..engine.checkpoint import checked_tensor, load_file, opening_foreign, read_config, weight_files
+from ..engine.checkpoint import checked_tensor, is_quantised, load_file, opening_foreign, read_config, weight_files
 from ..engine.device import check_tf32, resolve_device, resolve_dtype
 from ..engine.encoder import shared_encoder
 from ..engine.memory import LoadedModels, memory_for
 from ..engine.pairs import EncodedPair, PairResult, map_pairs
-from ..engine.quantised import is_quantised
 from ..engine.readout import SentenceVector
 from ..engine.store import stacked
 from ..engine.tokenizer import check_growth

@@ -12,12 +12,12 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 from sacrebleu.metrics import METRICS
 
 from ctx_metrics.cli import main
+from ctx_metrics.cli.common.metrics import add_metric_arguments
 from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.flag_types import positive
 from ctx_metrics.plugin.arguments import parser_class
 from ctx_metrics.plugin.capture import Command
-from ctx_metrics.registry import MetricTable
-from ctx_metrics.run.flags import add_metric_arguments, wanted_metrics
+from ctx_metrics.registry import MetricTable, wanted_metrics
 
 NAMES = ["bertr", "comet", "slide"]
 
@@ -128,8 +128,7 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
     stock, ours = stock_parser(), stock_parser()
     before = set(map(id, ours._actions))
     ours.__class__ = parser_class(Command(METRICS))
-    from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments
-    from ctx_metrics.plugin.files import installed_outputs
+    from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments, installed_outputs
     from ctx_metrics.run.inputs import installed_inputs
 
     add_shared_arguments(ours, installed_inputs())
