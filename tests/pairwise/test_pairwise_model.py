@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from identities import identity_of_folder
-from pairwise_folders import change, rehash, write_pairwise
+from learned_folders import change, rehash
+from pairwise_folders import write_pairwise
 from safetensors.numpy import load_file, save_file
 
 from ctx_metrics.errors import ModelError
