@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from learned_folders import change
+from damage import change
 from pairwise_folders import write_pairwise
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
