@@ -79,12 +79,15 @@ def test_sums_of_metrics(ctx):
 
 
 def test_kept_results_are_found_however_they_are_computed(ctx, tmp_path):
-    words = ["mbr", *THREE, "-m", "chrf", "bertr", "-l", "de-en", "--method", "prune", "--ctx-cache", tmp_path / "kept"]
+    for name in THREE:
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines_of(name)[:15]), encoding="utf-8")
+    words = ["mbr", *(tmp_path / name for name in THREE), "-m", "chrf", "bertr", "-l", "de-en"]
+    words += ["--method", "prune", "--ctx-cache", tmp_path / "kept"]
     first, again = ctx(*words), ctx(*words)
     quiet = ctx(*words, "-q", "--ctx-batch-tokens", "300", "--ctx-device", "cpu", "--ctx-store-mb", "1")
     assert first.out == again.out == quiet.out and "|version:" in first.err and "|version:" in again.err
     for done in (again, quiet):
-        assert "mbr: 59 of 59 sources were kept by an earlier run (--ctx-cache)" in done.err
+        assert "mbr: 15 of 15 sources were kept by an earlier run (--ctx-cache)" in done.err
     for other in (["--method", "exact"], ["--chrf-word-order", "1"], ["--ctx-dtype", "bf16"]):
         assert "were kept" not in ctx(*words, *other).err
 
