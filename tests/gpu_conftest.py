@@ -1,5 +1,7 @@
 """The folders of tiny models that the tests of the GPU path share."""
 
+from functools import cache
+
 import pytest
 import torch
 from gpu_runs import Folders
@@ -9,6 +11,11 @@ from ctx_metrics import release
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory, tiny_bert) -> Folders:
+    return _folders(tmp_path_factory, tiny_bert)
+
+
+@cache  # each module that imports the fixture has one of its own
+def _folders(tmp_path_factory, tiny_bert) -> Folders:
     return Folders(tmp_path_factory.mktemp("gpu"), tiny_bert)
 
 

@@ -10,6 +10,7 @@ from cli_pages import DOCS, flags_of
 from comet_checkpoints import RECIPES, build
 from plugin_conftest import REF, SOURCE, A, B, C, lines_of
 from sacrebleu.metrics import CHRF
+from selection import some
 
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.reranking import envelope, tuned
@@ -49,7 +50,7 @@ def test_nbest_lists_and_json_lines_are_read_again(ctx, tmp_path):
     assert [line for line in lists if line.startswith("5 ")][:2] == [line for line in two if line.startswith("5 ")]
 
 
-@pytest.mark.parametrize("metric", ["bertr", "comet", "ter", "bleu"])
+@pytest.mark.parametrize("metric", some(["bertr", "comet", "ter", "bleu"], ["bertr", "ter"]))
 def test_any_metric_is_a_utility(ctx, metric):
     """A candidate that stands twice is the better supported one; TER's lower values are the better ones."""
     done = ctx("mbr", A, C, "-m", metric, "-l", "de-en", "-q", "--format", "jsonl", "--references", B)
