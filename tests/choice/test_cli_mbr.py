@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,13 @@ from ctx_metrics.run.context import Context
 
 THREE = [A, B, C]
 OUTPUTS = list(zip(*map(lines_of, THREE), strict=True))
+
+
+def some_lines(folder: Path) -> list[Path]:
+    """Files of the first 15 outputs of each system."""
+    for name in THREE:
+        (folder / name).write_text("".join(f"{line}\n" for line in lines_of(name)[:15]), encoding="utf-8")
+    return [folder / name for name in THREE]
 
 
 def best_by_chrf() -> list[str]:
@@ -64,8 +72,8 @@ def test_any_metric_is_a_utility(ctx, metric):
     assert found == pytest.approx(expected, abs=1e-3)
 
 
-def test_pairs_in_parts(ctx, monkeypatch):
-    words = ["mbr", *THREE, "-m", "ter", "-q", "--format", "jsonl"]
+def test_pairs_in_parts(ctx, monkeypatch, tmp_path):
+    words = ["mbr", *some_lines(tmp_path), "-m", "ter", "-q", "--format", "jsonl"]
     whole = ctx(*words).out
     monkeypatch.setattr("ctx_metrics.choice.utilities.PAIRS", 7)
     assert ctx(*words).out == whole
@@ -80,9 +88,7 @@ def test_sums_of_metrics(ctx):
 
 
 def test_kept_results_are_found_however_they_are_computed(ctx, tmp_path):
-    for name in THREE:
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines_of(name)[:15]), encoding="utf-8")
-    words = ["mbr", *(tmp_path / name for name in THREE), "-m", "chrf", "bertr", "-l", "de-en"]
+    words = ["mbr", *some_lines(tmp_path), "-m", "chrf", "bertr", "-l", "de-en"]
     words += ["--method", "prune", "--ctx-cache", tmp_path / "kept"]
     first, again = ctx(*words), ctx(*words)
     quiet = ctx(*words, "-q", "--ctx-batch-tokens", "300", "--ctx-device", "cpu", "--ctx-store-mb", "1")

@@ -8,6 +8,7 @@ import torch
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
 from safetensors.torch import load_file, save_file
+from selection import some
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
@@ -21,9 +22,10 @@ def estimates(folder, spans=False):
     return estimator.estimate([Example(hypothesis, reference, source) for source, hypothesis, reference in TEXTS], "")
 
 
-@pytest.mark.parametrize(
-    "name", ["regression-patch", "referenceless-rembert", "kiwi-bert", "unite", "xcomet", "regression-xl"]
-)
+NAMES = ["regression-patch", "referenceless-rembert", "kiwi-bert", "unite", "xcomet", "regression-xl"]
+
+
+@pytest.mark.parametrize("name", some(NAMES, ["regression-patch", "kiwi-bert", "xcomet"]))
 def test_same_tensors_and_same_scores(name, tmp_path):
     old, new = build(RECIPES[name], tmp_path / "old"), tmp_path / "new"
     convert(str(old), new)
