@@ -90,6 +90,23 @@ class Corpus:
         return [(0, len(self))] if self.doc_ids is None else document_ranges(self.doc_ids)
 
 
+class Segments(list):
+    """A stream of segments.
+
+    name       its file, or another name for messages
+    indices    positions in the whole test set, if sacrebleu selected some of its segments (--origlang, --subset, --detail)
+    """
+
+    indices: list[int] | None = None
+    name: str = ""
+
+
+def named(lines: Sequence[str | None], name: str) -> Segments:
+    segments = Segments(lines)
+    segments.name = name
+    return segments
+
+
 def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[tuple[int, int]]:
     """Return the runs of equal ids as half-open ranges; raises InputError, naming the line, if an id returns or is missing.
 

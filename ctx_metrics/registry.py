@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from importlib import metadata
 
 GROUP = "sacrebleu.metrics"
+# Patterns for names of COMET models, and a model on the hub for each; the first pattern that matches is used.
+COMET_MODELS = {
+    "xcomet.*xxl": "Unbabel/XCOMET-XXL",
+    "xcomet": "Unbabel/XCOMET-XL",
+    "kiwi": "Unbabel/wmt22-cometkiwi-da",
+    "unite": "Unbabel/wmt22-unite-da",
+    "comet.*qe": "Unbabel/wmt20-comet-qe-da",
+    "^(?!doc).*comet": "Unbabel/wmt22-comet-da",
+}
+OTHER_MODELS = "metricx|bleurt"
 _NAME = re.compile(r"[a-z][a-z0-9]*")
 _installed = functools.partial(installed, GROUP)
 
@@ -105,3 +115,41 @@ def metric_table() -> MetricTable:
     if isinstance(metrics.METRICS, MetricTable):
         return metrics.METRICS
     return MetricTable(metrics.METRICS, _installed)
+
+
+def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
+    """Return the plugin metrics whose flags the command line may use, so that only those are imported."""
+    if any(arg in ("-h", "--help") or (len(arg) > 2 and "--help".startswith(arg)) for arg in argv):
+        return list(names)
+    return [
+        name
+        for name in names
+        if any(
+            arg == name
+            or arg.startswith(f"--{name}-")
+            or (
+                arg.startswith("--") and arg[2:].replace("-", "", 1).startswith(f"{name}-")
+            )  # --rtt-sbert- is rttsbert's
+            or (arg.startswith("-") and arg.endswith(name))
+            for arg in argv
+        )
+    ]
+
+
+def model_hint(name: str, table: MetricTable) -> str:
+    """Return advice if a model's name was given instead of a metric's; "" for a metric in the table, or any other word.
+
+    >>> model_hint("xcomet", {})
+    'xcomet is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XL'
+    """
+    word = name.lower()
+    if word.upper() in table:
+        return ""
+    if re.search(OTHER_MODELS, word):
+        return (
+            f"{name} is not a metric of ctx-metrics, and its models cannot be run; for COMET models, give -m comet "
+            "--comet-model MODEL"
+        )
+    model = next((model for pattern, model in COMET_MODELS.items() if re.search(pattern, word)), "")
+    given = name if "/" in name else model
+    return f"{name} is a model, not a metric: give -m comet --comet-model {given}" if model else ""

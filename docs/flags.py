@@ -6,10 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.plugin.arguments import add_run_arguments
-from ctx_metrics.plugin.files import installed_outputs
+from ctx_metrics.plugin.arguments import ContextFiles, add_run_arguments, installed_outputs
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.flags import ContextFiles
 from ctx_metrics.run.inputs import installed_inputs
 from ctx_metrics.settings import add_flags
 

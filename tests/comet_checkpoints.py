@@ -208,39 +208,6 @@ def encoder_config(recipe: Recipe, vocabulary: int) -> dict:
     return config
 
 
-def encoder_shapes(config: dict) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the encoder's tensors, as its transformers class has them."""
-    width, inner = config["hidden_size"], config["intermediate_size"]
-    embedded = config.get("input_embedding_size", width)
-    pre_norm, shapes = config["model_type"] == "xlm-roberta-xl", {}
-
-    def linear(name: str, out: int, into: int) -> None:
-        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (out, into), (out,)
-
-    def norm(name: str, size: int = width) -> None:
-        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (size,)
-
-    rows = {"word": "vocab_size", "position": "max_position_embeddings", "token_type": "type_vocab_size"}
-    for name, size in rows.items():
-        shapes[f"embeddings.{name}_embeddings.weight"] = (config[size], embedded)
-    if not pre_norm:
-        norm("embeddings.LayerNorm", embedded)
-    for i in range(config["num_hidden_layers"]):
-        layer = f"encoder.layer.{i}"
-        for part in ("query", "key", "value"):
-            linear(f"{layer}.attention.self.{part}", width, width)
-        linear(f"{layer}.attention.output.dense", width, width)
-        linear(f"{layer}.intermediate.dense", inner, width)
-        linear(f"{layer}.output.dense", width, inner)
-        norm(f"{layer}.attention.self_attn_layer_norm" if pre_norm else f"{layer}.attention.output.LayerNorm")
-        norm(f"{layer}.LayerNorm" if pre_norm else f"{layer}.output.LayerNorm")
-    if pre_norm:
-        norm("encoder.LayerNorm")
-    if embedded != width:
-        linear("encoder.embedding_hidden_mapping_in", width, embedded)
-    return shapes
-
-
 def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState) -> np.ndarray:
     """Random weights of a tensor, spread enough that attention is uneven and every part matters."""
     values = random.standard_normal(shape)
@@ -258,8 +225,10 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     """The tensors of the checkpoint by name: the same on every machine and with every library version."""
     import torch
 
+    from ctx_metrics.engine.checkpoint import tensor_shapes
+
     width, mixed = recipe.width, recipe.layers + 1
-    shapes = {f"encoder.model.{name}": shape for name, shape in encoder_shapes(config).items()}
+    shapes = {f"encoder.model.{name}": shape for name, shape in tensor_shapes(config).items()}
     if recipe.encoder in ("MiniLM", "RemBERT"):  # made with a pooler that nothing reads
         shapes |= {"encoder.model.pooler.dense.weight": (width, width), "encoder.model.pooler.dense.bias": (width,)}
     sizes = [HEADS[recipe.kind] * width, *recipe.hidden_sizes, 1]

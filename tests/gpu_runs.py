@@ -20,6 +20,7 @@ from toy_judgements import write_judgements
 from ctx_metrics.choice.blocks import choose
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
+from ctx_metrics.corpus import named
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.pairwise.training import learn as pairwise_training
@@ -32,7 +33,6 @@ from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED
 from ctx_metrics.roundtrip.back_translation import BackTranslation
 from ctx_metrics.roundtrip.model_translator import ModelTranslator
 from ctx_metrics.run.context import Context, MetricSettings
-from ctx_metrics.run.streams import named
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.learn import learn

@@ -27,6 +27,11 @@ picks_from_xml = pytest.mark.skipif(
 OURS = ("SACREBLEU", "CTX_METRICS_", "HF_", "NO_COLOR", "TOYLEN")
 
 
+def strict(text: str):
+    """JSON as the standard has it, without NaN and Infinity."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
 def lines_of(name: str) -> list[str]:
     return (EXAMPLES / name).read_text(encoding="utf-8").splitlines()
 
@@ -205,11 +210,11 @@ def run_forked(folder: Path, setup: str, body: str, jobs: dict[str, dict]) -> di
 
 
 class Forked(dict):
-    """As run_forked(), but a job is run when its result is first asked for; `base` of a result is the job's."""
+    """What a job's code does, run when its result is first asked for; `base` of a result is the job's."""
 
-    def __init__(self, folder: Path, setup: str, body: str, jobs: dict[str, dict]):
+    def __init__(self, folder: Path, code: str, jobs: dict[str, dict]):
         folder.mkdir(parents=True, exist_ok=True)
-        self.code, self.jobs = f"{setup}\n{body}", jobs
+        self.code, self.jobs = code, jobs
         self.bases = {name: folder / str(number) for number, name in enumerate(jobs)}
 
     def __missing__(self, name: str) -> subprocess.CompletedProcess:

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
+from ctx_metrics.roundtrip.sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 
 OLD = "sentence_transformers.models."
 # What sentence_transformers 5 writes.

@@ -14,7 +14,7 @@ CORE = [["cli", "plugin"], ["scale", "plots"], ["metrics"], ["scoring"], ["run"]
 # each family, and the others that it imports
 FAMILIES: dict[str, set[str]] = {
     "annotate": set(),
-    "choice": set(),
+    "choice": {"annotate"},
     "learned": set(),
     "meta": {"report"},
     "pairwise": {"meta", "training"},

@@ -28,18 +28,13 @@ from ctx_metrics.models.comet.checkpoint import convert
 
 PAGE = Path(__file__).resolve().parent / "bad_input.md"
 SHOWN = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
-SETUP = """
-import ctx_metrics.metrics.bertr, ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet
-import ctx_metrics.learned.metrics, ctx_metrics.training.cli, ctx_metrics.training.quality.learn
-import ctx_metrics.engine.pairs, ctx_metrics.models.comet.model, ctx_metrics.learned.regressor
-import ctx_metrics.pairwise.cli, ctx_metrics.pairwise.cli.train, ctx_metrics.pairwise.metric, ctx_metrics.pairwise.training.learn
+CODE = """
 from sacrebleu.sacrebleu import main as sacrebleu
 from ctx_metrics.cli import main as ctx_metrics
+sys.argv = job["args"]
+os.dup2(os.open(job["from"], os.O_RDONLY), 0)
+sys.exit(ctx_metrics() if job["args"][0] == "ctx-metrics" else sacrebleu())
 """
-BODY = (
-    "os.chdir(job['folder']); sys.argv = job['args']; os.dup2(os.open(job['from'], os.O_RDONLY), 0); "
-    "sys.exit(ctx_metrics() if job['args'][0] == 'ctx-metrics' else sacrebleu())"
-)
 
 
 class Case(NamedTuple):
@@ -310,10 +305,10 @@ def runs(folder, tmp_path_factory) -> Iterator[Forked]:
         jobs[case.command] = {
             "args": [program, *shlex.split(arguments)],
             "env": {"CUDA_VISIBLE_DEVICES": "", **dict(setting.split("=") for setting in settings.split())},
-            "folder": str(folder),
+            "cwd": folder,
             "from": stdin or os.devnull,
         }
-    yield Forked(tmp_path_factory.mktemp("runs"), SETUP, BODY, jobs)
+    yield Forked(tmp_path_factory.mktemp("runs"), CODE, jobs)
     assert snapshot(folder) == before
 
 

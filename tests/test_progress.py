@@ -3,16 +3,15 @@ import sys
 
 import pytest
 
-from ctx_metrics import progress
-from ctx_metrics.notices import begin_run, collected, shown_notices
-from ctx_metrics.progress import Progress
+from ctx_metrics import notices
+from ctx_metrics.notices import Progress, begin_run, collected, shown_notices
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """The time in seconds, as a list with one number that a test sets."""
     now = [0.0]
-    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    monkeypatch.setattr(notices, "monotonic", lambda: now[0])
     return now
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.flag_types import Files, Positive, Share
+from ctx_metrics.flag_types import Files, Positive, Probability
 from ctx_metrics.settings import add_all, add_flags, check_choices, from_flags, setting
 
 
@@ -19,7 +19,7 @@ class Baking:
     loaves: Files = setting("What is baked.", flag="LOAF", group="bread")
     flour: Literal["rye", "wheat"] = setting("Of the dough.", "rye", flag="-f --flour")
     minutes: Positive = setting("In the oven.", 40, group="oven")
-    salt: Share | None = setting("Of the dough. (Default: to taste)")
+    salt: Probability | None = setting("Of the dough. (Default: to taste)")
     names: Sequence[str] = setting("Of the bakers.", ())
     steam: bool = setting("Wet the oven.", False)
     hidden: int = 7

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from plugin_conftest import COMMAND, DOCIDS, REF, A, B, python, run, sacrebleu
-from selection import some
+from selection import some, some_rows
 
 TEXT = ["-b", "-m", "chrf"]
 HEAVY = set(
@@ -24,10 +24,33 @@ def test_start_up_imports_nothing_more():
     ]
 
 
-def test_importing_the_package_is_light():
-    done = python("import ctx_metrics, sys; print(*sys.modules)")
-    assert "ctx_metrics" in done.stdout.split()
-    assert not set(done.stdout.split()) & HEAVY
+MAIN = "from contextlib import suppress; from {} import main\nwith suppress(SystemExit): "
+CLI = MAIN.format("ctx_metrics.cli") + "main({!r}.split())"
+SACREBLEU = MAIN.format("sacrebleu.sacrebleu") + "sys.argv[1:] = {!r}.split(); main()"
+WORDS = "import ctx_metrics as c; from ctx_metrics.scoring.sentence_bleu import SentenceBLEU as B; c.NIST(), c.METEOR(), B()"
+HELPS = "--help,score --help,score -m bertr -h,cite slide,train -h,meta --help,meta -m slide chrf --help".split(",")
+# code, and what takes long to import and is not needed for it
+LIGHT = [
+    ("import ctx_metrics; ctx_metrics.release()", HEAVY),
+    (WORDS, {"torch", "nltk"}),
+    (SACREBLEU.format(f"{REF} -i {A} --docids {DOCIDS}"), {"torch", "ctx_metrics.metrics.bertr"}),
+    (SACREBLEU.format("--help"), {"torch"}),
+    ("import ctx_metrics.pseudo_references.inputs", {"torch", "numpy"}),
+    ("import ctx_metrics.roundtrip.back_translation, ctx_metrics.roundtrip.cli", {"torch"}),
+    *(
+        (CLI.format(argv), {"torch", "transformers", "scipy", "matplotlib", "ctx_metrics.meta.evaluation"})
+        for argv in HELPS
+    ),
+    (CLI.format(f"score -t {A} -r {REF} -m bleu"), {"torch", "altair", "vl_convert", "jinja2"}),
+    ("from ctx_metrics import COMET, Pairwise; COMET(), Pairwise()", {"torch._dynamo"}),  # torch's compiler
+]
+
+
+@pytest.mark.parametrize(("code", "absent"), some_rows(LIGHT, LIGHT[:-1]))
+def test_what_is_imported_for_little(code, absent):
+    done = python(f"import sys\n{code}\nprint('\\n', *sys.modules)")
+    modules = set(done.stdout.split("\n")[-2].split())
+    assert "ctx_metrics" in modules and not modules & absent, done.stderr
 
 
 # sacrebleu's command in this process, then what it has imported
@@ -61,7 +84,7 @@ def test_a_run_of_sacrebleus_own_metrics_imports_and_searches_nothing(name):
     done = python(RUN, *OWN_RUNS[name])
     searches, *modules = done.stdout.split("\n")[-2].split()
     assert (done.returncode, searches) == (0, "0"), done.stderr
-    assert "ctx_metrics.plugin.on_demand" in modules and "numpy" not in modules
+    assert "ctx_metrics.plugin.view" in modules and "numpy" not in modules
     assert not [each for each in modules if each.startswith(("ctx_metrics.plugin.command", "ctx_metrics.cli"))]
 
 

@@ -11,13 +11,12 @@ import numpy as np
 
 from ..errors import InputError
 from ..notices import collected, counted, notice
-from ..scale import faults
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
-from ..scale.scorer import OfMetric, Scored, Scorer, Texts, roles
-from . import summary
+from . import faults, summary
 from .parts import Parts, Record, known_again
 from .rows import Rows, Value, blocks, is_number, one_block, reader_of
+from .scorer import OfMetric, Scored, Scorer, Texts, roles
 from .selection import Limit, Top, best, passing
 from .tables import Table
 

@@ -18,17 +18,17 @@ from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine_options import EngineOptions
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
-from ..run import faults
+from ..run import text_checks
 from ..run.context import Context, capabilities
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
 from ..scale.blocks import opened
-from ..scale.faults import COLUMN
-from ..scale.scorer import Scorer, of_several_columns, roles
 from ..settings import CommandLine, add_all, setting
 from ..standard_streams import check_output
 from . import annotate, summary
+from .faults import COLUMN
 from .rows import is_number
+from .scorer import Scorer, of_several_columns, roles
 from .selection import Limit, Top, limit, top
 from .tables import find_tables
 
@@ -109,7 +109,7 @@ class Scores:
         "Leave out rows whose output is a copy of the source, in a wrong language (-l), or repeats a word many times: names "
         "with commas between of copies, wrong-language, repeats. A column faults says what was found; with none, all rows "
         "are written with it.",
-        type=faults.kinds,
+        type=text_checks.kinds,
         metavar="FAULTS",
     )
     no_text_checks: bool = flags.text_checks()

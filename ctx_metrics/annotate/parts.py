@@ -11,11 +11,13 @@ import msgspec
 import numpy as np
 
 from ..errors import InputError
-from ..scale.folders import LocalFolder, Unusable, folder_at, readable, sha256_of
+from ..opening import file_sha256
+from ..scale.folders import LocalFolder, Unusable
 from ..scale.kept import MOST, KeptResults, Line, plain_json
 from ..writing import remove_leftovers
+from .addresses import folder_at, place_of, readable
 from .summary import BlockOfMetric
-from .tables import Table, place_of
+from .tables import Table
 
 # the state of the run and its blocks; programs that read folders ignore such names, and those like _NAME
 KEPT = ".annotate"
@@ -155,6 +157,6 @@ def known_again(tables: Sequence[Table]) -> list[list[str]]:
     for table in tables:
         with readable(table.path):
             system, inside = place_of(table.path)
-            known = str(system.checksum(inside)) if "://" in table.path else sha256_of(inside)
+            known = str(system.checksum(inside)) if "://" in table.path else file_sha256(Path(inside))
             found.append([table.path, known])
     return found

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..notices import counted, notice
 from ..opening import shown
 from ..reading import EXTRA, csv_records, decoded_lines, json_object, lines_of, tsv_records
-from ..scale.folders import readable
+from .addresses import readable
 from .tables import Table, opened, packed
 
 AT_ONCE = 4096  # rows read at a time

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from ..notices import Notice, counted, merged
 from ..scale.kept import Line, notice_fits
-from ..scale.scorer import OfMetric
+from .scorer import OfMetric
 
 BIN = 0.5  # width of the bins, in points, in which scores are counted
 SHOWN_BINS = 12

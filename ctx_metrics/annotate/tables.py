@@ -2,17 +2,14 @@
 
 import gzip
 import lzma
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
-import fsspec
-
 from ..errors import InputError
 from ..reading import unpacked, zstandard
-from ..scale.folders import readable
+from .addresses import place_of, readable
 
 FORMS = ("tsv", "csv", "jsonl", "parquet")
 PACKED = ("gz", "xz", "zst")
@@ -62,14 +59,6 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
         one, other = found[0], next(table for table in found if table.ending != found[0].ending)
         raise InputError(f"{other.path} has another format than {one.path}; annotate tables of one format at a time")
     return found
-
-
-def place_of(path: str) -> tuple[Any, str]:
-    """The fsspec file system of a path, and the path within it. A path without :// is local, even if it contains ::, which
-    fsspec would take for a chain of addresses."""
-    if "://" in path:
-        return fsspec.url_to_fs(path)
-    return fsspec.filesystem("file"), os.path.abspath(os.path.expanduser(path))
 
 
 def _is_seen(name: str) -> bool:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..annotate.scorer import Scorer
 from ..errors import InputError
 from ..metrics.estimated import EstimatorMetric
 from ..notices import collected
 from ..run.context import Context, MetricSettings, build, capabilities
-from ..scale.scorer import Scorer
 from ..scoring.scores import of_parts
 from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..annotate.scorer import Scorer
 from ..errors import InputError
 from ..notices import collected
 from ..registry import metric_table
 from ..run.context import Context, build, capabilities
-from ..scale.scorer import Scorer
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
 from ..scoring.scores import scores as scores_of

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..annotate.scorer import Scorer
 from ..corpus import without_invisible
-from ..scale.scorer import Scorer
 from .candidates import Item
 from .ngrams import COUNTS
 

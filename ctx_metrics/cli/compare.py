@@ -81,7 +81,7 @@ def run(line: CommandLine) -> int:
     form = flags.format_of(written.format, written.output, ENDINGS)
     check_writable(written.output)
     if written.plot:
-        from ..plots import check_figure
+        from ..plots.figure import check_figure
 
         check_figure(written.plot)
     read = read_inputs(line, texts, chosen)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Union
 from ..errors import ModelError
 from ..opening import LazyMapping, file_hashes, file_sha256, opening, read_json, same_hashes, shown
 from .quantised import FILE as QUANTISED_FILE
-from .quantised import WORDS, PackedRows, is_quantised, read_quantised
+from .quantised import WORDS, PackedRows, read_quantised
 
 if TYPE_CHECKING:  # imported where it is needed: the hub, and with it --help, only reads this module's names
     import torch
@@ -57,6 +57,10 @@ class EncoderFolder:
 
     def weights(self) -> "Tensors":
         return read_weights(self.folder, self.config)
+
+
+def is_quantised(folder: Path) -> bool:
+    return (folder / QUANTISED_FILE).is_file()
 
 
 def read_config(folder: Path) -> dict:

@@ -1,11 +1,12 @@
-"""Devices: their names, number formats, batches within their memory, and copies that the CPU does not wait for."""
+"""Devices: their names, threads, number formats, batches within their memory, and copies that the CPU does not wait for."""
 
 import os
 import platform
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from ..errors import ResourceError, lacks_memory
 from ..notices import counted, notice
 from ..opening import reason
 from ..wording import setting_named
-from .threads import limit_threads
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 INSTALL = "https://pytorch.org/get-started/locally/"
@@ -37,6 +37,40 @@ def resolve_device(name: str = "auto") -> torch.device:
     if fault := device_fault(device):
         raise ResourceError(f"device {name!r} {fault}; or try {setting_named('--ctx-device', 'device', 'cpu')}")
     return device
+
+
+@cache
+def limit_threads() -> None:
+    """Make torch use no more threads than the process may use cores, unless the user set OMP_NUM_THREADS."""
+    if not os.environ.get("OMP_NUM_THREADS") and cores() < torch.get_num_threads():
+        torch.set_num_threads(cores())
+
+
+def cores() -> int:
+    """The number of cores that the process may use."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cpu_quota()
+    return there if quota is None else max(1, min(there, int(quota)))
+
+
+def cpu_quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float | None:
+    """The number of cores that the control group may use (cgroup v2's cpu.max, v1's cpu.cfs_quota_us); None: all."""
+    quotas = []
+    for line in _lines(own):
+        _, controllers, path = line.split(":", 2)
+        place = root if not controllers else root / "cpu" if "cpu" in controllers.split(",") else None
+        # the limits of all parent groups also apply; in a container only the topmost group may be visible
+        parts = [part for part in path.split("/") if part]
+        for folder in [] if place is None else [place.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]:
+            names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
+            limits = " ".join(line for name in names for line in _lines(folder / name)).split()
+            if len(limits) == 2 and limits[0].isdigit() and int(limits[1]):
+                quotas.append(int(limits[0]) / int(limits[1]))
+    return min(quotas, default=None)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.is_file() and os.access(path, os.R_OK) else []
 
 
 def device_fault(device: torch.device) -> str:
@@ -165,21 +199,6 @@ def number_format(name: str, device: str | torch.device) -> str:
     ('fp32', 'bf16')
     """
     return "tf32" if name == "fp32" and computes_in_tf32(resolve_device(str(device))) else name
-
-
-@contextmanager
-def full_fp32_lstms(device: torch.device) -> Iterator[None]:
-    """Within the block, cuDNN computes fp32 LSTMs and their gradients in fp32; its default, TF32, rounds to 11 bits."""
-    lstms: Any = torch.backends.cudnn.rnn
-    before = lstms.fp32_precision
-    if device.type != "cuda" or before == "ieee":
-        yield
-        return
-    lstms.fp32_precision = "ieee"
-    try:
-        yield
-    finally:
-        lstms.fp32_precision = before
 
 
 def empty_caches() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine_options import EngineOptions, Layers
 from ..errors import InputError, ModelError
-from ..progress import Progress
+from ..notices import Progress
 from ..wording import setting_named
 from .checkpoint import EncoderFolder, Tensors, first_position
 from .device import TokenBudget, check_arithmetic, in_turn, resolve_device, resolve_dtype, token_batches

@@ -232,10 +232,6 @@ def unpacked(blocks: "torch.Tensor", dtype: "torch.dtype | None" = None) -> "tor
     return weights.mul_(scales).flatten(-2).to(dtype or torch.float32)
 
 
-def is_quantised(folder: Path) -> bool:
-    return (folder / FILE).is_file()
-
-
 def check_hash(path: Path) -> None:
     sha256 = file_sha256(path)
     if sha256 != SHA256:

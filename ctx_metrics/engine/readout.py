@@ -300,6 +300,15 @@ class PooledMix(Readout):
         return self.pooling == "cls" and not self.layer_norm
 
 
+@dataclass(frozen=True)
+class SentenceVector(PooledMix):
+    """One vector of a whole text, as in PooledMix; not read from windows, for which no metric needs it."""
+
+    @property
+    def unit(self) -> str | None:
+        return SEGMENT
+
+
 class _TokenLabels(Accumulator):
     def add(self, number: int, hidden: torch.Tensor, first_only: bool) -> None:
         if number == self.readout.layer:

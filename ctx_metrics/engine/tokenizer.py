@@ -14,7 +14,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..opening import opening
-from .quantised import is_quantised, read_quantised
+from .checkpoint import is_quantised
+from .quantised import read_quantised
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

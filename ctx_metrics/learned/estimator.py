@@ -17,12 +17,12 @@ from ..engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix, Rows
 from ..engine_options import EngineOptions
 from ..errors import ModelError
 from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from ..models.folder import CONFIG, FIELDS, cannot_be, check_fields, check_layers, encoder_of, load_network, read_config
+from ..models.folder import CONFIG, FIELDS, cannot_be, check_fields, encoder_of, load_network, read_config
 from ..models.hub import LEARNED, ResolvedModel, hub_folder
 from ..opening import shown
 from ..wording import metric_with_model
 from .networks import NETWORKS, LearnedNetwork, Shape, Side, token_mask, token_slots
-from .regressor import CONFIG_KIND
+from .regressor import CONFIG_KIND, check_layers
 
 PREFIX = "ctx-"
 OWN_FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}
@@ -82,6 +82,7 @@ class LearnedEstimator(Estimator):
     """
 
     empty_value: float
+    special_tokens = 4  # two around each text
 
     def __init__(self, folder: Path, options: EngineOptions, name: str | None = None):
         config = read_config(folder)
@@ -116,10 +117,6 @@ class LearnedEstimator(Estimator):
             self.encoder, pairs, [self.readout], self._values, max_content=self.max_length, label=label, unit=unit
         )
         return [Estimate(self.empty_value if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
-
-    @property
-    def special_tokens(self) -> int:
-        return 4  # two special tokens around each text
 
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         states = [tuple(text.states[self.readout] for text in pair) for pair in pairs]

@@ -6,7 +6,8 @@ and scores have the network's dtype, fp32 by default; masks are bool.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ..engine.device import full_fp32_lstms, send
+from ..engine.device import send
 
 POOLINGS = ("both", "avg", "max")
 CPU = torch.device("cpu")
@@ -245,6 +246,21 @@ def run_bilstm(lstm: nn.LSTM, padded: torch.Tensor, lengths: Sequence[int]) -> t
     with full_fp32_lstms(padded.device):
         states = pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
     return states.index_select(0, send(order.argsort(), padded.device))
+
+
+@contextmanager
+def full_fp32_lstms(device: torch.device) -> Iterator[None]:
+    """Within the block, cuDNN computes fp32 LSTMs and their gradients in fp32; its default, TF32, rounds to 11 bits."""
+    lstms: Any = torch.backends.cudnn.rnn
+    before = lstms.fp32_precision
+    if device.type != "cuda" or before == "ieee":
+        yield
+        return
+    lstms.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        lstms.fp32_precision = before
 
 
 def bilstm(width: int, hidden: int) -> nn.LSTM:

@@ -11,8 +11,9 @@ constant for every pair of identical texts. Both parts predict human scores in s
 so that identical texts have the value 1, and 0 lies two standard deviations below the mean of the judged translations.
 """
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from ..engine.pairs import EncodedPair, EncodedText, map_pairs
 from ..engine_options import EngineOptions
 from ..errors import ModelError
 from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from ..models.folder import CONFIG, FIELDS, check_fields, check_layers, encoder_of, load_network, read_config
+from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
 from ..models.hub import ResolvedModel
 
 CONFIG_KIND = "ctx-alignment-regressor"
@@ -194,6 +195,7 @@ class AlignmentRegressor(Estimator):
 
     inputs = "mt+ref"
     empty_value = 0.0
+    special_tokens = 4  # two around each text
 
     def __init__(self, folder: Path, options: EngineOptions):
         config = read_config(folder)
@@ -219,10 +221,6 @@ class AlignmentRegressor(Estimator):
         results = map_pairs(self.encoder, pairs, mixes, self._values, label=label, unit=unit)
         return [Estimate(0.0 if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
 
-    @property
-    def special_tokens(self) -> int:
-        return 4  # two special tokens around each text
-
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         values = []
         for begin in range(0, len(pairs), HEAD_BATCH):
@@ -234,9 +232,19 @@ class AlignmentRegressor(Estimator):
 @torch.inference_mode()
 def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
     """Return the value, in [0, 1], of each pair from its PairFeatures result."""
-    identical = network.identical()
-    values: list[float] = []
-    for begin in range(0, len(pairs), HEAD_BATCH):
-        z = network(*network_inputs(pairs[begin : begin + HEAD_BATCH]))
-        values += ((z + FLOOR) / (identical + FLOOR)).clamp(0, 1).tolist()
-    return values
+    z = network(*network_inputs(pairs))
+    return ((z + FLOOR) / (network.identical() + FLOOR)).clamp(0, 1).tolist()
+
+
+def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None:
+    numbers, network = config["layers"], config["network"]
+    distinct = len({repr(number) for number in numbers}) == len(numbers)
+    if not distinct or any(type(number) is not int or not 0 <= number <= layers for number in numbers):
+        what = f"layers {json.dumps(numbers)[:60]} are not distinct numbers up to its encoder's {layers} layers"
+    elif network.get("layers") != len(numbers):
+        what = f"it names {len(numbers)} layers, and a network of {network.get('layers')}"
+    elif network.get("width") != width:
+        what = f"its network is of width {network.get('width')}, and its encoder of {width}"
+    else:
+        return
+    raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")

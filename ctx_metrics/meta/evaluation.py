@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..notices import counted, notice, progress
-from ..progress import Progress
+from ..notices import Progress, counted, notice, progress
 from ..scoring.comparison import ranks
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .inference.significance import pairwise_permutation, perm_both, williams
@@ -59,7 +58,7 @@ class _Measured:
 
 def evaluate(
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[MetricScores | None]],
+    scores: Mapping[str, Sequence[MetricScores]],
     protocols: Sequence[Protocol],
     significance: Significance = Significance(),
     *,
@@ -68,7 +67,7 @@ def evaluate(
 ) -> Report:
     """Measure how well metrics agree with human judgements.
 
-    scores      {name of a set: the scores of each metric on it}, None where a metric has none
+    scores      {name of a set: the scores of the metrics on it}
     protocols   what to measure; a protocol that applies to no set is left out, with a notice
     seen        (metric, pattern of set names): the metric was trained on these sets, which the report marks
     quiet       whether to omit a line per protocol with its running time, if stderr is not a terminal
@@ -96,7 +95,7 @@ def evaluate(
 
 def _agreement(
     sets: Sequence[JudgedSet],
-    scores: Mapping[str, Sequence[MetricScores | None]],
+    scores: Mapping[str, Sequence[MetricScores]],
     protocol: Protocol,
     significance: Significance,
     quiet: bool,
@@ -109,7 +108,7 @@ def _agreement(
     measured: dict[str, _Measured] = {}
     for judged in usable:
         for metric in scores[judged.name]:
-            if metric is not None and (array := protocol.scores_of(metric, judged)) is not None:
+            if (array := protocol.scores_of(metric, judged)) is not None:
                 of_metric = measured.setdefault(metric.name, _Measured())
                 of_metric.scores[judged.name] = array
                 of_metric.by_set[judged.name] = protocol.measure(judged, array)
@@ -265,10 +264,10 @@ class _Comparisons:
         return float(np.mean([statistic(array) for statistic, array in zip(self._statistics, arrays, strict=True)]))
 
 
-def _signatures(scores: Mapping[str, Sequence[MetricScores | None]], agreements: Sequence[Agreement]) -> dict[str, str]:
+def _signatures(scores: Mapping[str, Sequence[MetricScores]], agreements: Sequence[Agreement]) -> dict[str, str]:
     """The signature of each metric; if its segment scores have another one, the signature for the levels measured."""
     signatures = {}
-    for each in (each for of_set in scores.values() for each in of_set if each):
+    for each in chain.from_iterable(scores.values()):
         levels = {agreement.level for agreement in agreements if each.name in agreement.metrics}
         if not each.segment_signature or levels <= {"system"}:
             signatures[each.name] = each.signature

@@ -29,7 +29,7 @@ class LengthCurves:
 
 
 def agreement_by_length(
-    sets: Sequence[JudgedSet], scores: Mapping[str, Sequence[MetricScores | None]], protocol: Protocol, buckets: int = 4
+    sets: Sequence[JudgedSet], scores: Mapping[str, Sequence[MetricScores]], protocol: Protocol, buckets: int = 4
 ) -> LengthCurves | None:
     """Compute agreement in buckets of document length, which contain roughly equal numbers of segments.
 
@@ -40,7 +40,7 @@ def agreement_by_length(
     usable = [judged for judged in sets if judged.doc_ids is not None and judged.segment_scores is not None]
     lengths = [_document_lengths(judged.doc_ids or ()) for judged in usable]
     metrics = [
-        {each.name: each.of_segments for each in scores[judged.name] if each and each.segment_scores is not None}
+        {each.name: each.of_segments for each in scores[judged.name] if each.segment_scores is not None}
         for judged in usable
     ]
     names = list(dict.fromkeys(name for of_set in metrics for name in of_set))

@@ -130,9 +130,9 @@ def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> 
 def _scores(
     judged: PairSet, metrics: Sequence[MetricSettings], engine: EngineOptions, both_directions: bool
 ) -> list[MetricScores]:
-    results = [each for each in score_set(judged, metrics, engine) if each]  # all of them: the others are left out
+    results = score_set(judged, metrics, engine)
     if not both_directions:
         return results
-    swapped = [each.of_segments for each in score_set(judged.swapped(), metrics, engine) if each]
+    swapped = [each.of_segments for each in score_set(judged.swapped(), metrics, engine)]
     both = zip(results, swapped, strict=True)
     return [replace(one, segment_scores=(one.of_segments + other) / 2) for one, other in both]

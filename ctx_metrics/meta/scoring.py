@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..corpus import Segments, named
 from ..engine_options import EngineOptions
-from ..errors import InputError
-from ..notices import counted, notice, progress
-from ..progress import Progress
+from ..notices import Progress, counted, notice, progress
 from ..run.context import Context, MetricSettings, build, capabilities
 from ..run.inputs import FileInput
-from ..run.streams import Segments, named
 from ..scoring.base import ContextMetric
 from ..scoring.scores import of_parts, scores
 from .judgements.judged import JudgedSet, MetricScores
@@ -30,8 +28,8 @@ def score_set(
     *,
     kept: str | None = None,
     in_blocks: "InBlocks | None" = None,
-) -> list[MetricScores | None]:
-    """Score a set with each metric; None, with a notice, for a metric that reads something the set lacks.
+) -> list[MetricScores]:
+    """Score a set, which lacks nothing that the metrics require, with each of them.
 
     If every system has an output for every segment, all systems are scored in one pass, with their documents. Otherwise
     (lists of better and worse outputs), the existing outputs are scored as single segments, without system scores. TER and
@@ -41,33 +39,26 @@ def score_set(
             texts with the same signature are read instead of being computed, with a notice
     in_blocks    scores metrics block by block; None: each metric scores all texts at once
     """
-    if judged.hypotheses is None:
-        raise InputError(f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)")
-    lacks = {each.name: lacking(judged, each.cls) for each in metrics}
-    for name, what in lacks.items():
-        if what:
-            notice(f"{name}: left out on {judged.name}, which has {what}")
     # build all metrics before the first one scores, so that shared computations are made once
-    made = [None if lacks[each.name] else _made(judged, each, engine, in_blocks) for each in metrics]
-    results = [
-        read_kept(
-            kept, judged, each.name, reference=_read_by(one[0]), signatures=signatures(one[0]), settings=_noted(each)
-        )
-        if one and kept is not None
-        else None
-        for each, one in zip(metrics, made, strict=True)
-    ]
-    if names := [each.name for each in results if each]:
-        notice(f"{judged.name}: read from {kept} and not scored again: {', '.join(names)}")
-    for i, (each, one) in enumerate(zip(metrics, made, strict=True)):
-        if one is None or results[i]:
+    made = [(each, *_made(judged, each, engine, in_blocks)) for each in metrics]
+    found: dict[str, MetricScores] = {}
+    if kept is not None:
+        for each, metric, _ in made:
+            reference, own = _read_by(metric), _noted(each)
+            read = read_kept(kept, judged, each.name, reference=reference, signatures=signatures(metric), settings=own)
+            if read is not None:
+                found[each.name] = read
+    if found:
+        notice(f"{judged.name}: read from {kept} and not scored again: {', '.join(found)}")
+    for each, metric, systems in made:
+        if each.name in found:
             continue
         start = time.perf_counter()
-        results[i] = scored = _scored(judged, each, *one, quiet=engine.quiet)
+        found[each.name] = scored = _scored(judged, each, metric, systems, quiet=engine.quiet)
         progress(f"{judged.name}: {each.name} scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
         if kept is not None:
-            write_score_files(kept, judged, [scored], reference=_read_by(one[0]), settings=_noted(each))
-    return results
+            write_score_files(kept, judged, [scored], reference=_read_by(metric), settings=_noted(each))
+    return [found[each.name] for each in metrics]
 
 
 def lacking(judged: JudgedSet, cls: type[Metric]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .keywords import NISTKeywords, References, Systems
 
 # streams whose n-grams are counted, of any length; None: the references
-INFO_REFERENCES = Input(info_references=Keyword(Streams, streams=True))
+INFO_REFERENCES = Input({"info_references": Keyword(Streams, streams=True)})
 
 MAX_ORDER = 5
 BETA = math.log(0.5) / math.log(1.5) ** 2

@@ -56,20 +56,6 @@ def cannot_be(folder: Path, name: str, value: str) -> ModelError:
     return ModelError(f"{folder / CONFIG}: {name} is {value}, which cannot be; copy the folder again")
 
 
-def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None:
-    numbers, network = config["layers"], config["network"]
-    distinct = len({repr(number) for number in numbers}) == len(numbers)
-    if not distinct or any(type(number) is not int or not 0 <= number <= layers for number in numbers):
-        what = f"layers {json.dumps(numbers)[:60]} are not distinct numbers up to its encoder's {layers} layers"
-    elif network.get("layers") != len(numbers):
-        what = f"it names {len(numbers)} layers, and a network of {network.get('layers')}"
-    elif network.get("width") != width:
-        what = f"its network is of width {network.get('width')}, and its encoder of {width}"
-    else:
-        return
-    raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")
-
-
 def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
     """The encoder that the model was trained on; raises ModelError if it cannot be found or its hash is different."""
     try:

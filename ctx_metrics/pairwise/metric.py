@@ -21,11 +21,23 @@ from .features import FeatureSettings, feature_scores, feature_settings
 from .features.specs import Feature, parse_features
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import References, Systems
-    from .keywords import PairwiseKeywords
+    from ..engine_options import EngineOptions
+    from ..metrics.keywords import References, Systems, Texts
     from .model import Outputs
+
+    class PairwiseKeywords(TypedDict, total=False):
+        """Constructor keywords for type checkers, as in ctx_metrics.metrics.keywords."""
+
+        model: str | None
+        against: Systems | None
+        baseline: bool
+        sources: Texts | None
+        target_lang: str | None
+        engine: EngineOptions
 
 
 @dataclass(frozen=True)

@@ -22,21 +22,11 @@ if TYPE_CHECKING:
 else:  # matplotlib is imported only to draw
     Axes = AxesImage = Colorbar = Figure = RcKeyType = Any
 
-COLUMN, PAGE = 3.15, 6.5  # inches: the widths of a paper's column and of its text
+COLUMN = 3.15  # inches: the width of a paper's column
 # the colours of Okabe and Ito (2008), which colour-blind readers can tell apart; their yellow is too pale for lines
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 GREY = "#8A8A8A"
-# colour, marker and dashes of lines
-LINES = (
-    (BLUE, "o", "-"),
-    (VERMILION, "s", "-"),
-    (GREEN, "^", "-"),
-    (PURPLE, "D", "-"),
-    (ORANGE, "v", "--"),
-    (SKY, "P", "--"),
-    (BLACK, "X", "--"),
-)
 LETTER = 0.058  # approximate width of a letter in inches
 ENDINGS = (".png", ".pdf", ".svg")
 STYLE: "dict[RcKeyType, float]" = {
@@ -164,10 +154,6 @@ def colour_scale(figure: Figure, image: AxesImage, axes: Axes, label: str, **pla
     scale = figure.colorbar(image, ax=axes, label=label, **place)
     scale.outline.set_visible(False)
     return scale
-
-
-def legend_below(figure: Figure, columns: int, **look: Any) -> None:
-    figure.legend(loc="outside lower center", ncols=columns, frameon=False, **look)
 
 
 def save(figure: Figure, path: str) -> None:

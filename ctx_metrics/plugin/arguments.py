@@ -2,24 +2,34 @@
 
 import argparse
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os.path import expanduser
 from typing import Any, Literal
 
 from ..engine_options import EngineOptions
+from ..entry_points import loaded_or_named
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language import language_pair
-from ..registry import MetricTable
-from ..run.context import MetricSettings, capabilities
-from ..run.flags import ContextFiles, checked_flags, may_read_inputs, model_hint, wanted_metrics
+from ..registry import MetricTable, model_hint, wanted_metrics
+from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
 from ..settings import CommandLine, SuggestingParser, add_flags, setting
 from ..standard_streams import check_output, open_closed
 from ..writing import check_not_input
 from .capture import Command, Run
-from .files import RunOutput, installed_outputs
+
+
+@dataclass(frozen=True)
+class ContextFiles:
+    """The files from which a run's context is read, with one line per segment."""
+
+    source: File | None = setting("Source segments, one per line. (Default with -t: the source of the test set)")
+    docids: File | None = setting(
+        "Document id of each line; consecutive equal ids form a document. (Default with -t: the ids of the test "
+        "set, if it has them)"
+    )
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,35 @@ class RunSettings:
     slide_output: File | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
     )
+
+
+@dataclass(frozen=True)
+class RunOutput:
+    """A file that a flag asks for. Entry points of the group `ctx_metrics.outputs` name one.
+
+    check      raises CtxMetricsError, before anything is scored, if the file cannot be made from the run
+    text       returns the content of the file for a scored run
+    tests      whether the file contains significance tests, to which --ctx-resample applies
+    reads      the streams of the run that it reads, such as sources
+    explain    whether the file explains scores, so that models must keep what it needs
+    """
+
+    flag: str
+    metavar: str
+    help: str
+    check: Callable[[Run], None]
+    text: Callable[[Run], str]
+    tests: bool = False
+    reads: frozenset[str] = frozenset()
+    explain: bool = False
+
+    @property
+    def dest(self) -> str:
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+def installed_outputs() -> list[RunOutput]:
+    return loaded_or_named("ctx_metrics.outputs", RunOutput)
 
 
 @dataclass(frozen=True)
@@ -144,7 +183,7 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
             wanted = wanted_metrics(table.plugins, argv)
             for name in wanted:
                 try:
-                    own[name] = checked_flags(name, table)
+                    own[name] = checked_flags(name, table[name.upper()])
                 except CtxMetricsError as error:
                     broken[name] = error
             classes, known = {name: table[name.upper()] for name in own}, {*self._option_string_actions}
@@ -195,6 +234,20 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
             return [each for each in options if id(each[0]) not in self._plugin_actions] or options
 
     return PluginArgumentParser
+
+
+def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Collection[str]) -> bool:
+    """Whether a command line needs the installed inputs: a metric reads one, or a word may be the flag of one.
+
+    known    all flags but those of inputs, of the engine and of the metrics themselves
+    """
+    if any(isinstance(each, FileInput) for metric in metrics.values() for each in capabilities(metric).inputs):
+        return True
+    of_others = ("--ctx-", *(prefix for each in metrics.items() for prefix in own_prefixes(*each)))
+    return any(
+        word.startswith("--") and not word.startswith(of_others) and word.partition("=")[0] not in known
+        for word in words
+    )
 
 
 def asked_by(

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric
 
-from ..corpus import digest, document_ranges
+from ..corpus import Segments, digest, document_ranges, named
 from ..errors import InputError
 from ..notices import begin_run, counted, notice
 from ..reading import read_lines
 from ..registry import MetricTable
 from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread, with_inputs, with_lines
 from ..run.inputs import FileInput, Given
-from ..run.streams import Segments, named, names_fault, system_names, test_set_lines
-from ..run.text_checks import check_byte_order_marks, check_texts
+from ..run.streams import names_fault, system_names, test_set_lines
 from ..wording import any_of
 
 if TYPE_CHECKING:
@@ -165,6 +164,8 @@ class Run:
 
     def check_texts(self, references: Sequence[Sequence[str | None]]) -> None:
         """Give notice of what looks odd in the texts; called once all metrics are built, so that the source is available."""
+        from ..run.text_checks import check_byte_order_marks, check_texts  # needs NumPy
+
         stock, indices = self.asked.stock, getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
         given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]

@@ -12,15 +12,14 @@ from types import ModuleType
 from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric, Score
 
+from ..corpus import Segments
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, capabilities
-from ..run.streams import Segments
 from ..standard_streams import lost, printing
 from ..wording import by_flags
-from . import files
 from .arguments import parser_class
 from .capture import Command, Run
 from .view import view
@@ -77,6 +76,8 @@ class CommandTable(dict):
                 run.document_ids()
             if asked.targets:
                 run.names()
+                from . import files
+
                 files.check(run)
             self._ours = {}
         if name in self._plugins:
@@ -319,6 +320,10 @@ def _after_files(print_scores, command: Command):
 
 def _write_files(run: Run) -> None:
     """Write the run's files; an error is raised only after the scores are printed, so that the scores are not lost."""
+    if not run.asked.targets:
+        return
+    from . import files
+
     try:
         files.write(run)
     except InputError as error:

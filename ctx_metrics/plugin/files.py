@@ -1,17 +1,14 @@
-"""The files that a run writes besides printing: --ctx-seg-scores DIR, --slide-output FILE, and the outputs of entry points
-of the group `ctx_metrics.outputs`, which name a RunOutput."""
+"""The files that a run writes besides printing: --ctx-seg-scores DIR, --slide-output FILE, and the installed outputs."""
 
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
-from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..run.context import capabilities
 from ..run.streams import reference_name
@@ -22,37 +19,7 @@ if TYPE_CHECKING:
     from ..scoring.results import ScoredWindow, SystemResult
     from .capture import Run
 
-GROUP = "ctx_metrics.outputs"
 SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score", "truncated")
-
-
-@dataclass(frozen=True)
-class RunOutput:
-    """A file that a flag asks for.
-
-    check      raises CtxMetricsError, before anything is scored, if the file cannot be made from the run
-    text       returns the content of the file for a scored run
-    tests      whether the file contains significance tests, to which --ctx-resample applies
-    reads      the streams of the run that it reads, such as sources
-    explain    whether the file explains scores, so that models must keep what it needs
-    """
-
-    flag: str
-    metavar: str
-    help: str
-    check: "Callable[[Run], None]"
-    text: "Callable[[Run], str]"
-    tests: bool = False
-    reads: frozenset[str] = frozenset()
-    explain: bool = False
-
-    @property
-    def dest(self) -> str:
-        return self.flag.lstrip("-").replace("-", "_")
-
-
-def installed_outputs() -> list[RunOutput]:
-    return loaded_or_named(GROUP, RunOutput)
 
 
 def check(run: "Run") -> None:
@@ -67,11 +34,8 @@ def check(run: "Run") -> None:
 
 
 def write(run: "Run") -> None:
-    asked = run.asked
-    if not asked.targets:
-        return
+    asked, systems, doc_ids = run.asked, run.names(), run.document_ids()
     texts: dict[str, str] = {}
-    systems, doc_ids = run.names(), run.document_ids()
     folder = asked.settings.ctx_seg_scores
     for name, metric in run.metrics.items() if folder else ():
         references = reference_name(asked.flags.refs) if capabilities(metric).references else "src"

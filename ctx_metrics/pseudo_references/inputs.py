@@ -11,8 +11,8 @@ from ..settings import setting
 from ..wording import setting_named, worded
 
 if TYPE_CHECKING:
+    from ..corpus import Segments
     from ..run.context import Context
-    from ..run.streams import Segments
 
 FILTERS = ("bert", "mas", "none")
 PROBABILITY = 0.5  # from the paper; --theta in the authors' code

@@ -32,11 +32,11 @@ def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, d
     return [_column(scores, context.doc_ids, design) for scores in read_scores(paths, texts)]
 
 
-def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores | None]) -> Content | None:
+def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores]) -> Content | None:
     """The content of a report on a judged set, with human scores first. Metrics without segment scores are left out. None,
     with a notice, if outputs are missing, if there are too many, or if there are no segment scores at all."""
     people = MetricScores(PEOPLE, judged.segment_scores, judged.system_scores)
-    kept = [each for each in [people, *metrics] if each is not None and each.segment_scores is not None]
+    kept = [each for each in [people, *metrics] if each.segment_scores is not None]
     lacks = {
         "the outputs of some systems are missing for some segments": not judged.complete,
         "there are no segment scores": not kept,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..notices import shown_notices
-from ..plugin.files import RunOutput
+from ..plugin.arguments import RunOutput
 
 if TYPE_CHECKING:
     from ..plugin.capture import Run

@@ -10,8 +10,8 @@ from ..wording import worded
 from .back_translation import BackTranslation
 
 if TYPE_CHECKING:
+    from ..corpus import Segments
     from ..run.context import Context
-    from ..run.streams import Segments
 
 
 class RoundTrips(FileInput):

@@ -15,7 +15,7 @@ from ..engine.memory import memory_for
 from ..engine.tokenizer import check_growth
 from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
-from ..models.hub import TRANSLATION, ResolvedModel, located
+from ..models.hub import HubKind, ResolvedModel, encoder_files, is_whole, located
 from ..notices import quiet_libraries
 from ..opening import file_hashes, identity, opening, shown
 from ..wording import setting_named
@@ -131,6 +131,14 @@ def _near(code: str, codes: Sequence[str]) -> str:
     if near:
         return f"similar codes: {', '.join(near[:SHOWN])}"
     return f"it has {', '.join(sorted(codes)[:SHOWN])}{', ...' if len(codes) > SHOWN else ''}"
+
+
+def _files_to_fetch(files: set[str], label: str) -> list[str]:
+    wanted = {"generation_config.json", "source.spm", "target.spm", "target_vocab.json", "spiece.model"} & files
+    return encoder_files(files, label) + sorted(wanted)
+
+
+TRANSLATION = HubKind(_files_to_fetch, is_whole, "translation model: config.json or the weights are missing")
 
 
 def resolve_translation(name: str) -> ResolvedModel:

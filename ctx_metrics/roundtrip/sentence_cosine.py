@@ -33,7 +33,7 @@ class SentenceCosine(EncoderMetric):
     def _prepare(self) -> None:
         from ..engine.device import number_format
         from ..models.hub import encoder_for
-        from ..models.sentence import resolve_sentence_model, shared_sentence_encoder
+        from .sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 
         engine = self._context.engine
         model = self.settings.model

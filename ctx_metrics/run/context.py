@@ -1,5 +1,6 @@
 """The context of a run, the capabilities that a metric declares, and the function that builds a metric from both."""
 
+import argparse
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -7,14 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..engine_options import EngineOptions
-from ..errors import InputError
+from ..errors import CtxMetricsError, InputError
 from ..notices import notice
 from .inputs import FileInput, Given, Input, Keyword
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-    from .streams import Segments
+    from ..corpus import Segments
 
 Stream = Sequence[str | None]
 
@@ -118,6 +119,30 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
 
     cls = metric if isinstance(metric, type) else type(metric)
     return Capabilities(reads=CONTEXT & parameters(cls).keys(), higher_is_better=not issubclass(cls, TER))
+
+
+def own_prefixes(name: str, metric: type["Metric"]) -> tuple[str, ...]:
+    """Return how the flags of a metric may begin."""
+    return (f"--{name}-", *capabilities(metric).flags)
+
+
+def checked_flags(name: str, metric: type["Metric"]) -> list[str]:
+    """Return the names of the attributes of a metric's flags; raises CtxMetricsError if they cannot be added."""
+    if not hasattr(metric, "add_arguments"):
+        return []
+    prefixes, trial = own_prefixes(name, metric), argparse.ArgumentParser(add_help=False).add_argument_group()
+    try:
+        metric.add_arguments(trial)
+    except (Exception, SystemExit) as error:  # another package's code may raise anything
+        raise CtxMetricsError(f"metric {name}: its flags cannot be added: {type(error).__name__}: {error}") from error
+    for action in trial._group_actions:
+        flags = action.option_strings or [action.dest]
+        if not all(flag.startswith(prefixes) for flag in flags) or not action.dest.startswith(f"{name}_"):
+            raise CtxMetricsError(
+                f"metric {name}: its flag {'/'.join(flags)} must begin with --{name}- "
+                f"(and its dest, if it names one, with {name}_)"
+            )
+    return [action.dest for action in trial._group_actions]
 
 
 class MetricSettings(NamedTuple):

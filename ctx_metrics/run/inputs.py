@@ -1,6 +1,7 @@
 """Inputs that some metrics read besides the texts of every run, and the flags that give them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from os.path import expanduser
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,8 +14,8 @@ from ..settings import CommandLine, Group, add_flags
 from ..wording import worded
 
 if TYPE_CHECKING:
+    from ..corpus import Segments
     from .context import Context
-    from .streams import Segments
 
 GROUP = "ctx_metrics.inputs"
 Streams = Sequence[Sequence[str | None]] | None
@@ -28,6 +29,7 @@ class Keyword(NamedTuple):
     streams: bool = False
 
 
+@dataclass(eq=False)
 class Input:
     """An input that a metric reads besides the fields of a Context, as keywords of its constructor.
 
@@ -35,8 +37,7 @@ class Input:
     that have flags: the FileInputs named by entry points of the group `ctx_metrics.inputs`.
     """
 
-    def __init__(self, **keywords: Keyword):
-        self.keywords: Mapping[str, Keyword] = keywords
+    keywords: Mapping[str, Keyword]
 
     @property
     def streams(self) -> frozenset[str]:
@@ -86,7 +87,7 @@ class FileInput(Input):
         **more: Keyword,
     ):
         annotation = Sequence[Sequence[str]] | None if per_system else Streams
-        super().__init__(**{name: Keyword(annotation, streams=True)}, **more)
+        super().__init__({name: Keyword(annotation, streams=True), **more})
         self.name, self.flag, self.help, self.words = name, flag, help, words
         self.per_system, self.single, self.required = per_system, single, required
         self.column, self.title, self.settings = column, title or words, settings

@@ -6,23 +6,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..language import primary
+from ..language import MIN_LETTERS, WORD, letters, primary
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-MIN_LETTERS = 20  # shorter texts get no verdict
 # How much more likely (in nats) a text must be in another language to count as written in it, and the share of letters in
 # the language's scripts below which the script is wrong; docs/text-checks.md says how they were chosen.
 MARGIN = 15.0
 MIN_SHARE = 0.25
 # Languages that count as one: those that py3langid confuses, and pairs that are too similar for a verdict.
-CLOSE = [
-    frozenset(line.split())
-    for line in (
-        "bs hr sr|cs sk|da nb nn no|fo is|id jv ms|es gl|gl pt|bho hi mai mr ne|af nl|de lb|az tr|fa ps ur|bg mk|rw xh zu"
-    ).split("|")
-]
+_CLOSE = (
+    "bs hr sr|cs sk|da nb nn no|fo is|id jv ms|es gl|gl pt|bho hi mai mr ne|af nl|de lb|az tr|fa ps ur|bg mk|rw xh zu"
+)
+CLOSE = [*map(frozenset, map(str.split, _CLOSE.split("|")))]
 PY3LANGID = {"fil": "tl"}  # the model's label for a language, if it is not the language's code
 # Languages in which few texts are written, but which lists of names and broken texts often resemble.
 RARE = frozenset("an br dz eo fo ht la mg oc qu rw se vo wa xh zu".split())
@@ -82,7 +79,6 @@ _WRITTEN_IN = {
     "Kana": "ja",
     "Han": "ja zh yue",
 }
-_LETTERS = re.compile(r"[^\W\d_]+")
 _NO_WORDS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+", re.IGNORECASE)
 
 
@@ -117,7 +113,7 @@ def verdict(text: str, language: str) -> Verdict | None:
         if inside < MIN_SHARE * len(written):
             return Verdict(True, _script_of(written))
         if inside < len(written):  # foreign names and words left as they are say nothing about the rest
-            text = " ".join(word for word in text.split() if own.search(word) or not _LETTERS.search(word))
+            text = " ".join(word for word in text.split() if own.search(word) or not WORD.search(word))
             if len(letters(text)) < MIN_LETTERS:
                 return None
     classes = _model().nb_classes
@@ -127,15 +123,6 @@ def verdict(text: str, language: str) -> Verdict | None:
     likely = _log_probabilities(text.lower() if text.isupper() else text)
     best = others[np.argmax(likely[others])]
     return Verdict(True, classes[best]) if likely[best] - likely[same].max() > MARGIN else Verdict(False)
-
-
-def letters(text: str) -> str:
-    """Return the letters of a text, without anything between them.
-
-    >>> letters("It's 9 o'clock.")
-    'Itsoclock'
-    """
-    return "".join(_LETTERS.findall(text))
 
 
 def are_close(one: str | None, other: str | None) -> bool:

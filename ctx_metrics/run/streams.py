@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from unicodedata import category
 
+from ..corpus import Segments, named
 from ..errors import InputError
 from ..notices import counted
 from ..reading import PACKED, read_lines
@@ -13,23 +14,6 @@ from ..reading import PACKED, read_lines
 # endings that describe the file, not the system whose output it holds
 _ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok")
 _CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters, line and paragraph separators
-
-
-class Segments(list):
-    """A stream of segments.
-
-    name       its file, or another name for messages
-    indices    positions in the whole test set, if sacrebleu selected some of its segments (--origlang, --subset, --detail)
-    """
-
-    indices: list[int] | None = None
-    name: str = ""
-
-
-def named(lines: Sequence[str | None], name: str) -> Segments:
-    segments = Segments(lines)
-    segments.name = name
-    return segments
 
 
 def file_segments(path: str, encoding: str | None = None) -> Segments:

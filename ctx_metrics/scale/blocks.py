@@ -8,8 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ..engine.memory import forget_texts, memory_for
 from ..errors import CtxMetricsError
-from ..notices import Notice, collected, counted, notice
-from ..progress import Progress
+from ..notices import Notice, Progress, collected, counted, notice
 from .kept import ResultCache
 
 Item = TypeVar("Item")

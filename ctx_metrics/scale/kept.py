@@ -17,7 +17,7 @@ import msgspec
 
 from ..engine_options import EngineOptions
 from ..notices import Notice, notice
-from .folders import LocalFolder, RemoteFolder, Unusable
+from .folders import Folder, LocalFolder, Unusable
 
 LIMIT = 2**30  # most bytes of a cache
 MOST = 2**24  # most bytes of one result, uncompressed
@@ -49,7 +49,7 @@ class KeptResults:
     folder    the folder, which is private, since its content is trusted
     """
 
-    def __init__(self, folder: LocalFolder | RemoteFolder, flag: str):
+    def __init__(self, folder: Folder, flag: str):
         self._folder, self._flag = folder, flag
         self._reported = False
 

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..engine.threads import cpu_quota
 from ..errors import InputError, ResourceError
 from ..notices import notice
 from ..wording import by_flags
@@ -42,10 +41,12 @@ class OnRay:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         import ray
 
+        from ..engine import device
+
         self._ray = ray
         alone = address is None and not os.environ.get("RAY_ADDRESS")
         own: dict[str, Any] = (
-            {"num_cpus": _cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
+            {"num_cpus": device.cores(), "include_dashboard": False, "object_store_memory": STORE} if alone else {}
         )
         _check_reached(address or os.environ.get("RAY_ADDRESS") or "")
         self._on_sigterm = signal.getsignal(signal.SIGTERM)
@@ -184,12 +185,6 @@ def _check_reached(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), WAIT).close()
     except OSError as error:
         raise InputError(f"--on ray: {address} cannot be reached: {error.strerror or error}") from error
-
-
-def _cores() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cpu_quota()
-    return max(1, min(cores, int(quota) if quota is not None else cores))
 
 
 def _first_line(error: Exception) -> str:

@@ -90,7 +90,7 @@ def of_segments(
 
 
 # whether to keep how well each token matched
-EXPLAIN = Input(explain=Keyword(bool, False))
+EXPLAIN = Input({"explain": Keyword(bool, False)})
 
 # The layers with the best segment-level Pearson correlation on WMT15/16 DA; see docs/bertr.md and docs/bertscore.md.
 EMBEDDED_LAYER, MULTILINGUAL_LAYER = "4", "7"
@@ -203,15 +203,15 @@ class TokenMatchingMetric(EncoderMetric):
         from ..engine.pairs import PairResult, map_pairs, one_by_one
 
         matching, explain = self._matching(corpora[0].references), self._context.inputs["explain"]
-        kept = one_by_one(
-            matching if explain else lambda *pair: matching(*pair)._replace(hypothesis=None, reference=None)
-        )
         places = places_of_pairs([corpus.references for corpus in corpora])
         pairs = [
             (self.as_read(corpora[system].hypotheses[i]), self.as_read(corpora[system].references[k][i] or ""))
             for system, i, k in places
         ]
-        results = map_pairs(self.encoder, pairs, self.mixes, kept, max_content=self.max_length, label=self.NAME.lower())
+        kept = matching if explain else lambda *pair: matching(*pair)._replace(hypothesis=None, reference=None)
+        results = map_pairs(
+            self.encoder, pairs, self.mixes, one_by_one(kept), max_content=self.max_length, label=self.NAME.lower()
+        )
         shape = len(corpora), len(corpora[0])
         valued = [
             PairResult(None if each.value is None else each.value.value, each.cut, each.empty) for each in results

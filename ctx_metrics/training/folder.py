@@ -82,9 +82,9 @@ class TrainingFolder:
         write_whole(str(self.path / CARD), card)
         (self.path / CURVE).unlink(missing_ok=True)
         if curve is not None:
-            from .. import plots
+            from ..plots.figure import save
 
-            plots.save(curve, str(self.path / CURVE))
+            save(curve, str(self.path / CURVE))
         files = [*MODEL, CARD, CHECKS, *[CURVE] * (curve is not None)]
         print("\n".join([*lines, f"Model: {self.out} ({', '.join(files)})", *(f"Use: {line}" for line in uses)]))
 
@@ -112,10 +112,10 @@ def name_of(path: str) -> str:
 
 
 def can_plot() -> bool:
-    from .. import plots
+    from ..plots.figure import check
 
     try:
-        plots.check()
+        check()
         return True
     except CtxMetricsError as error:
         notice(f"no learning curve is drawn: {error}")

@@ -296,7 +296,7 @@ def test_an_interrupt_says_what_is_kept(ctx, table, tmp_path, monkeypatch):
 def test_small_first_blocks_and_how_far_a_run_is(ctx, tmp_path, monkeypatch):
     """The blocks are the same in a run that goes on, over several tables, and each line counts all rows of the tables."""
     monkeypatch.setattr("ctx_metrics.annotate.rows.FIRST", 4)
-    monkeypatch.setattr("ctx_metrics.progress.EVERY", 0)
+    monkeypatch.setattr("ctx_metrics.notices.EVERY", 0)
     own = rows()
     write_tsv(tmp_path / "a.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in own[:20]])
     write_tsv(tmp_path / "b.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in own[20:]])

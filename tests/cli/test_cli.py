@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import fresh_ctx_metrics, python, run
+from plugin_conftest import fresh_ctx_metrics, run
 
 from ctx_metrics.cli import doctor, main
 from ctx_metrics.cli.cite import MODEL_PAPERS, PAPERS, bibliography
@@ -102,19 +102,6 @@ def test_flags_of_other_commands_are_explained(ctx):
         "                        METRIC [METRIC ...]",
         "ctx-metrics cite: error: unrecognized arguments: --gpus",
     ]
-
-
-@pytest.mark.parametrize(
-    "argv", [["--help"], ["score", "--help"], ["cite", "slide"], ["score", "-m", "bertr", "-h"], ["train", "-h"]]
-)
-def test_torch_is_imported_to_score_only(argv):
-    code = (
-        "import sys\nfrom ctx_metrics.cli import main\n"
-        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
-        "print('torch' in sys.modules, 'transformers' in sys.modules)"
-    )
-    done = python(code, *argv)
-    assert done.stdout.splitlines()[-1] == "False False", done.stderr
 
 
 def test_help_of_score_shows_the_flags_of_the_metrics_that_are_named(ctx):

@@ -1,7 +1,5 @@
 import platform
-import re
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from ctx_metrics.engine.device import (
     INSTALL,
     check_arithmetic,
     device_fault,
-    full_fp32_lstms,
     number_format,
     resolve_device,
     resolve_dtype,
@@ -24,9 +21,7 @@ from ctx_metrics.engine.device import (
 )
 from ctx_metrics.engine.readout import equal_runs
 from ctx_metrics.errors import InputError, ResourceError
-from ctx_metrics.learned import networks
 from ctx_metrics.scale.corpora import key_of_part
-from ctx_metrics.training.loop import Task
 from ctx_metrics.wording import by_flags
 
 
@@ -66,26 +61,22 @@ def test_named_devices(machine):
 
 
 @pytest.mark.parametrize(
-    "name, meant",
+    "field, name, meant",
     [
-        *((each, "") for each in ("", "cuda:x", "cuda:-1", "cuda:128", "meta", "xpu")),
-        *(("gpu", "cuda"), ("GPU:1", "cuda:1"), ("CUDA", "cuda"), ("0", "cuda:0"), ("CPU", "cpu")),
+        *(("device", each, "") for each in ("", "cuda:x", "cuda:-1", "cuda:128", "meta", "xpu")),
+        *(
+            ("device", *each)
+            for each in (("gpu", "cuda"), ("GPU:1", "cuda:1"), ("CUDA", "cuda"), ("0", "cuda:0"), ("CPU", "cpu"))
+        ),
+        *(("dtype", each, "fp16") for each in ("FP16", "float16", "half")),
+        *(("dtype", *each) for each in (("float32", "fp32"), ("bfloat16", "bf16"), ("tf32", ""))),
     ],
 )
-def test_unknown_devices(name, meant):
-    hint = f"; did you mean {meant}?" if meant else ""
-    with pytest.raises(InputError, match=rf"^device: unknown device '{name}'.* and cuda:N{re.escape(hint)}$"):
-        EngineOptions(device=name)
-
-
-@pytest.mark.parametrize(
-    "name, meant",
-    [("float32", "fp32"), ("FP16", "fp16"), ("float16", "fp16"), ("half", "fp16"), ("bfloat16", "bf16"), ("tf32", "")],
-)
-def test_unknown_number_formats(name, meant):
-    hint = f"; did you mean {meant}?" if meant else ""
-    with pytest.raises(InputError, match=rf"^dtype: unknown number format '{name}'.* fp16{re.escape(hint)}$"):
-        EngineOptions(dtype=name)
+def test_unknown_devices_and_number_formats(field, name, meant):
+    what = {"device": "device", "dtype": "number format"}[field]
+    with pytest.raises(InputError, match=f"^{field}: unknown {what} {name!r}") as caught:
+        EngineOptions(**{field: name})
+    assert str(caught.value).partition("; did you mean ")[2].rstrip("?") == meant
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -215,53 +206,15 @@ def test_number_formats():
 
 
 @pytest.fixture
-def tf32(monkeypatch):
-    """A function that has torch compute fp32 in TF32, or not, on CUDA: of "matmul" or of "rnn"."""
-    places = {"matmul": torch.backends.cuda.matmul, "rnn": torch.backends.cudnn.rnn}
-    before = {name: place.fp32_precision for name, place in places.items()}
-
-    def switch(name: str, value: str) -> None:
-        places[name].fp32_precision = value
-
-    yield switch
-    for name, place in places.items():
-        place.fp32_precision = before[name]
+def products():
+    """How torch computes fp32 products on CUDA; changes end with the test."""
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    yield matmul
+    matmul.fp32_precision = before
 
 
-@pytest.mark.parametrize("host", ["tf32", "ieee"])
-def test_lstms_are_in_full_fp32_on_cuda(tf32, host):
-    """cuDNN's default for them is TF32. What the program that uses us has chosen is there again afterwards."""
-    rnn = torch.backends.cudnn.rnn
-    tf32("rnn", host)
-    with pytest.raises(KeyError), full_fp32_lstms(torch.device("cuda", 1)):
-        assert rnn.fp32_precision == "ieee"
-        raise KeyError
-    assert rnn.fp32_precision == host
-    with full_fp32_lstms(torch.device("cpu")):
-        assert rnn.fp32_precision == host
-    if host == "tf32":
-        assert torch.backends.cudnn.allow_tf32  # which raises where LSTMs are left in another format than convolutions
-
-
-def test_a_network_and_its_training_compute_so(tf32, monkeypatch):
-    """What runs cuDNN's LSTM runs within it: the states of a BiLSTM, and the gradients of a training's step."""
-    tf32("rnn", "tf32")
-    seen = []
-    monkeypatch.setattr(networks, "full_fp32_lstms", lambda device: full_fp32_lstms(torch.device("cuda")))
-    lstm = networks.bilstm(3, 2)
-    lstm.register_forward_hook(lambda *_: seen.append(torch.backends.cudnn.rnn.fp32_precision))
-    assert networks.run_bilstm(lstm, torch.zeros(2, 4, 3), [4, 2]).shape == (2, 4, 4)
-
-    def backward():
-        seen.append(torch.backends.cudnn.rnn.fp32_precision)
-
-    task = SimpleNamespace(network=lstm, recipe=SimpleNamespace(clip=1.0))
-    loss = SimpleNamespace(device=torch.device("cuda"), backward=backward)
-    Task.descend(task, loss, torch.optim.SGD(lstm.parameters(), lr=0.1))
-    assert seen == ["ieee"] * 2
-
-
-def test_tf32_is_said_and_shown(tf32, machine, caplog):
+def test_tf32_is_said_and_shown(products, machine, caplog):
     """The program around us can have torch compute fp32 products in TF32, on cards from Ampere on."""
     machine(cuda=2, built=["sm_75", "sm_80"], capabilities=[(8, 0), (7, 5)])
     cards = "cuda:0", "cuda:1", "cpu"
@@ -272,7 +225,7 @@ def test_tf32_is_said_and_shown(tf32, machine, caplog):
         return [number_format(name, card) for card in cards]
 
     assert shown("fp32") == ["fp32"] * 3
-    tf32("matmul", "tf32")
+    products.fp32_precision = "tf32"
     assert shown("fp16") == ["fp16"] * 3 and caplog.messages == []
     assert shown("fp32") == ["tf32", "fp32", "fp32"] and number_format("fp32", resolve_device("auto")) == "tf32"
     [said] = caplog.messages
@@ -299,28 +252,16 @@ def test_signatures_and_kept_results_tell_tf32_from_fp32(monkeypatch, tiny_bert)
         assert signature == old.replace("|dtype:fp32|", "|dtype:tf32|") and key != old_key
 
 
-lengths_of_texts = st.lists(st.integers(1, 60), max_size=40)
-
-
-@given(lengths_of_texts, st.integers(1, 150))
-def test_batches_partition_the_sequences_within_the_budget(lengths, budget):
+@given(st.lists(st.integers(1, 60), max_size=40), st.integers(1, 150))
+def test_batches_of_the_longest_first_are_filled_up_to_the_budget(lengths, budget):
     batches = token_batches(lengths, budget)
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert batch and (len(batch) == 1 or sum(lengths[i] for i in batch) <= budget)
-
-
-@given(lengths_of_texts, st.integers(1, 150))
-def test_longest_first_and_equal_lengths_in_order(lengths, budget):
-    order = [index for batch in token_batches(lengths, budget) for index in batch]
-    assert order == sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
-
-
-@given(lengths_of_texts, st.integers(1, 150))
-def test_no_batch_could_take_the_next_sequence(lengths, budget):
-    batches = token_batches(lengths, budget)
-    for batch, following in zip(batches, batches[1:]):
-        assert sum(lengths[i] for i in batch) + lengths[following[0]] > budget
+    order = [index for batch in batches for index in batch]
+    assert order == sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))  # in order where lengths are equal
+    tokens = [sum(lengths[i] for i in batch) for batch in batches]
+    for batch, own in zip(batches, tokens):
+        assert batch and (len(batch) == 1 or own <= budget)
+    for own, following in zip(tokens, batches[1:]):
+        assert own + lengths[following[0]] > budget
 
 
 def test_nothing_makes_no_batch():

@@ -290,19 +290,3 @@ def test_the_next_batch_is_started_before_results_are_fetched(tiny_bert, monkeyp
     encoder.encode(encoder.tokenizer(["a cat sat on the mat", "the dog ran home", "rain"]), LAST)
     assert events[:2] == ["start", "start"] and events[-1] == "fetch"
     assert events.count("start") == events.count("fetch")
-
-
-def test_tokens_beyond_the_vocabulary_are_refused(tiny_bert, tmp_path):
-    import json
-    import shutil
-
-    from ctx_metrics.errors import ModelError
-
-    folder = shutil.copytree(tiny_bert, tmp_path / "small")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "vocab_size": 20}))
-    encoder = TextEncoder(folder)
-    with pytest.raises(
-        ModelError, match="its tokenizer gives token .*, but the model has 20: they do not belong together"
-    ):
-        encoder.encode(encoder.tokenizer(["the old red bird"]), LAST)

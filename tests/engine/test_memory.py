@@ -1,12 +1,8 @@
 """Models that a process shares and frees, and what is said where memory runs out."""
 
 import gc
-import json
 import os
-import platform
 import shutil
-import subprocess
-import sys
 import weakref
 
 import pytest
@@ -14,11 +10,11 @@ import torch
 from classifiers import write_classifier
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import REF, A, B, python
+from damage import CKPT, as_pytorch, change_ckpt, change_json
+from plugin_conftest import REF, A, B
 from safetensors.torch import load_file, save_file
 from sentence_folders import TANH, dense, pooling, write_model
 
-import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTSBERT, PRSentBLEU, release
 from ctx_metrics.choice import minimum_risk
 from ctx_metrics.engine.device import TokenBudget
@@ -27,8 +23,8 @@ from ctx_metrics.engine.memory import LoadedModels, memory_for
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError, as_line, lacks_memory
 from ctx_metrics.models.comet.checkpoint import convert
-from ctx_metrics.models.sentence import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier, shared_classifier
+from ctx_metrics.roundtrip.sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 from ctx_metrics.wording import by_flags
 
 QUIET = EngineOptions(device="cpu", quiet=True)
@@ -44,10 +40,6 @@ def replace_weights(path, factor: float = 1.3) -> None:
     save_file(tensors, f"{path}.new", {"format": "pt"})
     os.utime(f"{path}.new", ns=(before.st_atime_ns, before.st_mtime_ns))
     os.replace(f"{path}.new", path)
-
-
-def edit(path, **changes) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def bertr(folder):
@@ -73,24 +65,18 @@ def converted(folder, bert):
     return folder
 
 
+def change_bias(folder):
+    path = folder / CKPT
+    before = path.stat()
+    change_ckpt(folder, state_dict={"estimator.ff.6.bias": lambda bias: bias + 1})
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 def change_converted(folder):
     """Other weights in a converted folder, whose config.json vouches for them."""
     shutil.rmtree(folder)
-    source = folder.parent / "unconverted" / "checkpoints" / "model.ckpt"
-    content = torch.load(source, weights_only=True)
-    content["state_dict"]["estimator.ff.6.bias"] = content["state_dict"]["estimator.ff.6.bias"] + 1
-    source.unlink()
-    torch.save(content, source)
-    convert(str(source), folder)
-
-
-def change_ckpt(folder):
-    path = folder / "checkpoints" / "model.ckpt"
-    before, content = path.stat(), torch.load(path, weights_only=True)
-    content["state_dict"]["estimator.ff.6.bias"] = content["state_dict"]["estimator.ff.6.bias"] + 1
-    path.unlink()
-    torch.save(content, path)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    change_bias(folder.parent / "unconverted")
+    convert(str(folder.parent / "unconverted"), folder)
 
 
 def copied(folder, bert):
@@ -107,8 +93,8 @@ def regression(folder, bert):
 
 def pytorch_model(folder, bert):
     """An encoder of a PyTorch file; its safetensors, which are preferred, lie under another name."""
-    torch.save(load_file(copied(folder, bert) / WEIGHTS), folder / "pytorch_model.bin")
-    (folder / WEIGHTS).rename(folder / "kept")
+    shutil.copy(copied(folder, bert) / WEIGHTS, folder / "kept")
+    as_pytorch(folder)
 
 
 def prefer_others(folder):
@@ -121,20 +107,28 @@ OTHER_WORD = {"type": "Replace", "pattern": {"String": "sat"}, "content": "ran"}
 MAXIMUM = {"pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
 CHANGES = {
     "bertr, weights": (copied, bertr, lambda folder: replace_weights(folder / WEIGHTS)),
-    "bertr, config": (copied, bertr, lambda folder: edit(folder / "config.json", layer_norm_eps=0.5)),
-    "bertr, tokenizer": (copied, bertr, lambda folder: edit(folder / "tokenizer.json", normalizer=OTHER_WORD)),
+    "bertr, config": (copied, bertr, lambda folder: change_json(folder / "config.json", layer_norm_eps=0.5)),
+    "bertr, tokenizer": (copied, bertr, lambda folder: change_json(folder / "tokenizer.json", normalizer=OTHER_WORD)),
     "bertr, other weights": (pytorch_model, bertr, prefer_others),
     "sentence, weights": (sentence_model, cosine, lambda folder: replace_weights(folder / WEIGHTS)),
     "sentence, dense layer": (sentence_model, cosine, lambda folder: replace_weights(folder / "2_Dense" / WEIGHTS)),
-    "sentence, pooling": (sentence_model, cosine, lambda folder: edit(folder / "1_Pooling" / "config.json", **MAXIMUM)),
+    "sentence, pooling": (
+        sentence_model,
+        cosine,
+        lambda folder: change_json(folder / "1_Pooling" / "config.json", **MAXIMUM),
+    ),
     "paraphrase, weights": (write_classifier, paraphrase, lambda folder: replace_weights(folder / WEIGHTS)),
     "paraphrase, config": (
         write_classifier,
         paraphrase,
-        lambda folder: edit(folder / "config.json", hidden_act="relu"),
+        lambda folder: change_json(folder / "config.json", hidden_act="relu"),
     ),
-    "comet, weights": (regression, comet, change_ckpt),
-    "comet, config": (regression, comet, lambda folder: edit(folder / "encoder" / "config.json", layer_norm_eps=0.5)),
+    "comet, weights": (regression, comet, change_bias),
+    "comet, config": (
+        regression,
+        comet,
+        lambda folder: change_json(folder / "encoder" / "config.json", layer_norm_eps=0.5),
+    ),
     "comet, converted": (converted, comet, change_converted),
 }
 
@@ -174,7 +168,7 @@ def test_a_change_before_the_first_text_is_said(tiny_bert, tmp_path, part):
     if part == "weights":
         replace_weights(folder / WEIGHTS)
     else:
-        edit(folder / "tokenizer.json", decoder=None)
+        change_json(folder / "tokenizer.json", decoder=None)
     for _ in range(2):
         with pytest.raises(ModelError) as caught:
             metric.corpus_score([HYPOTHESIS], [[REFERENCE]])
@@ -218,12 +212,6 @@ def full(batch):
     """A forward that has memory for one text."""
     if len(batch) > 1:
         raise torch.OutOfMemoryError("out of memory")
-
-
-def test_release_imports_no_torch():
-    code = "import sys, ctx_metrics; ctx_metrics.release(); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
-    assert "release" in ctx_metrics.__all__
 
 
 LACKING = [
@@ -341,19 +329,3 @@ def test_commands_end_with_the_line(ctx, monkeypatch):
         said = f"ctx-metrics: error: device cpu has too little memory for {what}; {flags} ({CUBLAS})"
         assert (done.code, done.out) == (1, ""), done.err
         assert done.err.splitlines()[-1] == said
-
-
-def test_large_tensors_are_not_mapped_anew_each_time():
-    code = """
-import resource
-from ctx_metrics.engine.memory import keep_freed_memory
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(8):
-        bytearray(2**26)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-usual = faults()
-print(keep_freed_memory(), faults() < usual / 4)
-"""
-    done = python(code)
-    assert done.stdout.split() == (["True", "True"] if platform.libc_ver()[0] == "glibc" else ["False", "False"])

@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_metrics.engine.checkpoint import read_config
+from ctx_metrics.engine.checkpoint import is_quantised, read_config
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.quantised import FILE, QuantisedFile, is_quantised, read_quantised
+from ctx_metrics.engine.quantised import FILE, QuantisedFile, read_quantised
 from ctx_metrics.engine.readout import PooledMix
 from ctx_metrics.engine.tokenizer import TextTokenizer
 from ctx_metrics.errors import ModelError

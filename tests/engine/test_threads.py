@@ -1,22 +1,26 @@
 """The number of threads, how they wait, and CPUs without arithmetic for a half format."""
 
 import os
+from importlib import reload
 
 import pytest
 import torch
 
-from ctx_metrics.engine import device, threads
+from ctx_metrics import engine
+from ctx_metrics.engine import device
+
+POLICIES = ["GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME"]
 
 
-@pytest.mark.parametrize("policy", ["GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME"])
-def test_the_users_choice_stays(policy):
-    environment = {policy: "1"}
-    threads.set_spins(environment)
-    assert environment == {policy: "1"}
-
-
-def test_waiting_is_short_here_too():
-    assert any(policy in os.environ for policy in threads._POLICIES)
+@pytest.mark.parametrize("policy", [*POLICIES, None])
+def test_waiting_is_short_unless_the_user_says_how_to_wait(monkeypatch, policy):
+    for each in POLICIES:
+        monkeypatch.delenv(each, raising=False)
+    if policy:
+        monkeypatch.setenv(policy, "1")
+    reload(engine)
+    chosen = {policy: "1"} if policy else {"GOMP_SPINCOUNT": "10000"}
+    assert {each: os.environ[each] for each in POLICIES if each in os.environ} == chosen
 
 
 @pytest.mark.parametrize(
@@ -39,19 +43,23 @@ def test_the_quota_of_a_container(tmp_path, groups, files, quota):
     for name, text in files.items():
         (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "root" / name).write_text(text)
-    assert threads.cpu_quota(tmp_path / "root", own) == quota
+    assert device.cpu_quota(tmp_path / "root", own) == quota
 
 
-def test_torch_gets_no_more_threads_than_the_process_may_use(monkeypatch):
+@pytest.mark.parametrize(
+    "quota, asked, wanted", [(1.0, "", 1), (2.5, "", 2), (0.5, "", 1), (None, "", 6), (2.0, "16", 0)]
+)
+def test_torch_gets_no_more_threads_than_the_process_may_use(monkeypatch, quota, asked, wanted):
     chosen = []
-    threads.limit_threads.cache_clear()
-    monkeypatch.setattr(threads, "cpu_quota", lambda: 1.0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(6), raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    device.limit_threads.cache_clear()
+    monkeypatch.setattr(device, "cpu_quota", lambda: quota)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     monkeypatch.setattr(torch, "set_num_threads", chosen.append)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     device.resolve_device("cpu")
     device.resolve_device("cpu")
-    assert chosen == [1]
+    assert chosen == [wanted] * bool(wanted)
 
 
 @pytest.mark.parametrize("capable, said", [(False, 1), (True, 0)])

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from learned_folders import write_learned
-from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, C, lines_of, run_forked, sacrebleu
+from plugin_conftest import REF, SACREBLEU, SOURCE, A, B, C, lines_of, run_forked, sacrebleu, strict
 from sacrebleu.metrics import METRICS
 
 from ctx_metrics import InputError
@@ -208,10 +208,8 @@ RUNS = {
     "slide": [REF, "-i", A, "-m", "slide", "--slide-model", "{esim}", "--slide-window", "1"],
     "comet": [REF, "-i", A, "-m", "comet", "--comet-model", "{esim}"],
 }
-SETUP = """
-import ctx_metrics.metrics.slide, ctx_metrics.metrics.bertr, ctx_metrics.learned.metrics, ctx_metrics.learned.estimator
+LOGGED = """
 from ctx_metrics.engine.forward import PackedEncoder
-from sacrebleu.sacrebleu import main
 forward = PackedEncoder.__call__
 def logged(self, sequences, *rest):
     with open(job["base"] + ".log", "a") as log:
@@ -220,7 +218,6 @@ def logged(self, sequences, *rest):
     return forward(self, sequences, *rest)
 PackedEncoder.__call__ = logged
 """
-BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
 
 
 @pytest.fixture(scope="module")
@@ -228,19 +225,12 @@ def runs(folders, tiny_bert, tmp_path_factory) -> dict:
     root = tmp_path_factory.mktemp("runs")
     (root / "gap.txt").write_text("\n" * len(lines_of(A)[:-9]) + "".join(f"{line}\n" for line in lines_of(A)[-9:]))
     places = {**folders, "encoder": str(tiny_bert), "gap": str(root / "gap.txt")}
-    jobs = {
-        name: {"args": [word.format(**places) for word in words], "env": {"FOLDER": str(EXAMPLES)}}
-        for name, words in RUNS.items()
-    }
-    results = run_forked(root, SETUP, BODY, jobs)
+    jobs = {name: {"args": [word.format(**places) for word in words]} for name, words in RUNS.items()}
+    results = run_forked(root, LOGGED, SACREBLEU, jobs)
     for number, done in enumerate(results.values()):
         log = root / f"{number}.log"
         done.log = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
     return results
-
-
-def strict(text: str):
-    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
 @pytest.mark.full

@@ -12,14 +12,14 @@ from ctx_metrics.scoring.comparison import ranks
 NAN = float("nan")
 
 
-def by_optimiser(wins: np.ndarray, prior: float) -> np.ndarray:
+def by_optimiser(wins: np.ndarray) -> np.ndarray:
     """The maximum of the log likelihood, term by term, by a method that knows no gradient of ours."""
     size = len(wins)
 
     def loss(free):
         t = np.append(free, 0.0)
         return -sum(
-            (wins[i, j] + prior / 2) * log_expit(t[i] - t[j]) for i in range(size) for j in range(size) if i != j
+            (wins[i, j] + PRIOR / 2) * log_expit(t[i] - t[j]) for i in range(size) for j in range(size) if i != j
         )
 
     free = minimize(loss, np.zeros(size - 1), method="BFGS", options={"gtol": 1e-9}).x
@@ -33,70 +33,45 @@ def chances(systems: int, segments: int, seed: int = 0, spread: float = 0.5) -> 
     return 1 / (1 + np.exp(quality[None] - quality[:, None]))
 
 
-@pytest.mark.parametrize("size, prior", [(2, 0.0), (3, 0.0), (5, 0.5), (7, 2.0)])
-def test_strengths_maximise_the_likelihood(size, prior):
+@pytest.mark.parametrize("size", [2, 3, 5, 7])
+def test_strengths_maximise_the_likelihood(size):
     wins = np.random.default_rng(size).gamma(1.0, 5.0, size=(size, size))
-    found = strengths(wins, prior)
+    found = strengths(wins)
     assert found.mean() == pytest.approx(0, abs=1e-12)
-    assert found == pytest.approx(by_optimiser(wins, prior), abs=1e-5)
+    assert found == pytest.approx(by_optimiser(wins), abs=1e-5)
     # the expected wins of each system are those it has, which is the gradient's zero
-    w = np.where(np.eye(size, dtype=bool), 0, wins + prior / 2)
+    w = np.where(np.eye(size, dtype=bool), 0, wins + PRIOR / 2)
     expected = ((w + w.T) / (1 + np.exp(found[None] - found[:, None]))).sum(axis=1)
     assert expected == pytest.approx(w.sum(axis=1), abs=1e-8)
 
 
-@pytest.mark.parametrize("won, lost", [(3, 1), (1, 1), (1, 9), (1e6, 1e-6), (0.25, 2000.25)])
+@pytest.mark.parametrize("won, lost", [(3, 1), (1, 1), (1, 9), (1e6, 1e-6), (2000, 0)])
 def test_two_systems_differ_by_the_log_of_the_odds(won, lost):
     first, second = strengths(np.array([[NAN, won], [lost, -7.0]]))  # the diagonal is ignored
-    assert first - second == pytest.approx(np.log(won / lost), abs=1e-9)
+    assert first - second == pytest.approx(np.log((won + PRIOR / 2) / (lost + PRIOR / 2)), abs=1e-9)
 
 
-def test_a_winner_of_all_is_finite_with_a_prior():
-    wins = np.array([[0, 2000.0], [0, 0]])
-    first, second = strengths(wins, 0.5)
-    assert first - second == pytest.approx(np.log(2000.25 / 0.25), abs=1e-9)
+def test_a_winner_of_all_is_finite():
     # three systems, each winning all from those below it: by symmetry t = (a, 0, -a), and the top one's expected wins
     # are those it has: (N + h) (s(a) + s(2a)) = 2 (N + h / 2), N = 100 games and h = .5 more
-    top, middle, bottom = strengths(100.0 * np.triu(np.ones((3, 3)), 1), 0.5)
+    top, middle, bottom = strengths(100.0 * np.triu(np.ones((3, 3)), 1))
     assert middle == pytest.approx(0, abs=1e-9) and top == pytest.approx(-bottom, abs=1e-9)
     assert 100.5 * (1 / (1 + np.exp(-top)) + 1 / (1 + np.exp(-2 * top))) == pytest.approx(2 * 100.25, abs=1e-8)
 
 
 def test_leading_dimensions_are_problems_of_their_own():
     wins = np.random.default_rng(1).gamma(0.3, 30.0, size=(3, 4, 5, 5))
-    found = strengths(wins, 0.1)
+    found = strengths(wins)
     assert found.shape == (3, 4, 5)
-    one_by_one = [[strengths(wins[i, j], 0.1) for j in range(4)] for i in range(3)]
+    one_by_one = [[strengths(wins[i, j]) for j in range(4)] for i in range(3)]
     assert found == pytest.approx(np.array(one_by_one), abs=1e-9)
-    assert strengths(np.zeros((0, 2, 2)), 1.0).shape == (0, 2)
+    assert strengths(np.zeros((0, 2, 2))).shape == (0, 2)
 
 
-@pytest.mark.parametrize(
-    "wins",
-    [
-        [[0, 1], [0, 0]],
-        [[0, 0], [0, 0]],
-        # 0 and 1 beat each other, 2 and 3 too, and the first two have never lost to the last two
-        [[0, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 1], [0, 0, 1, 0]],
-    ],
-)
-def test_no_finite_maximum_is_said(wins):
-    with pytest.raises(InputError, match="never lost"):
-        strengths(wins)
-    assert np.isfinite(strengths(wins, 0.01)).all()
-
-
-def test_a_ring_of_single_wins_is_enough():
-    ring = np.roll(np.eye(7), 1, axis=1)  # i beat i + 1, and nobody else: all are alike
-    assert strengths(ring) == pytest.approx(np.zeros(7), abs=1e-9)
-
-
-@pytest.mark.parametrize("wins", [[[0, -1], [1, 0]], [[0, NAN], [1, 0]]])
-def test_counts_are_counts(wins):
-    with pytest.raises(InputError, match="at least 0"):
-        strengths(wins)
-    with pytest.raises(InputError, match="at least 2"):
-        strengths([[1.0]])
+def test_counts_are_counts():
+    for wins in ([[0, -1], [1, 0]], [[0, NAN], [1, 0]]):
+        with pytest.raises(InputError, match="at least 0"):
+            strengths(np.array(wins))
 
 
 def test_a_ranking_is_of_means():
@@ -111,7 +86,7 @@ def test_a_ranking_is_of_means():
     assert found.win_matrix[2] == pytest.approx([0.6 / 2, 0.6 / 2, NAN], nan_ok=True)
     assert found.win_shares == pytest.approx([3.5 / 5, (0.9 + 1.4) / 5, 1.2 / 4])
     sums = np.array([[0, 2.1, 1.4], [0.9, 0, 1.4], [0.6, 0.6, 0]])
-    assert found.strengths == pytest.approx(strengths(sums, PRIOR), abs=1e-9)
+    assert found.strengths == pytest.approx(strengths(sums), abs=1e-9)
     assert np.isnan(found.p_values[range(3), range(3)]).all()
     assert found.order == [0, 1, 2]
 
@@ -124,7 +99,7 @@ def one_by_one(probabilities, groups, resamples, confidence, seed):
     rng = np.random.default_rng(seed)
     for _ in range(resamples):
         segments = [n for unit in rng.integers(len(names), size=len(names)) for n in members[unit]]
-        drawn.append(strengths(probabilities[:, :, segments].sum(axis=-1), 0.5))
+        drawn.append(strengths(probabilities[:, :, segments].sum(axis=-1)))
     drawn = np.array(drawn)
     ends = [(1 - confidence) / 2, (1 + confidence) / 2]
     p = [

@@ -81,7 +81,7 @@ def test_correlations_are_averaged_and_a_metric_without_a_set_is_not_ranked():
     sets = [systems_set("one", [1, 2, 3]), systems_set("two", [1, 2, 4])]
     scores = {
         "one": [system_metric("m", [1, 2, 3]), system_metric("half", [3, 2, 1])],
-        "two": [system_metric("m", [4, 2, 1]), None],
+        "two": [system_metric("m", [4, 2, 1])],
     }
     [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-spearman"]]).agreements
     assert agreement.metrics == ["m", "half"]
@@ -252,7 +252,7 @@ def test_protocols_that_do_not_apply(segments, caplog):
 
 def test_a_set_that_no_metric_scored_is_no_column():
     sets = [systems_set("one", [1, 2]), systems_set("two", [1, 2])]
-    scores = {"one": [system_metric("m", [1, 2])], "two": [None]}
+    scores = {"one": [system_metric("m", [1, 2])], "two": []}
     [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]]).agreements
     assert agreement.sets == ["one"] and agreement.overall.tolist() == [1.0] and agreement.ranks == [1]
 

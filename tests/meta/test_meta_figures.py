@@ -102,7 +102,7 @@ def test_what_has_no_figure(drawn):
     assert set(drawn([judged], {judged.name: scores}, ["seg-pearson"])) == {
         "agreement.seg-pearson.png", "systems.no_documents.png"
     }  # fmt: skip
-    segments = [MetricScores("m", scores[0].segment_scores, None), None]
+    segments = [MetricScores("m", scores[0].segment_scores, None)]
     assert set(drawn([judged], {judged.name: segments}, ["seg-pearson"])) == {"agreement.seg-pearson.png"}
     [preferences] = read_judged(str(EXAMPLES / "preferences.tsv"))
     random = np.random.default_rng(0).normal(size=(5, preferences.segments))

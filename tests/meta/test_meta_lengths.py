@@ -92,7 +92,7 @@ def test_unjudged_outputs_stay_out():
 def test_a_metric_that_lacks_a_set_is_measured_on_the_others():
     sets = [random_set("x", [1, 3], 3, 0), random_set("y", [1, 3], 3, 1)]
     there = random_metric(sets[1], 2, "half")
-    scores = {"x": [random_metric(sets[0], 3), None], "y": [random_metric(sets[1], 4), there]}
+    scores = {"x": [random_metric(sets[0], 3)], "y": [random_metric(sets[1], 4), there]}
     both = agreement_by_length(sets, scores, PROTOCOLS["seg-pearson"], 2)
     alone = agreement_by_length(sets[1:], {"y": [there]}, PROTOCOLS["seg-pearson"], 2)
     assert list(both.values) == ["m", "half"] and both.values["half"] == pytest.approx(alone.values["half"])
@@ -107,6 +107,6 @@ def test_where_there_is_nothing_to_draw():
     protocol = PROTOCOLS["sys-acc"]
     for one in (alike, without, systems):
         assert agreement_by_length([one], {"x": [random_metric(judged, 1)]}, protocol) is None
-    assert agreement_by_length([judged], {"x": [grid, None]}, protocol) is None
+    assert agreement_by_length([judged], {"x": [grid]}, protocol) is None
     curves = agreement_by_length([judged], {"x": [grid, random_metric(judged, 1)]}, protocol)
     assert list(curves.values) == ["m"]

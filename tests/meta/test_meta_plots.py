@@ -13,8 +13,7 @@ from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.meta import figures as plots
 from ctx_metrics.meta.lengths import LengthCurves
 from ctx_metrics.meta.report import Agreement
-from ctx_metrics.plots import check, save
-from ctx_metrics.plots.figure import BLUE, VERMILION
+from ctx_metrics.plots.figure import BLUE, VERMILION, check, save
 
 NAN = float("nan")
 SYSTEMS = ["A", "B", "C_$2$", "D-系统", "refB"]
@@ -287,7 +286,7 @@ def test_neither_pyplot_nor_settings_are_touched(tmp_path):
     code = f"""
 import sys
 from ctx_metrics.meta import figures as plots
-from ctx_metrics.plots import save
+from ctx_metrics.plots.figure import save
 assert "matplotlib" not in sys.modules
 import matplotlib
 before = matplotlib.rcParams.copy()

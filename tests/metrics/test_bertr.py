@@ -1,11 +1,9 @@
-import logging
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from stub_encoder import StubEncoder
+from stub_encoder import StubEncoder, resolved, stub  # noqa: F401  fixtures
 
 from ctx_metrics.engine.encoder import layer_mixes
 from ctx_metrics.errors import InputError
@@ -26,31 +24,6 @@ REFERENCES = [
     "light of the city",
     "dogs run, birds sing!",
 ]
-
-
-@pytest.fixture
-def stub(monkeypatch):
-    """A function that makes a BERTR over the stub."""
-    monkeypatch.setattr(hub, "resolve", lambda name: hub.ResolvedModel("stub", Path("stub"), None, "0" * 12))
-    monkeypatch.setattr("ctx_metrics.engine.encoder.shared_encoder", lambda folder, engine: StubEncoder())
-    return BERTR
-
-
-@pytest.fixture
-def english(tiny_bert, monkeypatch):
-    """The names that were resolved; each gives the tiny BERT, under the embedded model's name."""
-    names = []
-    monkeypatch.setattr(
-        hub,
-        "resolve",
-        lambda name: (
-            names.append(name)
-            or hub.ResolvedModel(
-                "embedded-tiny" if name == "embedded" else name, tiny_bert, None, "0" * 12, embedded=name == "embedded"
-            )
-        ),
-    )
-    return names
 
 
 @pytest.fixture
@@ -79,54 +52,20 @@ def segment_scores(metric, hypotheses, references):
     ],
 )
 def test_golden_values(stub, hypothesis, reference, score):
-    assert stub().sentence_score(hypothesis, [reference]).score == pytest.approx(score, abs=1e-4)
-
-
-def test_corpus_score_is_the_mean_of_segments(stub):
-    # 80, 60 and -100
-    score = stub().corpus_score(["east north", "east", "west"], [["steep", "steep", "east"]])
-    assert score.score == pytest.approx(100 * (4 / 5 + 3 / 5 - 1) / 3, abs=1e-4)
-    assert score.name == "BERTR" and score._verbose == ""
+    assert BERTR().sentence_score(hypothesis, [reference]).score == pytest.approx(score, abs=1e-4)
 
 
 def test_several_references(stub):
     # 60 against steep, 80 against flat; the second segment has one reference, the third one an empty one beside it
     streams = [["steep", None, ""], ["flat", "steep", "steep"]]
-    best, mean = stub(), stub(multiref="mean")
+    best, mean = BERTR(), BERTR(multiref="mean")
     assert best.corpus_score(["east"] * 3, streams).score == pytest.approx(100 * (0.8 + 0.6 + 0.6) / 3, abs=1e-4)
     assert mean.corpus_score(["east"] * 3, streams).score == pytest.approx(100 * (0.7 + 0.6 + 0.3) / 3, abs=1e-4)
     assert best.num_refs == mean.num_refs == -1
-    with pytest.raises(InputError, match="multiref 'best' is neither max nor mean"):
-        stub(multiref="best")
-
-
-def test_a_segment_without_reference_is_left_out_and_said(stub, caplog):
-    score = stub().corpus_score(["east", "east"], [["steep", None]])
-    assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"
-    assert [record.getMessage() for record in caplog.records] == [
-        "bertr: 1 segment has no reference and is left out (segment 2)"
-    ]
-
-
-def test_nothing_to_score_is_an_error(stub):
-    with pytest.raises(InputError, match="no segment can be scored; 2 segments have no reference"):
-        stub().corpus_score(["east", "east"], [[None, None]])
-    with pytest.raises(InputError, match="bertr: no hypotheses to score"):
-        stub().corpus_score([], [[]])
-
-
-def test_empties_score_zero_and_are_counted(stub, caplog):
-    score = stub().corpus_score(["east", "", "east", ""], [["east", "east", "", ""]])
-    assert score.score == pytest.approx(25, abs=1e-4) and score._verbose == "(empty = 3)"
-    assert "empty = 3" in score.format()
-    assert [record.getMessage() for record in caplog.records] == [
-        "bertr: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)"
-    ]
-    assert all(record.levelno >= logging.WARNING for record in caplog.records)  # so it reaches stderr unasked
 
 
 def test_max_length_cuts_and_counts(stub, caplog):
-    metric = stub(max_length=2)
+    metric = BERTR(max_length=2)
     score = metric.corpus_score(["east north steep", "east"], [["steep", "steep"]])
     # without its third word the first hypothesis scores 80
     assert score.score == pytest.approx(70, abs=1e-4) and score._verbose == "(truncated = 1)"
@@ -134,23 +73,17 @@ def test_max_length_cuts_and_counts(stub, caplog):
     assert metric.get_signature().info["maxlen"] == 2
 
 
-def test_a_maximum_length_beyond_the_model_is_said(stub, caplog):
-    assert stub(max_length=4000).signature["maxlen"] == StubEncoder.max_content
-    assert caplog.messages == [f"bertr: the model reads {StubEncoder.max_content} tokens of a text, not 4000"]
-
-
 def test_a_notice_of_every_system_is_said_once(stub, caplog):
-    metric = stub([["", "east"]], [["east", "east"], ["east east", "east"]])
+    metric = BERTR([["", "east"]], [["east", "east"], ["east east", "east"]])
     metric.corpus_score(["east", "east"], None)
     assert caplog.messages == [
         "bertr: every system: 1 segment has an empty hypothesis or reference and scores 0 (segment 1)"
     ]
 
 
-def test_max_length_settings(stub):
-    assert stub().signature["maxlen"] == stub(max_length=51).signature["maxlen"] == StubEncoder.max_content
-    with pytest.raises(InputError, match="a maximum length of 0 tokens leaves nothing to compare"):
-        stub(max_length=0)
+def test_a_maximum_length_beyond_the_model_is_said(stub, caplog):
+    assert BERTR().signature["maxlen"] == BERTR(max_length=51).signature["maxlen"] == StubEncoder.max_content
+    assert caplog.messages == [f"bertr: the model reads {StubEncoder.max_content} tokens of a text, not 51"]
 
 
 def plain_recall(folder, hypothesis, reference, combine):
@@ -202,13 +135,6 @@ def test_concat_last4_wants_four_layers():
         layer_mixes("concat_last4", 2, "bertr")
 
 
-def test_default_layers(english, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.scoring.token_matching.EMBEDDED_LAYER", "2")
-    assert BERTR().signature["layers"] == "2"
-    assert BERTR(model="owner/name").signature["layers"] == "mean"
-    assert BERTR(model="embedded", layers=1).signature["layers"] == "1"
-
-
 @pytest.mark.parametrize(
     "language, model",
     [
@@ -220,25 +146,25 @@ def test_default_layers(english, monkeypatch):
         ("cs", "google-bert/bert-base-multilingual-cased"),
     ],
 )
-def test_the_papers_model(english, language, model):
+def test_the_papers_model(resolved, language, model):
     BERTR(model="paper", target_lang=language)
-    assert english == [model]
+    assert resolved == [model]
 
 
-def test_the_papers_model_wants_a_language(english):
+def test_the_papers_model_wants_a_language(resolved):
     for language in (None, ""):
         with pytest.raises(InputError, match="depends on the target language; name the language with target_lang"):
             BERTR(model="paper", target_lang=language)
-    assert english == []
+    assert resolved == []
 
 
-def test_another_language_is_said_when_asked(english, caplog):
+def test_another_language_is_said_when_asked(resolved, caplog):
     metric = BERTR(model="embedded", target_lang="de", layers="mean")
     assert metric.corpus_score(["der hund"], [["der hund"]]).score == pytest.approx(100, abs=1e-4)
     assert len(caplog.messages) == 1 and "it is scored because model=... asks for it" in caplog.text
 
 
-def test_english_and_other_models_pass_in_silence(english, caplog):
+def test_english_and_other_models_pass_in_silence(resolved, caplog):
     german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
     BERTR(layers="mean", target_lang="en").corpus_score(german, [german])
     BERTR(model="owner/multilingual", target_lang="de").corpus_score(german, [german])

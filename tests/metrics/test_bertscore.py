@@ -6,7 +6,7 @@ import tarfile
 import numpy as np
 import pytest
 import torch
-from bertscore_conftest import values
+from stub_encoder import resolved, values  # noqa: F401  a fixture
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.bertr import BERTR
@@ -36,20 +36,9 @@ TOLERANCE = 1e-5  # on bert-score's scale, which ends at 1
 
 
 @pytest.fixture
-def resolved(tiny_bert, monkeypatch):
-    """The names that were resolved; each gives the tiny BERT, under the embedded model's name."""
-    names = []
-    monkeypatch.setattr(
-        hub,
-        "resolve",
-        lambda name: (
-            names.append(name) or hub.ResolvedModel("tiny", tiny_bert, None, "0" * 12, embedded=name == "embedded")
-        ),
-    )
-    monkeypatch.setattr("ctx_metrics.scoring.token_matching.EMBEDDED_LAYER", "2")
+def paper_models(monkeypatch):
     monkeypatch.setitem(BERTScore.PAPER_MODELS, "", ("multilingual", "3"))
     monkeypatch.setitem(BERTScore.PAPER_MODELS, "en", ("english", "1"))
-    return names
 
 
 def theirs(folder, hypotheses, references, layer=2, idf=False, batch_size=1):
@@ -181,7 +170,7 @@ def test_layers_are_those_of_bertr(tiny_bert, layers):
         ({"model": "paper", "target_lang": "en", "layers": 0}, ["english"], "0"),
     ],
 )
-def test_models_and_default_layers(resolved, settings, names, layers):
+def test_models_and_default_layers(resolved, paper_models, settings, names, layers):
     assert BERTScore(**settings).signature["layers"] == layers
     assert resolved == names
 

@@ -6,13 +6,16 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from bertscore_conftest import (
-    stub,  # noqa: F401  a fixture
-    values,
-)
+from stub_encoder import stub, values  # noqa: F401  a fixture
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.metrics.bertscore import greedy_match, inverse_document_frequencies, largest_cosines, text_weights
+from ctx_metrics.metrics.bertscore import (
+    BERTScore,
+    greedy_match,
+    inverse_document_frequencies,
+    largest_cosines,
+    text_weights,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,7 @@ from ctx_metrics.metrics.bertscore import greedy_match, inverse_document_frequen
 def test_golden_values(stub, hypothesis, reference, precision, recall):
     f1 = 2 * precision * recall / (precision + recall)
     for score, expected in (("p", precision), ("r", recall), ("f1", f1)):
-        found = stub(score=score).sentence_score(hypothesis, [reference])
+        found = BERTScore(score=score).sentence_score(hypothesis, [reference])
         assert found.score == pytest.approx(100 * expected, abs=1e-4) and found.name == "BERTScore"
 
 
@@ -72,7 +75,7 @@ def test_golden_values_of_idf(stub, idf, hypothesis, reference, precision, recal
     # the hypothesis stands beside document `reference`, and the others beside themselves
     hypotheses = [*DOCUMENTS[:reference], hypothesis, *DOCUMENTS[reference + 1 :]]
     for score, expected in (("p", precision), ("r", recall)):
-        found = values(stub(score=score, idf=idf), hypotheses, [DOCUMENTS])
+        found = values(BERTScore(score=score, idf=idf), hypotheses, [DOCUMENTS])
         assert found[reference] == pytest.approx(expected, abs=1e-6)
         assert np.delete(found, reference) == pytest.approx(1, abs=1e-6)
 
@@ -80,11 +83,11 @@ def test_golden_values_of_idf(stub, idf, hypothesis, reference, precision, recal
 def test_idf_counts_every_reference_as_a_document(stub):
     # as above, the four documents in two streams with a gap: 4 of them; the empty text of the last test is a fifth
     streams = [["east north north", "steep east", None], ["east", None, "north east"]]
-    found = values(stub(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
+    found = values(BERTScore(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
     assert found[0] == pytest.approx((1 + 2 * 4 / 5) / 3, abs=1e-6)
     # now north log 5/2, steep log 5
     streams = [["east north north", "steep east", ""], ["east", None, "north east"]]
-    found = values(stub(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
+    found = values(BERTScore(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
     assert found[0] == pytest.approx(
         (math.log(5 / 2) + math.log(5) * 4 / 5) / (math.log(5 / 2) + math.log(5)), abs=1e-6
     )
@@ -93,18 +96,18 @@ def test_idf_counts_every_reference_as_a_document(stub):
 def test_idf_does_not_depend_on_systems(stub):
     systems = [["north steep", "flat", "east"], ["steep", "steep flat", "west"], ["east", "north", "flat steep"]]
     references = [["steep north", "east", "east flat"]]
-    together = stub(references, systems, idf="plus-one")
+    together = BERTScore(references, systems, idf="plus-one")
     for system in systems:
-        alone = stub(idf="plus-one").corpus_score(system, references).score
+        alone = BERTScore(idf="plus-one").corpus_score(system, references).score
         assert together.corpus_score(system, None).score == pytest.approx(alone, abs=1e-9)
 
 
 def test_idf_of_one_reference_is_said(stub, caplog):
-    metric = stub(idf="paper")
+    metric = BERTScore(idf="paper")
     assert metric.sentence_score("steep", ["east"]).score == pytest.approx(60, abs=1e-4)
     assert caplog.messages == ["bertscore: idf of one reference tells little: none of its tokens is rarer than another"]
-    stub(idf="paper").corpus_score(["steep", "east"], [["east", "steep"]])
-    stub().sentence_score("steep", ["east"])
+    BERTScore(idf="paper").corpus_score(["steep", "east"], [["east", "steep"]])
+    BERTScore().sentence_score("steep", ["east"])
     assert len(caplog.messages) == 1
 
 
@@ -153,18 +156,18 @@ def test_special_tokens_weigh_nothing():
 
 def test_cuts_texts_for_idf_too(stub):
     # cut to one token, the documents are east and north
-    found = values(stub(score="p", idf="paper", max_length=1), ["steep", "north"], [["east north steep", "north"]])
+    found = values(BERTScore(score="p", idf="paper", max_length=1), ["steep", "north"], [["east north steep", "north"]])
     assert found == pytest.approx([3 / 5, 1], abs=1e-6)
-    metric = stub(idf="paper", max_length=1)
+    metric = BERTScore(idf="paper", max_length=1)
     assert metric.signature["maxlen"] == 1
     table = metric._token_weights([["east north steep", "north"]])
     assert table == pytest.approx([0, *[math.log(2)] * 5, 0])
 
 
 def test_segments_without_reference(stub, caplog):
-    score = stub(idf="paper").corpus_score(["east", "east"], [["steep", None]])
+    score = BERTScore(idf="paper").corpus_score(["east", "east"], [["steep", None]])
     assert score.score == pytest.approx(60, abs=1e-4) and score._verbose == "(unreferenced = 1)"
     assert "bertscore: 1 segment has no reference and is left out (segment 2)" in caplog.messages
     for streams in ([[None, None]], []):
         with pytest.raises(InputError, match="bertscore: no segment can be scored"):
-            stub(idf="paper").corpus_score(["east", "east"], streams)
+            BERTScore(idf="paper").corpus_score(["east", "east"], streams)

@@ -56,13 +56,6 @@ def test_what_is_given_makes_the_score(multilingual):
     assert free == parts[0] != parts[1] != whole
 
 
-def test_sources_in_the_references_place_are_said(multilingual, caplog):
-    metric = COMET(target_lang="de", sources=SOURCES, references=[SOURCES], engine=QUIET)
-    metric.corpus_score(OUTPUTS, None)
-    assert "comet: the references are the sources, so the model scores without references" in caplog.text
-    assert "nrefs:0" in metric.get_signature().format()
-
-
 @pytest.mark.parametrize("source, told", [("he", True), ("ja_JP", True), ("en", False), ("ron", False), (None, False)])
 def test_a_source_language_that_the_model_never_learned_from_is_said(multilingual, caplog, source, told):
     given = {"target_lang": "de", "source_lang": source, "sources": SOURCES, "engine": QUIET}

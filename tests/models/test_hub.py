@@ -183,7 +183,7 @@ def test_names_of_hub_models(monkeypatch, tmp_path, name, repo, revision):
     ids=["safetensors", "bin", "shards", "bin shards"],
 )
 def test_which_weights_are_fetched(files, wanted):
-    assert hub._weights_among(files, "own/name") == wanted
+    assert hub.weights_to_fetch(files, "own/name") == wanted
 
 
 # the pipe signal

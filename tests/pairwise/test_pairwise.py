@@ -13,9 +13,9 @@ from sacrebleu.significance import PairedTest
 from selection import some
 
 from ctx_metrics import InputError, Pairwise, read_lines
+from ctx_metrics.corpus import Segments
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ModelError
-from ctx_metrics.run.streams import Segments
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 REFERENCES = read_lines(str(EXAMPLES / "ref.en.txt"))

@@ -9,7 +9,7 @@ from ctx_metrics.pairwise.training.learn import Architecture, Trained
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
 from ctx_metrics.pairwise.training.report import card, curve, uses
 from ctx_metrics.pairwise.training.task import Check
-from ctx_metrics.plots import save
+from ctx_metrics.plots.figure import save
 from ctx_metrics.training.card import command
 from ctx_metrics.training.data import Source
 

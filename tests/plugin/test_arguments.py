@@ -12,12 +12,12 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 from sacrebleu.metrics import METRICS
 
 from ctx_metrics.cli import main
+from ctx_metrics.cli.common.metrics import add_metric_arguments
 from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.flag_types import positive
 from ctx_metrics.plugin.arguments import parser_class
 from ctx_metrics.plugin.capture import Command
-from ctx_metrics.registry import MetricTable
-from ctx_metrics.run.flags import add_metric_arguments, wanted_metrics
+from ctx_metrics.registry import MetricTable, wanted_metrics
 
 NAMES = ["bertr", "comet", "slide"]
 
@@ -157,8 +157,7 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
     stock, ours = stock_parser(), stock_parser()
     before = set(map(id, ours._actions))
     ours.__class__ = parser_class(Command(METRICS))
-    from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments
-    from ctx_metrics.plugin.files import installed_outputs
+    from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments, installed_outputs
     from ctx_metrics.run.inputs import installed_inputs
 
     add_shared_arguments(ours, installed_inputs())
@@ -250,19 +249,6 @@ def test_flags_have_the_defaults_that_help_says(parse):
 )
 def test_wanted_metrics(argv, wanted):
     assert wanted_metrics(NAMES, argv) == wanted
-
-
-def test_metrics_that_are_not_named_are_not_imported():
-    code = (
-        "import sys, runpy; sys.argv = ['sacrebleu', *sys.argv[1:]]\n"
-        "try:\n    runpy.run_module('sacrebleu', run_name='__main__')\nexcept SystemExit as error:\n    pass\n"
-        "print(sorted(name for name in sys.modules if name.startswith('ctx_metrics.metrics.') or name == 'torch'))"
-    )
-    done = run(sys.executable, "-c", code, REF, "-i", A, "-b", "-m", "bleu", "--source", SOURCE, "--docids", DOCIDS)
-    assert done.stdout.splitlines()[-1] == "[]"
-    done = run(sys.executable, "-c", code, "--help")
-    loaded = done.stdout.splitlines()[-1]
-    assert "'ctx_metrics.metrics.bertr'" in loaded and "torch" not in loaded
 
 
 class Bad:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from comet_checkpoints import RECIPES, build
-from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, Forked, lines_of
+from plugin_conftest import DOCIDS, REF, SACREBLEU, SOURCE, A, B, C, Forked, lines_of, strict
 from selection import some, some_rows
 
 from ctx_metrics import COMET, SLIDE, DocCOMET
@@ -107,10 +107,8 @@ REST |= {f"{name} signature" for name in set(INPUTS) - {"regression"}}
 REST |= {"referenceless sentences", "unite-ref sentences", "referenceless doccomet", "converted xcomet"}
 REST |= {"referenceless source as reference", "unite by reference", "folder and file"}
 
-SETUP = """
-import ctx_metrics.metrics.slide, ctx_metrics.metrics.doccomet, ctx_metrics.scoring.resample, ctx_metrics.models.comet.model
+LOGGED = """
 from ctx_metrics.models.comet import checkpoint as comet_checkpoint
-from sacrebleu.sacrebleu import main
 load = comet_checkpoint.load_file
 def logged(path):
     with open(job["base"] + ".log", "a") as log:
@@ -118,7 +116,6 @@ def logged(path):
     return load(path)
 comet_checkpoint.load_file = logged
 """
-BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
 
 
 @pytest.fixture(scope="module")
@@ -143,11 +140,8 @@ def out(tmp_path_factory) -> Path:
 def runs(checkpoints, out, tmp_path_factory) -> Forked:
     places = {name: str(path) for name, path in {**checkpoints, "out": out}.items()}
     folder = tmp_path_factory.mktemp("runs")
-    jobs = {
-        name: {"args": [argument.format(**places) for argument in arguments], "env": {"FOLDER": str(EXAMPLES)}}
-        for name, arguments in RUNS.items()
-    }
-    return Forked(folder, SETUP, BODY, jobs)
+    jobs = {name: {"args": [argument.format(**places) for argument in arguments]} for name, arguments in RUNS.items()}
+    return Forked(folder, LOGGED + SACREBLEU, jobs)
 
 
 @pytest.fixture(scope="module")
@@ -179,10 +173,6 @@ class Expected(dict):
 @pytest.fixture(scope="module")
 def expected(metrics) -> Expected:
     return Expected(metrics)
-
-
-def strict(text: str):
-    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
 def scored(done) -> dict[str, str]:

@@ -4,7 +4,20 @@ import json
 import re
 
 import pytest
-from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C, Forked, fresh_sacrebleu, lines_of, sacrebleu
+from plugin_conftest import (
+    DOCIDS,
+    REF,
+    SACREBLEU,
+    SOURCE,
+    A,
+    B,
+    C,
+    Forked,
+    fresh_sacrebleu,
+    lines_of,
+    sacrebleu,
+    strict,
+)
 from selection import some, some_rows
 
 # stock output is unchanged
@@ -79,10 +92,9 @@ def test_an_unknown_metric_exits_with_2_and_names_ours_too():
 
 # with bertr
 
-SETUP = """
-import ctx_metrics.metrics.bertr, ctx_metrics.engine.pairs
+LOGGED = """
+import ctx_metrics.metrics.bertr
 from ctx_metrics.engine.forward import PackedEncoder
-from sacrebleu.sacrebleu import main
 def logged(cls, name, size):
     inner = getattr(cls, name)
     def wrapper(self, batch, *rest):
@@ -93,7 +105,6 @@ def logged(cls, name, size):
 logged(PackedEncoder, "__call__", len)
 logged(ctx_metrics.metrics.bertr.BERTR, "_score", len)
 """
-BODY = "sys.argv = ['sacrebleu', *job['args']]; os.chdir(job['env']['FOLDER']); main()"
 THREE, OURS = [REF, "-i", A, B, C, "-m", "bertr"], ["comet", "slide"]
 BERTR = {
     "json": [REF, "-i", A, "-m", "bertr"],
@@ -119,21 +130,7 @@ BERTR = {
     "two references": [REF, B, "-i", A, "-m", "bertr"],
     "tabs": ["{tabs}", "-nr", "2", "-i", A, "-m", "bertr"],
     "gap": [REF, "-i", "{gap}", A, "-m", "bertr", "-f", "text"],
-    "ours": [
-        *THREE,
-        *OURS,
-        "chrf",
-        "--docids",
-        DOCIDS,
-        "--source",
-        SOURCE,
-        "-l",
-        "de-en",
-        "--paired-ar",
-        "-j",
-        "2",
-        *SMALL,
-    ],
+    "ours": [*THREE, *OURS, *f"chrf --docids {DOCIDS} --source {SOURCE} -l de-en --paired-ar -j 2".split(), *SMALL],
     "ours single": [REF, "-i", A, "-m", "bertr", *OURS, "--docids", DOCIDS, "-l", "de-en"],
     "slide sentences": [REF, "-i", A, "-m", "slide", "-sl", "-b", "-w", "4", "--docids", DOCIDS],
 }
@@ -155,15 +152,10 @@ def runs(files, tmp_path_factory) -> Runs:
         name: {
             "args": [str(gap) if a == "{gap}" else files.get(a, a) for a in arguments],
             "stdin": COLUMNS if name == "stdin" else "",
-            "env": {"FOLDER": str(EXAMPLES)},
         }
         for name, arguments in BERTR.items()
     }
-    return Runs(folder, SETUP, BODY, jobs)
-
-
-def strict(text: str):
-    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    return Runs(folder, LOGGED + SACREBLEU, jobs)
 
 
 # which differ from others in the format alone, or in the metrics, or which the laws of tests/test_laws.py run too

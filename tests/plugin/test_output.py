@@ -1,7 +1,6 @@
 """Tables that json can write."""
 
 import io
-import json
 import math
 import os
 import sys
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from plugin_conftest import strict
 from sacrebleu.significance import Result
 from sacrebleu.utils import print_results_table
 
@@ -23,10 +23,6 @@ def table(*cells) -> dict:
 
 def arguments(style: str = "json") -> Namespace:
     return Namespace(format=style, width=1, paired_bs=True, paired_ar=False, paired_bs_n=10)
-
-
-def strict(text: str):
-    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, float])

@@ -6,7 +6,7 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 NAMES = """
 from ctx_metrics.errors import InputError
-from ctx_metrics.plugin.files import RunOutput
+from ctx_metrics.plugin.arguments import RunOutput
 
 def check(run):
     if len(run.systems) < 2:

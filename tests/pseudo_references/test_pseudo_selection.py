@@ -3,12 +3,12 @@
 import pytest
 
 from ctx_metrics import release
+from ctx_metrics.corpus import Segments
 from ctx_metrics.errors import InputError
 from ctx_metrics.models import word_vectors
 from ctx_metrics.pseudo_references import filter as selection
 from ctx_metrics.pseudo_references.filter import select
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
-from ctx_metrics.run.streams import Segments
 
 
 class Scores:

@@ -60,7 +60,7 @@ def test_a_judged_set_has_people_first(caplog):
     human = np.array([[1.0, NAN, 3], [NAN, NAN, NAN]])
     judged = JudgedSet("toy", ["A", "B"], 3, TEXTS, [["It rains.", "We left.", "Stop!"]], segment_scores=human)
     metric, grid = MetricScores("m", np.ones((2, 3)), np.ones(2)), MetricScores("slide(1,1)", None, np.ones(2))
-    content = judged_content(judged, [metric, None, grid])
+    content = judged_content(judged, [metric, grid])
     assert [each.title for each in content.columns] == ["human", "m"]
     people = content.columns[0]
     assert people.scores[0].system == 2 and np.isnan(people.scores[1].system) and people.comparison.ranks == [1, 0]

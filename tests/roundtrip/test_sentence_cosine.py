@@ -51,7 +51,7 @@ class StubEncoder:
 @pytest.fixture
 def stub(monkeypatch):
     encoder = StubEncoder()
-    monkeypatch.setattr("ctx_metrics.models.sentence.shared_sentence_encoder", lambda model, engine: encoder)
+    monkeypatch.setattr("ctx_metrics.roundtrip.sentence_encoder.shared_sentence_encoder", lambda model, engine: encoder)
     return encoder
 
 

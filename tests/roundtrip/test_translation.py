@@ -11,8 +11,7 @@ from selection import some, some_rows
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.models.hub import TRANSLATION
-from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.model_translator import TRANSLATION, TranslationModel, resolve_translation
 
 CPU = EngineOptions(device="cpu")
 MULTILINGUAL = {

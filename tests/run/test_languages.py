@@ -5,7 +5,8 @@ import sys
 import pytest
 from plugin_conftest import run
 
-from ctx_metrics.run.languages import MIN_LETTERS, Verdict, are_close, verdict
+from ctx_metrics.language import MIN_LETTERS
+from ctx_metrics.run.languages import Verdict, are_close, verdict
 
 TEXTS = {
     "cs": "Zastupitelstvo v úterý večer schválilo přestavbu starého rybářského přístavu.",
@@ -82,7 +83,7 @@ def test_close_languages():
 
 def test_the_model_is_loaded_only_for_a_language_that_is_named():
     code = (
-        "import sys; from ctx_metrics.run.streams import named; from ctx_metrics.run.text_checks import check_texts; "
+        "import sys; from ctx_metrics.corpus import named; from ctx_metrics.run.text_checks import check_texts; "
         "text = named(['The council met on Tuesday evening.'] * 9, 'a'); check_texts([text], [], text, {}); "
         "print('py3langid' in sys.modules)"
     )

@@ -2,8 +2,9 @@
 
 import pytest
 
+from ctx_metrics.corpus import named
 from ctx_metrics.errors import InputError
-from ctx_metrics.run.streams import check_lengths, named, short_names
+from ctx_metrics.run.streams import check_lengths, short_names
 
 
 def test_streams_of_other_lengths_are_refused():

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
+from ctx_metrics.corpus import named
 from ctx_metrics.run.line_shifts import Shift, shifts
-from ctx_metrics.run.streams import named
 from ctx_metrics.run.text_checks import check_byte_order_marks, check_texts, unescape
 
 RNG = random.Random(7)

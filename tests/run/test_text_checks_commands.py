@@ -4,7 +4,7 @@ import re
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, lines_of, run_forked
+from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, lines_of
 
 PAGE = EXAMPLES.parent / "docs" / "text-checks.md"
 SHIFTED = "shifted.txt: lines 11-50 fit line+1 of ref.txt better than their own; look for a missing or additional line"
@@ -92,25 +92,23 @@ def test_train(ctx, folder, monkeypatch, kind):
     assert shifted not in said(ctx(*train, "--no-text-checks"))
 
 
-def test_sacrebleu(folder, tmp_path):
-    runs = {
-        "good": ["ref.txt", "-i", "good.txt", "-m", "nist", "bleu"],
-        "shifted": ["ref.txt", "-i", "good.txt", "shifted.txt", "-m", "nist", "bleu"],
-        "alone": ["ref.txt", "-i", "shifted.txt", "-m", "nist"],
-        "escaped": ["ref.txt", "-i", "escaped.txt", "-m", "nist"],
-        "marked": ["ref.txt", "-i", "marked.txt", "-m", "bleu", "nist"],
-        "off": ["ref.txt", "-i", "shifted.txt", "-m", "bleu", "nist", "--ctx-no-text-checks"],
-        "stock": ["ref.txt", "-i", "shifted.txt", "-m", "bleu"],
-        "untranslated": ["ref.txt", "-i", "src.txt", "good.txt", "-m", "nist", "-l", "de-en"],
-        "reversed": ["ref.txt", "-i", "good.txt", "-m", "nist", "-l", "en-de"],
-        "all off": ["ref.txt", "-i", "good.txt", "-m", "nist", "-l", "en-de", "--ctx-no-text-checks"],
-    }
-    setup = "import ctx_metrics.metrics.nist\nfrom sacrebleu.sacrebleu import main"
-    body = "os.chdir(job['env']['FOLDER']); sys.argv = ['sacrebleu', *job['args']]; main()"
-    jobs = {name: {"args": [*args, "-b"], "env": {"FOLDER": str(folder)}} for name, args in runs.items()}
-    done = run_forked(tmp_path / "runs", setup, body, jobs)
-    assert all(each.returncode == 0 for each in done.values())
-    lines = {name: [line.partition(": ")[2] for line in each.stderr.splitlines()] for name, each in done.items()}
+def test_sacrebleu(folder, forked_sacrebleu):
+    lines = {}
+    for name, words in {
+        "good": "good.txt -m nist bleu",
+        "shifted": "good.txt shifted.txt -m nist bleu",
+        "alone": "shifted.txt -m nist",
+        "escaped": "escaped.txt -m nist",
+        "marked": "marked.txt -m bleu nist",
+        "off": "shifted.txt -m bleu nist --ctx-no-text-checks",
+        "stock": "shifted.txt -m bleu",
+        "untranslated": "src.txt good.txt -m nist -l de-en",
+        "reversed": "good.txt -m nist -l en-de",
+        "all off": "good.txt -m nist -l en-de --ctx-no-text-checks",
+    }.items():
+        done = forked_sacrebleu("ref.txt", "-i", *words.split(), "-b", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        lines[name] = [line.partition(": ")[2] for line in done.stderr.splitlines()]
     assert lines["good"] == lines["off"] == lines["stock"] == lines["all off"] == []
     looks = "look like de, the source language; check that it holds translations"
     assert lines["untranslated"][0] == f"src.txt: 57 of 57 checked lines {looks}"

@@ -1,7 +1,7 @@
 """What the operations of torch do on a stand-in card: where results lie, what cannot be mixed, what makes the host wait."""
 
 import math
-from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -44,8 +44,8 @@ class Dispatch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        name = func._schema.name.partition("::")[2]
-        given = list(tensors((args, kwargs)))
+        name, changes = _described(func)
+        given = tensors((args, kwargs))
         placing = self.gpu.placing
         if any(tensor.is_meta for tensor in given) or (placing is None and not self._on_cards(given)):
             return self._elsewhere(func, args, kwargs, given, placing)
@@ -53,17 +53,21 @@ class Dispatch(TorchDispatchMode):
             return func(*args, **kwargs)
         if name == "copy_" and placing is None:
             return self._copied(func, args, kwargs)
-        device = self._common(func, name, args, given) if placing is None else placing
+        device = self._common(name, changes, args, given) if placing is None else placing
         if device.type == "cuda":
             self.gpu.start(device)
             self._refuse_if_too_large(name, args, kwargs, device)
-        self._synchronise(name, func, args, kwargs)
+        self._synchronise(name, args, kwargs)
         results = func(*args, **kwargs)
-        made = list(tensors(results))
-        self._place(name, made, given, device)
+        made = tensors(results)
         old = {tensor.untyped_storage()._cdata for tensor in given}
-        works = func._schema.is_mutable or any(each.untyped_storage()._cdata not in old for each in made)
-        if device.type == "cuda" and works and (placing is None or not given):  # neither a view nor a transfer
+        new = [tensor for tensor in made if not tensor.is_meta and tensor.untyped_storage()._cdata not in old]
+        for tensor in new:
+            lengths = name in ("_pack_padded_sequence", "_pad_packed_sequence") and tensor is made[1]
+            self._take(name, tensor, CPU if lengths else device)
+        if (
+            device.type == "cuda" and (changes or new) and (placing is None or not given)
+        ):  # neither a view nor a transfer
             self.gpu.queue.add(KERNEL, name, device, made[0] if made else None)
         return results
 
@@ -80,20 +84,22 @@ class Dispatch(TorchDispatchMode):
                     memory.put(made, None)
         return results
 
-    def _common(self, func, name: str, args, given: list[torch.Tensor]) -> torch.device:
+    def _common(self, name: str, changes: bool, args, given: list[torch.Tensor]) -> torch.device:
         """The card of an operation; raises as CUDA does where devices mix."""
-        memory = self.gpu.memory
         indices = {id(index) for index in args[1]} if name in INDEXED else set()
-        written = id(args[0]) if func._schema.is_mutable and args else None
+        written = id(args[0]) if changes and args else None
         found: dict[torch.device, None] = {}
+        floating = []
         for tensor in given:
-            place = memory.at(tensor)
-            on_cpu = place is None or place.device is None or place.device == CPU
-            scalar = on_cpu and tensor.dim() == 0 and name not in COPIES_ONLY and id(tensor) != written
-            floating = memory.floats(tensor)
-            of_lengths = on_cpu and name in OF_PACKED and tensor.dtype == torch.int64 and tensor.dim() == 1
-            if not (scalar or floating or of_lengths or (on_cpu and id(tensor) in indices)):
-                found[memory.device_of(tensor)] = None
+            place = self.gpu.memory.at(tensor)
+            if place is not None and place.device is None:
+                floating.append(tensor)
+                continue
+            device = CPU if place is None else place.device
+            scalar = tensor.dim() == 0 and name not in COPIES_ONLY and id(tensor) != written
+            of_lengths = name in OF_PACKED and tensor.dtype == torch.int64 and tensor.dim() == 1
+            if device != CPU or not (scalar or of_lengths or id(tensor) in indices):
+                found[device] = None
         if len(found) > 1:
             one, other = sorted(map(str, found))[:2]
             raise RuntimeError(
@@ -101,8 +107,8 @@ class Dispatch(TorchDispatchMode):
                 f"(when checking argument in method wrapper_CUDA_{name})"
             )
         device = next(iter(found), CPU)
-        for tensor in given:
-            if memory.floats(tensor) and tensor.dim():
+        for tensor in floating:
+            if tensor.dim():
                 self._take(name, tensor, device)
         return device
 
@@ -110,18 +116,9 @@ class Dispatch(TorchDispatchMode):
         if self.gpu.memory.put(tensor, device):
             self.gpu.queue.add(ALLOCATION, name, device, tensor)
 
-    def _place(self, name: str, made: list[torch.Tensor], given: list[torch.Tensor], device: torch.device) -> None:
-        """Say where the results lie."""
-        old = {tensor.untyped_storage()._cdata for tensor in given}
-        for number, tensor in enumerate(made):
-            if tensor.is_meta or tensor.untyped_storage()._cdata in old:
-                continue
-            lengths = name in ("_pack_padded_sequence", "_pad_packed_sequence") and number == 1
-            self._take(name, tensor, CPU if lengths else device)
-
-    def _synchronise(self, name: str, func, args, kwargs) -> None:
+    def _synchronise(self, name: str, args, kwargs) -> None:
         """Note what makes the host wait."""
-        gpu, first = self.gpu, next(tensors(args), None)
+        gpu, first = self.gpu, next(iter(tensors(args)), None)
         device = None if first is None else gpu.memory.device_of(first)
         if name in INDEXED:
             masks = [index for index in args[1] if index is not None and index.dtype in (torch.bool, torch.uint8)]
@@ -164,15 +161,21 @@ class Dispatch(TorchDispatchMode):
             self.gpu.memory.check(math.prod(args[SIZED[name]]) * dtype.itemsize, device)
 
 
-def tensors(nested: Any) -> Iterator[torch.Tensor]:
+def tensors(nested: Any) -> list[torch.Tensor]:
     """The tensors in lists, tuples and dictionaries."""
     if isinstance(nested, torch.Tensor):
-        yield nested
-    elif isinstance(nested, (list, tuple)):
-        for each in nested:
-            yield from tensors(each)
-    elif isinstance(nested, dict):
-        yield from tensors(list(nested.values()))
+        return [nested]
+    if isinstance(nested, dict):
+        nested = nested.values()
+    elif not isinstance(nested, list | tuple):
+        return []
+    return [tensor for each in nested for tensor in tensors(each)]
+
+
+@cache
+def _described(func) -> tuple[str, bool]:
+    """An operation's name, and whether it changes what it is given."""
+    return func._schema.name.partition("::")[2], func._schema.is_mutable
 
 
 def _repeats_by_tensor(args) -> bool:

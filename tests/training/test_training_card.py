@@ -1,6 +1,6 @@
 import pytest
 
-from ctx_metrics.plots import save
+from ctx_metrics.plots.figure import save
 from ctx_metrics.training.card import command, table
 from ctx_metrics.training.data import Source
 from ctx_metrics.training.quality.learn import Trained

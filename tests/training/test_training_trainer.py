@@ -1,6 +1,7 @@
 import dataclasses
 import itertools
 import os
+import platform
 import random
 import signal
 import threading
@@ -11,14 +12,16 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from plugin_conftest import python
 from safetensors.torch import save_file
 from selection import some
 from torch import nn
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.learned.networks import NETWORKS, Shape
+from ctx_metrics.learned import networks
+from ctx_metrics.learned.networks import NETWORKS, Shape, full_fp32_lstms
 from ctx_metrics.training import loop as loop_module
-from ctx_metrics.training.loop import Loop, Progress, deferred, epoch_batches
+from ctx_metrics.training.loop import Loop, Progress, Task, deferred, epoch_batches
 from ctx_metrics.training.quality.examples import Origin, TrainingSet
 from ctx_metrics.training.quality.recipe import Recipe
 from ctx_metrics.training.quality.task import QualityTask, pairwise_hinge, squared_error
@@ -380,3 +383,52 @@ def test_batches_hold_rows_of_about_one_length_and_change_from_epoch_to_epoch():
     # rows whose lengths do not matter are mixed anew in every epoch
     made = [{frozenset(batch) for batch in epoch_batches([(0, 0)] * 400, range(400), 8, 1, epoch)} for epoch in (0, 1)]
     assert not made[0] & made[1]
+
+
+def test_large_tensors_are_not_mapped_anew_each_time():
+    code = """
+import resource
+from ctx_metrics.training.loop import keep_freed_memory
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(8):
+        bytearray(2**26)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+usual = faults()
+print(keep_freed_memory(), faults() < usual / 4)
+"""
+    done = python(code)
+    assert done.stdout.split() == (["True", "True"] if platform.libc_ver()[0] == "glibc" else ["False", "False"])
+
+
+@pytest.mark.parametrize("host", ["tf32", "ieee"])
+def test_lstms_are_in_full_fp32_on_cuda(monkeypatch, host):
+    """cuDNN's default for them is TF32. What the program that uses us has chosen is there again afterwards."""
+    rnn = torch.backends.cudnn.rnn
+    monkeypatch.setattr(rnn, "fp32_precision", host)
+    with pytest.raises(KeyError), full_fp32_lstms(torch.device("cuda", 1)):
+        assert rnn.fp32_precision == "ieee"
+        raise KeyError
+    assert rnn.fp32_precision == host
+    with full_fp32_lstms(torch.device("cpu")):
+        assert rnn.fp32_precision == host
+    if host == "tf32":
+        assert torch.backends.cudnn.allow_tf32  # which raises where LSTMs are left in another format than convolutions
+
+
+def test_a_network_and_its_training_compute_so(monkeypatch):
+    """What runs cuDNN's LSTM runs within it: the states of a BiLSTM, and the gradients of a training's step."""
+    monkeypatch.setattr(torch.backends.cudnn.rnn, "fp32_precision", "tf32")
+    seen = []
+    monkeypatch.setattr(networks, "full_fp32_lstms", lambda device: full_fp32_lstms(torch.device("cuda")))
+    lstm = networks.bilstm(3, 2)
+    lstm.register_forward_hook(lambda *_: seen.append(torch.backends.cudnn.rnn.fp32_precision))
+    assert networks.run_bilstm(lstm, torch.zeros(2, 4, 3), [4, 2]).shape == (2, 4, 4)
+
+    def backward():
+        seen.append(torch.backends.cudnn.rnn.fp32_precision)
+
+    task = SimpleNamespace(network=lstm, recipe=SimpleNamespace(clip=1.0))
+    loss = SimpleNamespace(device=torch.device("cuda"), backward=backward)
+    Task.descend(task, loss, torch.optim.SGD(lstm.parameters(), lr=0.1))
+    assert seen == ["ieee"] * 2

@@ -1,8 +1,10 @@
 """What `ctx-metrics mbr` and `rerank` have in common: candidates that are read, metrics, and what is written."""
 
+import math
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common import flags
@@ -11,7 +13,7 @@ from ...cli.common.work import Kept, Work, checked_work
 from ...cli.hints import COMET_SCORE, flag_hints
 from ...cli.score import DEFAULT_METRIC, add_metric_flags
 from ...engine_options import EngineOptions
-from ...flag_types import File, Model, Positive, expanduser, finite
+from ...flag_types import File, Model, Positive, expanduser, number
 from ...notices import notice
 from ...run.context import Context, MetricSettings
 from ...separated import SEPARATED
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ..blocks import Chooser, Chosen
     from ..candidates import Item
 
+finite = partial(number, float, lambda value: value > -math.inf, "a finite number")
 # our equivalents of comet-mbr's flags
 COMET_MBR = {
     "--num_samples": "--num_samples N: -n N",
@@ -76,8 +79,8 @@ class Candidates:
         )
         if self.no_text_checks:
             return items
-        from ...run.faults import check_faults
-        from ...run.streams import named
+        from ...corpus import named
+        from ...run.text_checks import check_faults
 
         sources = [item.source for item in items]
         if len(self.candidates) > 1:  # each file holds one system

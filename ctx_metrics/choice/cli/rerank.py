@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common.metrics import metric_names, named_metric
 from ...errors import InputError
-from ...flag_types import File, Finite, Positive
+from ...flag_types import File, Positive
 from ...notices import counted
 from ...reading import read_lines
 from ...settings import CommandLine, setting
@@ -45,10 +45,9 @@ Name a metric to see its flags: ctx-metrics rerank -m comet --help
 class Mixing:
     """How much the decoder's scores count."""
 
-    mix: Finite | None = setting(
+    mix: Annotated[float, choices.finite, "X"] | None = setting(
         "Add X times the decoder's score (from n-best lists, JSON lines, fairseq's output) to the metrics' score. "
-        "(Default: 0)",
-        metavar="X",
+        "(Default: 0)"
     )
     tune: File | None = setting(
         "References of the sources, one per line: find the best X for --mix, and print it instead of the choices."

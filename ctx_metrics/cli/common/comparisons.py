@@ -133,7 +133,7 @@ def _bold(text: str, kind: str) -> str:
 
 
 def draw(found: Compared, path: str) -> None:
-    from ...plots import save
+    from ...plots.figure import save
     from ...plots.pairs import difference_matrix
 
     first = found.columns[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sacrebleu.metrics.base import Metric
 
-from ...corpus import document_ranges
+from ...corpus import Segments, document_ranges, named
 from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import File, Files
@@ -16,7 +16,7 @@ from ...notices import counted
 from ...reading import decode, read_lines, without_mark
 from ...run.context import Context, MetricSettings, build_all, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
-from ...run.streams import Segments, check_lengths, file_segments, named, names_fault, system_names, test_set_lines
+from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
 from ...settings import CommandLine, setting
 from . import flags

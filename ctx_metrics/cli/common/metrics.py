@@ -1,7 +1,7 @@
 """The metrics of a command line and their flags: those that metrics declare, and those of sacrebleu's own."""
 
 import re
-from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -9,14 +9,15 @@ from typing import Annotated, Any
 from sacrebleu.metrics import BLEU
 
 from ...flag_types import Name, Number, Whole
-from ...registry import metric_table
-from ...run.context import MetricSettings, capabilities
-from ...run.flags import add_metric_arguments, metric_name, own_prefixes, wanted_metrics
+from ...registry import MetricTable, metric_table, model_hint, wanted_metrics
+from ...run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ...settings import CommandLine, add_flags, setting
 
 
 def named_metric(text: str) -> str:
-    return metric_name(metric_table())(text)
+    if hint := model_hint(text, metric_table()):
+        raise ArgumentTypeError(hint)
+    return text.lower()
 
 
 def metric_names() -> list[str]:
@@ -110,6 +111,14 @@ def add_sacrebleu_arguments(parser: ArgumentParser, argv: Sequence[str]) -> dict
         for action in parser._actions[before:] if group is parser else ():
             action.help = SUPPRESS
     return own
+
+
+def add_metric_arguments(parser: ArgumentParser, name: str, table: MetricTable) -> list[str]:
+    """Add a metric's flags in a group of their own; returns the names of their attributes."""
+    metric = table[name.upper()]
+    if dests := checked_flags(name, metric):
+        metric.add_arguments(parser.add_argument_group(f"{metric.__name__} related arguments"))
+    return dests
 
 
 def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence[str] = ()) -> None:

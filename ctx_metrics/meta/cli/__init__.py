@@ -260,9 +260,9 @@ def run(line: CommandLine) -> int:
     engine, work, written = line[EngineOptions], checked_work(line), line[Output]
     check_writable(written.output)
     if plots.plot:
-        from ... import plots as figures
+        from ...plots.figure import check
 
-        figures.check()
+        check()
     if plots.report:
         from ...report import page
 
@@ -285,9 +285,7 @@ def run(line: CommandLine) -> int:
     return 0
 
 
-def _write_pages(
-    sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores | None]]", folder: str
-) -> None:
+def _write_pages(sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores]]", folder: str) -> None:
     from ...report.columns import judged_content
     from ...report.page import page
     from ...writing import make_folder, write_whole

@@ -69,17 +69,15 @@ def score_sets(
     engine: EngineOptions,
     check_texts: bool,
     blocks: "InBlocks | None" = None,
-) -> dict[str, list[MetricScores | None]]:
+) -> dict[str, list[MetricScores]]:
     """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found early if possible."""
     names, paths = [each.name for each in metrics], list(dict.fromkeys(asked.scores or ()))
-    scores: dict[str, list[MetricScores | None]] = {
-        judged.name: [*read_scores(paths, judged, taken=names)] for judged in sets
-    }
+    scores = {judged.name: read_scores(paths, judged, taken=names) for judged in sets}
     for name, given in scores.items():
-        times = Counter([*names, *(each.name for each in given if each)])
+        times = Counter([*names, *(each.name for each in given)])
         if twice := [metric for metric in times if times[metric] > 1]:
             raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
-    named = {each.name for of_set in scores.values() for each in of_set if each}
+    named = {each.name for of_set in scores.values() for each in of_set}
     _check_seen(asked.seen, list(scores), {*names, *named})
     if slide:  # the grid covers all windows
         slide = slide._replace(own={key: value for key, value in slide.own.items() if key not in GRID_SETTINGS})

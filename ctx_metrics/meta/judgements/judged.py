@@ -8,9 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...corpus import document_ranges
+from ...corpus import Segments, document_ranges, named
 from ...errors import InputError
-from ...run.streams import Segments, named
 from ...run.text_checks import check_texts, unescape
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...scoring.comparison import ranks
 from ..inference.bootstrap import interval, p_not_better, resampled_sums
 
-PRIOR = 0.5  # games that `rank` adds for each pair of systems
+PRIOR = 0.5  # games that are added for each pair of systems, half of them won by either
 TOLERANCE = 1e-10
 MOST_STEPS = 1000  # most iterations of Newton's method, which needs about 10
 
@@ -52,39 +52,30 @@ class Ranking:
         return _significant(self.p_values[i, j], self.confidence)
 
 
-def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
+def strengths(wins: np.ndarray) -> np.ndarray:
     """Bradley-Terry log-strengths (Bradley and Terry 1952) from counts of wins: float64 (..., S), with mean 0.
 
     wins     (..., S, S): [i, j] is how often i beat j, at least 0; sums of chances of winning may replace whole games.
              The diagonal is ignored. Each leading index is a separate problem
-    prior    games added to each pair of systems, half of them won by either
 
     In the model, i beats j with probability 1 / (1 + exp(t_j - t_i)). The strengths t maximise
 
-        sum over i != j of w_ij log(1 / (1 + exp(t_j - t_i))),    w_ij = wins[i, j] + prior / 2
+        sum over i != j of w_ij log(1 / (1 + exp(t_j - t_i))),    w_ij = wins[i, j] + PRIOR / 2
 
-    A finite maximum exists if and only if each system has beaten every other, directly or through others that it beat (Ford
-    1957); this always holds with a positive prior. It is found by Newton's method, to 1e-10. A step whose changes have range
-    r is scaled by log(1 + r) / r, which always increases the objective (the logistic loss is self-concordant, Bach 2010).
+    Since every system has beaten every other, the maximum is finite (Ford 1957). It is found by Newton's method, to 1e-10. A
+    step whose changes have range r is scaled by log(1 + r) / r, which always increases the objective (the logistic loss is
+    self-concordant, Bach 2010).
 
-    Raises InputError if there is no finite maximum.
+    For two systems, t_1 - t_2 is the log odds, here log(3.25 / 1.25):
 
-    For two systems, t_1 - t_2 is the log odds, here log(3 / 1):
-
-    >>> first, second = strengths([[0, 3], [1, 0]])
-    >>> bool(abs(first - second - np.log(3)) < 1e-9), bool(abs(first + second) < 1e-9)
+    >>> first, second = strengths(np.array([[0, 3], [1, 0]]))
+    >>> bool(abs(first - second - np.log(3.25 / 1.25)) < 1e-9), bool(abs(first + second) < 1e-9)
     (True, True)
     """
-    wins = np.asarray(wins, dtype=np.float64)
     size = wins.shape[-1]
-    if size < 2:
-        raise InputError("strengths are of at least 2 systems")
-    apart = ~np.eye(size, dtype=bool)
-    wins = np.where(apart, wins + prior / 2, 0.0)
+    wins = np.where(np.eye(size, dtype=bool), 0.0, wins + PRIOR / 2)
     if not (wins >= 0).all():
         raise InputError("counts of wins are numbers of at least 0")
-    if not _beat_one_another(wins).all():
-        raise InputError("no finite strengths: a group of systems has never lost to the others; add a prior")
     games = wins + wins.swapaxes(-1, -2)
     log_strengths = np.zeros(wins.shape[:-1])
     for _ in range(MOST_STEPS):
@@ -101,7 +92,7 @@ def strengths(wins: np.ndarray, prior: float = 0.0) -> np.ndarray:
         log_strengths += step * np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
         if spread.size == 0 or spread.max() < TOLERANCE:
             return log_strengths - log_strengths.mean(axis=-1, keepdims=True)
-    raise InputError("no finite strengths within reach: a system hardly ever loses; add a prior")
+    raise InputError("no finite strengths within reach: a system hardly ever loses")
 
 
 def rank(
@@ -117,8 +108,7 @@ def rank(
                      it was not scored; the diagonal is ignored
     groups           N document ids: whole documents are resampled, since their segments are alike; None: resample segments
 
-    Each pair of systems gets PRIOR additional games, of which each wins half, so that the strength of a system that always
-    wins is finite. If all pairs have the same number of segments, strengths and win shares order the systems alike.
+    If all pairs have the same number of segments, strengths and win shares order the systems alike.
 
     Units are drawn with replacement, as many as there are, and the strengths are recomputed (Efron 1979), so the chances of
     one pair need not be independent games. System i is significantly stronger than j if the one-sided p-value of
@@ -135,7 +125,7 @@ def rank(
     """
     size = len(probabilities)
     if size < 2:
-        raise InputError("a ranking is of at least 2 systems")
+        raise InputError("a ranking needs at least 2 systems")
     chances = np.array(probabilities, dtype=np.float64)
     if chances.ndim != 3 or chances.shape[1] != size:
         raise InputError(f"chances are an array [systems, systems, segments], and this one is of shape {chances.shape}")
@@ -155,10 +145,10 @@ def rank(
         places = ([numbers[group] for group in kept], range(segments))
         units = csr_matrix((np.ones(segments), places), shape=(len(numbers), segments)) @ of_segments
     wins = of_segments.sum(axis=0).reshape(size, size)
-    whole = strengths(wins, PRIOR)
+    whole = strengths(wins)
     intervals, p_values = np.full((size, 2), np.nan), np.full((size, size), np.nan)
     if len(units) > 1:  # with a single unit, all resamples are equal
-        drawn = strengths(resampled_sums(units, resamples, seed=seed).reshape(-1, size, size), PRIOR)
+        drawn = strengths(resampled_sums(units, resamples, seed=seed).reshape(-1, size, size))
         intervals = np.array([interval(replicates, confidence) for replicates in drawn.T])
         for i, j in permutations(range(size), 2):  # the strengths of equal systems may differ by rounding
             p_values[i, j] = p_not_better(np.round(drawn[:, i] - drawn[:, j], 9), np.zeros(resamples))
@@ -181,12 +171,3 @@ def rank(
 
 def _significant(p: float, confidence: float) -> bool:
     return bool(p <= 1 - confidence + 1e-12)  # 1 - .9 is slightly less than .1
-
-
-def _beat_one_another(wins: np.ndarray) -> np.ndarray:
-    """Whether each system reaches every other by a chain of wins in wins (..., S, S): bool (...,)."""
-    size = wins.shape[-1]
-    reached = (wins > 0) | np.eye(size, dtype=bool)
-    for _ in range(int(np.ceil(np.log2(size)))):  # each step doubles the length of the chains
-        reached = reached.astype(np.float32) @ reached.astype(np.float32) > 0
-    return reached.all(axis=(-1, -2))

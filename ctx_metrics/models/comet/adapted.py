@@ -22,7 +22,6 @@ from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, 
 from ..hub import ResolvedModel
 from .checkpoint import ADAPTED_KIND, HEAD_LAYER, INPUTS, SEPARATORS, Hyperparameters
 
-LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
 # Fields of config.json that loading reads, and their types.
 FIELDS: dict[str, Any] = {
     "encoder": str,
@@ -53,13 +52,6 @@ class MatchFeatures(nn.Module):
         """The features, fp32 [n, number], of engine.matching's results [n, OTHERS, layers, 2], the source's first."""
         flat = matched.flatten(1)
         return torch.where(flat == 0, 0.0, (flat - self.mean) / self.deviation)
-
-    def standardise(self, matched: torch.Tensor) -> None:
-        """Set mean and deviation from engine.matching's results for some rows; a feature without results keeps 0 and 1."""
-        for k, column in enumerate(matched.flatten(1).unbind(1)):
-            there = column[column != 0]
-            if len(there) > 1:
-                self.mean[k], self.deviation[k] = there.mean(), there.std().clamp(min=LEAST_DEVIATION)
 
 
 def matched_layers(layers: int) -> tuple[int, ...]:

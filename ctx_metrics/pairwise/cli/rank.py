@@ -94,7 +94,7 @@ def run(line: CommandLine) -> int:
     form = flags.format_of(given.format, given.output)
     check_writable(given.output)
     if given.plot:
-        from ...plots import check_figure
+        from ...plots.figure import check_figure
 
         check_figure(given.plot)
     streams: Streams = {}
@@ -120,7 +120,7 @@ def run(line: CommandLine) -> int:
     if form in SEPARATED and not engine.quiet:  # the other formats include it
         notice(f"Pairwise|{signature}")
     if given.plot:
-        from ...plots import save
+        from ...plots.figure import save
 
         save(win_matrix(names, ranking), given.plot)
     return 0

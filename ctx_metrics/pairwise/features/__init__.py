@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
 
+from ...corpus import Segments
 from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError, InputError
 from ...notices import Notice, collected, notice
 from ...run.context import Context, build, capabilities
-from ...run.streams import Segments
 from ...scoring.scores import of_parts, scores
 from ...wording import by_flags
 from .specs import BLEUComponents, Feature, metric_class

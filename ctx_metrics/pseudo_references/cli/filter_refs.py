@@ -83,7 +83,8 @@ FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("en
 
 
 def run(line: CommandLine) -> int:
-    from ...run.streams import check_lengths, file_segments, named, system_names
+    from ...corpus import named
+    from ...run.streams import check_lengths, file_segments, system_names
     from ..filter import select
     from ..guard import near_equal
 

@@ -20,9 +20,8 @@ from ...errors import InputError, ModelError
 from ...models.embedded import FOLDER
 from ...models.folder import encoder_of
 from ...models.hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
-from ...notices import counted, notice
+from ...notices import Progress, counted, notice
 from ...opening import opening, same_hashes, shown
-from ...progress import Progress
 from ...wording import setting_named
 from .pair_classifier import is_adapted, load_adapted, read_adapted_config
 

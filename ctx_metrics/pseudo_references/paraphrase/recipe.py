@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from ...flag_types import Above0, AtLeast0, Patience, Positive, Rank, Seed
+from ...flag_types import Positive, Seed
 from ...settings import setting
+from ...training.flag_types import Above0, AtLeast0, Patience, Rank
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ...corpus import is_blank
+from ...corpus import is_blank, named
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
 from ...meta.judgements.options import ALL, DataOptions
 from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.rows import language_pair, stem
 from ...meta.judgements.readers.table import read_judged_rows
-from ...run.streams import named
 from ...run.text_checks import check_texts
 from ..data import check_given_once
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...flag_types import Above0, AtLeast0, Layers, Model, Patience, Positive, Seed, Share
+from ...flag_types import Model, Positive, Seed
 from ...settings import setting
+from ..flag_types import Above0, AtLeast0, Layers, Patience, Share
 
 KINDS = ("bilstm", "bilstmatt", "esim", "comet")
 

@@ -47,9 +47,7 @@ def taught(
         scores = np.zeros(len(training))
         for judged, rows in zip(sets, _rows(training).values(), strict=True):
             [score] = score_set(judged, [teacher], engine)
-            if score is None or score.segment_scores is None:
-                raise InputError(f"teacher {teacher.name}: gives no scores of segments")
-            scores[rows] = score.segment_scores[0]
+            scores[rows] = score.of_segments[0]
         scores = np.round(scores, DECIMALS)
         if kept is not None:
             _write(kept, key, scores)

@@ -19,12 +19,11 @@ from ...engine.matching import token_pairs
 from ...engine.memory import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...engine_options import EngineOptions
-from ...errors import InputError
 from ...models import hub
 from ...models.comet.adapted import AdaptedCheckpoint
 from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPARATORS
 from ...models.comet.model import joined
-from ...models.folder import read_config, write_model
+from ...models.folder import read_config
 from ...notices import counted, notice
 from ..folder import STATE
 from ..loop import Loop, Progress, adamw, epoch_batches, training_dtype
@@ -32,15 +31,16 @@ from ..low_rank import LowRankLinear, learned
 from ..state import claim, digest, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .learn import Trained, check_tokens
+from .learn import Trained, check_tokens, matching_config, written
 from .network import UnifiedNetwork, new_network, padded, restore, round_as_stored, stored
 from .recipe import Architecture, Recipe
-from .task import Check, QualityTask
+from .task import QualityTask
 
 # the ways to read a row, and their shares: without a reference there is most to learn
 WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
 # The value of a mean judgement, and that of one standard deviation: nearly all values then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
+LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
 HEAD_WIDTH, RANK = 256, 32
 # Tokens of a forward and backward pass: few enough for a CPU's cache, and enough to keep a GPU busy.
 TOKENS_A_PASS = {"cpu": 2048, "mps": 2048, "cuda": 8192}
@@ -121,7 +121,10 @@ class UnifiedTask(QualityTask):
 
     @torch.inference_mode()
     def standardise(self) -> None:
-        """Set the constants that standardise token matches from some training rows, before the first step."""
+        """Set the constants that standardise token matches from some training rows, before the first step.
+
+        A feature without results keeps the mean 0 and the deviation 1.
+        """
         self.network.eval()
         draw = np.random.default_rng([self.recipe.seed, 3])
         chosen = draw.permutation(len(self.inputs.rows))[:STANDARDISED_BY].tolist()
@@ -132,7 +135,11 @@ class UnifiedTask(QualityTask):
                 with self._autocast():
                     states = self.network.states(ids, mask, types)
                 matched.append(self.network.matched(states, pairs))
-        self.network.matching.standardise(torch.cat(matched))
+        matching = self.network.matching
+        for k, column in enumerate(torch.cat(matched).flatten(1).unbind(1)):
+            there = column[column != 0]
+            if len(there) > 1:
+                matching.mean[k], matching.deviation[k] = there.mean(), there.std().clamp(min=LEAST_DEVIATION)
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
@@ -247,6 +254,7 @@ def learn_unified(
     tokenizer = TextTokenizer(model.folder)
     positions = settings["max_position_embeddings"] - 2  # as in models.comet.model
     config = {
+        "model_type": ADAPTED_KIND,
         "encoder": encoder_name(architecture.encoder),
         "encoder_ckpt": model.ckpt,
         "encoder_model": encoder_kind(settings, tokenizer),
@@ -259,7 +267,8 @@ def learn_unified(
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
     if init is not None:
-        _start_from(init, network, config)
+        matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
+        restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
     first = {name: tensor.clone() for name, tensor in learned(network).items()} if init_share else {}
     texts = [*training.hypotheses, *training.references, *training.sources]
     fingerprint = {
@@ -286,39 +295,15 @@ def learn_unified(
         if init is None:
             task.standardise()
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
-        checks: list[Check] = loop.train()
+        loop.train()
         round_as_stored(network, DEVIATION)
         if first:
             for name, tensor in learned(network).items():
                 tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
             round_as_stored(network, DEVIATION)
-        best = checks[loop.progress.best]
         told = {"rows": len(training), "init": None if init is None else init.name, "init_share": init_share}
         config["training"] = {**asdict(recipe), **told, "dtype": engine.dtype, "window": window}
         values = task.values(inputs[1])
-        score = development.score(values) if first else best.score
         config["shares"] = task.shares.tolist()
-        config["development"] = {
-            "metric": development.metric,
-            "score": score,
-            "step": best.step,
-            "sets": development.scores(values),
-        }
-        config.update(notes or {})
-        write_model(out, {"model_type": ADAPTED_KIND, **config}, stored(network, MEAN, DEVIATION))
-    (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks, loop.progress.best)
-
-
-def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) -> None:
-    given = read_config(init)
-    wanted = {
-        "model_type": ADAPTED_KIND,
-        **{name: config[name] for name in ("encoder_ckpt", "inputs", "rank", "network")},
-    }
-    for name, value in wanted.items():
-        if given.get(name) != value:
-            raise InputError(
-                f"{init} has {name} {given.get(name)}, not {value}; start from a model with the same {name}"
-            )
-    restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
+        score = development.score(values) if first else None
+        return written(out, config, stored(network, MEAN, DEVIATION), loop, development, values, notes, score)

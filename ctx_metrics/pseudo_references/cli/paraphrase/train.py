@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from ....cli.common import flags
 from ....engine_options import EngineOptions
 from ....errors import InputError
-from ....flag_types import Files, Model, file_or_share
+from ....flag_types import Files, Model
 from ....notices import notice
 from ....settings import CommandLine, from_flags, setting
+from ....training.flag_types import file_or_share
 from ....training.folder import CARD, STATE, TrainingFolder
 from ....writing import check_writable, leftovers, remove_leftovers, write_whole
 from ...paraphrase.recipe import ADAPTED, WHOLE, ParaphraseRecipe

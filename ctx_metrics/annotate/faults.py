@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..corpus import Segments, named
 from ..notices import counted
-from ..run.faults import KINDS, Languages, check_faults, faults
-from ..run.streams import Segments, named
+from ..run.text_checks import KINDS, Languages, check_faults, faults
 
 COLUMN = "faults"
 Texts = Mapping[str, Sequence[list[str | None]]]  # for each role, its columns

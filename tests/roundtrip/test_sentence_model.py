@@ -25,14 +25,13 @@ from sentence_folders import (
 )
 
 from ctx_metrics.engine.encoder import shared_encoder
-from ctx_metrics.engine.readout import PooledMix
+from ctx_metrics.engine.readout import PooledMix, SentenceVector
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ModelError, ResourceError
 from ctx_metrics.models import hub
-from ctx_metrics.models.sentence import (
+from ctx_metrics.roundtrip.sentence_encoder import (
     LibrarySentenceEncoder,
     PackedSentenceEncoder,
-    SentenceVector,
     cosines,
     resolve_sentence_model,
     shared_sentence_encoder,

@@ -21,7 +21,8 @@ from sentence_folders import (
 
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import hub
-from ctx_metrics.models.sentence import (
+from ctx_metrics.roundtrip.sentence_encoder import (
+    SENTENCE,
     NotPacked,
     PackedSentenceEncoder,
     packed_layout,
@@ -186,7 +187,7 @@ def test_hub_names(mean_model, tmp_path, monkeypatch, name, repo, revision):
     asked = []
     monkeypatch.setattr(hub, "_snapshot", lambda *a: asked.append(a) or commit)
     model = resolve_sentence_model(name)
-    assert asked == [(repo, revision, hub.SENTENCE)]
+    assert asked == [(repo, revision, SENTENCE)]
     assert (model.name, model.revision) == (repo, "0123456789ab")
 
 
@@ -212,7 +213,7 @@ REPOSITORY = {
 
 
 def test_which_files_are_fetched():
-    assert hub._sentence_among(REPOSITORY, "own/name") == [
+    assert SENTENCE.wanted(REPOSITORY, "own/name") == [
         "config.json",
         "modules.json",
         "sentence_bert_config.json",
@@ -225,24 +226,24 @@ def test_which_files_are_fetched():
         "2_Dense/pytorch_model.bin",
     ]
     shards = {"model.safetensors.index.json", "model-00001-of-00001.safetensors"}
-    found = hub._sentence_among({"modules.json", *shards}, "own/name")
+    found = SENTENCE.wanted({"modules.json", *shards}, "own/name")
     assert sorted(found) == sorted({"modules.json", *shards})
     with pytest.raises(ModelError, match="own/name is not a sentence-transformers model: modules.json is missing"):
-        hub._sentence_among({"config.json", "model.safetensors"}, "own/name")
+        SENTENCE.wanted({"config.json", "model.safetensors"}, "own/name")
 
 
 def test_a_cached_model_is_whole_only_with_its_modules(tmp_path, tiny_bert):
     """Another metric may have fetched the encoder alone: that is not yet the sentence model."""
-    assert not hub.SENTENCE.whole(tiny_bert)
+    assert not SENTENCE.whole(tiny_bert)
     modules = [pooling("mean_tokens"), dense(TANH), {"kind": "Normalize"}]
     folder = write_model(tmp_path / "model", tiny_bert, modules)
-    assert hub.SENTENCE.whole(folder)
+    assert SENTENCE.whole(folder)
     for name in ("2_Dense/model.safetensors", "2_Dense/config.json", "1_Pooling", "model.safetensors", "modules.json"):
         broken = shutil.copytree(folder, tmp_path / name.replace("/", "-"))
         (shutil.rmtree if name == "1_Pooling" else Path.unlink)(broken / name)
-        assert not hub.SENTENCE.whole(broken), name
+        assert not SENTENCE.whole(broken), name
     (folder / "modules.json").write_text("[1]")
-    assert not hub.SENTENCE.whole(folder)
+    assert not SENTENCE.whole(folder)
 
 
 def test_a_model_is_fetched_from_the_hub(tmp_path, tiny_bert, monkeypatch):

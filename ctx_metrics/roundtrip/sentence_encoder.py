@@ -4,10 +4,10 @@ They equal those of sentence_transformers' SentenceTransformer.encode without pr
 """
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,22 +15,30 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ..engine.checkpoint import checked_tensor, load_file, opening_foreign, read_config, weight_files
+from ..engine.checkpoint import checked_tensor, is_quantised, load_file, opening_foreign, read_config, weight_files
 from ..engine.device import check_tf32, resolve_device, resolve_dtype
 from ..engine.encoder import shared_encoder
 from ..engine.memory import LoadedModels, memory_for
 from ..engine.pairs import EncodedPair, PairResult, map_pairs
-from ..engine.quantised import is_quantised
-from ..engine.readout import SEGMENT, PooledMix
+from ..engine.readout import SentenceVector
 from ..engine.store import stacked
 from ..engine.tokenizer import check_growth
 from ..engine_options import EngineOptions
 from ..errors import ModelError, lacks_memory
+from ..models.hub import (
+    EMBEDDED,
+    MULTILINGUAL,
+    WEIGHTS,
+    HubKind,
+    ResolvedModel,
+    is_whole,
+    located,
+    resolve,
+    weights_to_fetch,
+)
 from ..notices import logger, quiet_libraries
 from ..opening import file_hashes, identity, opening, read_json, reason, same_hashes, shown
 from ..wording import setting_named
-from . import hub
-from .hub import ResolvedModel
 
 E5_PROMPT = "query: "  # for texts that are compared with one another, according to the model card of multilingual-e5
 # sentence-transformers' names for the poolings, and those of our readouts.
@@ -82,16 +90,48 @@ class SentenceLayout(NamedTuple):
     prompt: str = ""
 
 
-def resolve_sentence_model(name: str) -> hub.ResolvedModel:
+def resolve_sentence_model(name: str) -> ResolvedModel:
     """Resolve `embedded`, `multilingual`, a local folder, or a hub name of sentence-transformers with optional @revision.
 
     A hub name without an owner means sentence-transformers/NAME, as in that library. Raises ModelError as hub.resolve does.
     """
-    if name in ("", hub.EMBEDDED, hub.MULTILINGUAL):
-        return hub.resolve(name)
+    if name in ("", EMBEDDED, MULTILINGUAL):
+        return resolve(name)
     if "/" not in name.split("@")[0] and not os.path.isdir(os.path.expanduser(name)):
         name = f"sentence-transformers/{name}"
-    return hub.located(name, hub.SENTENCE, model_identity)
+    return located(name, SENTENCE, model_identity)
+
+
+def _files_to_fetch(files: set[str], label: str) -> list[str]:
+    """The model's files in a hub repository, in its root and in its modules' folders (1_Pooling, ...)."""
+    if "modules.json" not in files:
+        raise ModelError(
+            f"{label} is not a sentence-transformers model: modules.json is missing; name a folder instead"
+        )
+    wanted = []
+    for prefix in sorted({name[: name.rfind("/") + 1] for name in files}):
+        own = {name.removeprefix(prefix) for name in files if name[: name.rfind("/") + 1] == prefix}
+        if re.fullmatch(r"(\d+_\w+/)?", prefix):
+            weights = [] if own.isdisjoint(WEIGHTS) else weights_to_fetch(own, label)
+            wanted += [prefix + name for name in sorted(own) if name.endswith((".json", ".txt", ".model"))]
+            wanted += [prefix + name for name in weights if not name.endswith(".json")]
+    return wanted
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        with opening(folder):
+            modules = read_json(folder / "modules.json")
+            kinds = {folder / module["path"]: module["type"].rpartition(".")[2] for module in modules}
+    except ModelError:
+        return False
+    return all(
+        kind == "Normalize" or (is_whole(path) if kind in ("Transformer", "Dense") else path.is_dir())
+        for path, kind in kinds.items()
+    )
+
+
+SENTENCE = HubKind(_files_to_fetch, _is_whole, "sentence model: one of its files is missing", ("modules.json",))
 
 
 def model_identity(folder: Path) -> str:
@@ -104,7 +144,7 @@ def module_hashes(folder: Path) -> dict[str, str]:
     """The sha256 of each of a model's files, in its own folder and in those of its modules, by path."""
     paths = []
     for place in dict.fromkeys((folder, *(module.folder for module in read_modules(folder)))):
-        if is_quantised(place) or any((place / name).exists() for name in hub.WEIGHTS):
+        if is_quantised(place) or any((place / name).exists() for name in WEIGHTS):
             paths += weight_files(place)
         paths += (path for kind in ("*.json", "*.txt", "*.model") for path in sorted(place.glob(kind)))
     return file_hashes(paths)
@@ -188,15 +228,6 @@ def json_object(path: Path) -> dict[str, Any]:
 
 BATCH_SIZE = 32  # for the library
 _DENSE = ("linear.weight", "linear.bias")
-
-
-@dataclass(frozen=True)
-class SentenceVector(PooledMix):
-    """One vector of a whole text, as in PooledMix; not read from windows, for which no metric needs it."""
-
-    @property
-    def unit(self) -> str | None:
-        return SEGMENT
 
 
 class SentenceEncoder(ABC):

@@ -1,0 +1,100 @@
+"""Changes of model files, as functions of a folder that a table can hold, and the one line that a damaged folder gives."""
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from ctx_metrics.errors import CtxMetricsError
+
+Damage = Callable[[Path], object]
+CKPT = "checkpoints/model.ckpt"
+
+
+def line(function: Callable[[], object], folder: Path) -> str:
+    """What a call says of a folder, which it has to name."""
+    with pytest.raises(CtxMetricsError) as caught:
+        function()
+    text = str(caught.value)
+    assert "\n" not in text and len(text) < 800 and str(folder) in text, text
+    return text.replace(str(folder), "FOLDER")
+
+
+def change_json(path: Path, **changes) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def write_ckpt(folder: Path, content) -> Path:
+    (folder / CKPT).unlink(missing_ok=True)  # it may be mapped into memory
+    torch.save(content, folder / CKPT)
+    return folder
+
+
+def change_ckpt(folder: Path, **changes) -> Path:
+    """Change entries of the dictionaries in a .ckpt; a function gets what is there."""
+    content = torch.load(folder / CKPT, weights_only=True)
+    for name, changed in changes.items():
+        for key, value in changed.items():
+            content[name][key] = value(content[name][key]) if callable(value) else value
+    return write_ckpt(folder, content)
+
+
+def compress(path: Path) -> None:
+    """Pack the entries of a file of torch.save."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    path.unlink()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+
+
+# functions of a folder
+
+
+def in_turn(*damages: Damage) -> Damage:
+    def damage(folder):
+        for each in damages:
+            each(folder)
+
+    return damage
+
+
+def text(name: str, content: str | bytes) -> Damage:
+    data = content.encode() if isinstance(content, str) else content
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def cut(name: str, part: float) -> Damage:
+    return lambda folder: os.truncate(folder / name, int((folder / name).stat().st_size * part))
+
+
+def without(*names: str) -> Damage:
+    return lambda folder: [(folder / name).unlink() for name in names]
+
+
+def other(name: str, **changes) -> Damage:
+    return lambda folder: change_json(folder / name, **changes)
+
+
+def weights(name: str, change: Callable, below: str = ".") -> Damage:
+    """Change a tensor of model.safetensors in the folder or one below."""
+
+    def damage(folder):
+        path = folder / below / "model.safetensors"
+        tensors = {key: tensor.clone() for key, tensor in load_file(path).items()}
+        path.unlink()
+        save_file({**tensors, name: change(tensors[name])}, path)
+
+    return damage
+
+
+def as_pytorch(folder: Path) -> None:
+    """Write the tensors as pytorch_model.bin in place of model.safetensors."""
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
