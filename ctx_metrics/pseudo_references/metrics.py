@@ -8,7 +8,9 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
+from ..engine_options import EngineOptions
 from ..errors import InputError
+from ..metrics.keywords import CharacterNgrams, Lowercasing, References, Systems
 from ..notices import Notice, counted, notice
 from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
@@ -22,8 +24,14 @@ from .inputs import PSEUDO_REFERENCES, PseudoFilter
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import References, Systems
-    from .keywords import PseudoReferenceKeywords
+
+class PseudoReferenceKeywords(Lowercasing, CharacterNgrams, total=False):
+    """All keywords of the pseudo-reference metrics, for type checkers; each metric has some of them."""
+
+    target_lang: str | None
+    pseudo_references: References
+    pseudo_filter: PseudoFilter | str
+    engine: EngineOptions
 
 
 class PseudoReferenceMetric(DerivedMetric):

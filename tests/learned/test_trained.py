@@ -9,8 +9,9 @@ import stat
 
 import pytest
 import torch
+from damage import change, rehash
 from identities import identity_of_folder
-from learned_folders import TINY, change, random_network, read, rehash, write_learned
+from learned_folders import TINY, random_network, read, write_learned
 from pairwise_folders import write_pairwise
 from safetensors.torch import load_file, save_file
 
@@ -21,8 +22,8 @@ from ctx_metrics.learned.estimator import kind_of, load_learned
 from ctx_metrics.learned.regressor import CONFIG_KIND, AlignmentRegressor
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
 from ctx_metrics.models.folder import FIELDS, load_weights, read_config, write_model
-from ctx_metrics.models.hub import file_sha256
 from ctx_metrics.models.load import load_estimator
+from ctx_metrics.opening import file_sha256
 
 QUIET = EngineOptions(quiet=True)
 EXAMPLE = Example("the cat sat", "a cat sat on the mat", "the old cat")

@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from collections.abc import Collection
 
 import pytest
 import torch
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
-from safetensors.torch import load_file, save_file
+from damage import Damage, change, line, text, weights, without
+from safetensors.torch import load_file
 from selection import some
 
 from ctx_metrics.engine_options import EngineOptions
@@ -73,26 +75,37 @@ def test_nothing_is_overwritten_or_half_written(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_altered_files_are_refused(tmp_path):
-    convert(str(build(RECIPES["regression"], tmp_path / "old")), tmp_path / "new")
-    folder = shutil.copytree(tmp_path / "new", tmp_path / "weights")
-    tensors = load_file(folder / "model.safetensors")
-    tensors["estimator.ff.0.bias"] += 1
-    save_file(tensors, folder / "model.safetensors")
-    with pytest.raises(ModelError, match="weights does not hold what was converted; convert the checkpoint again"):
-        load_estimator(str(folder), EngineOptions())
-    folder = shutil.copytree(tmp_path / "new", tmp_path / "config")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "encoder": {**config["encoder"], "layer_norm_eps": 0.5}}))
-    with pytest.raises(ModelError, match="config does not hold what was converted; convert the checkpoint again"):
-        load_estimator(str(folder), EngineOptions())
-    del config["hyperparameters"]["pool"]
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="its hyper-parameters are not those of a COMET model"):
-        load_estimator(str(folder), EngineOptions())
-    (folder / "config.json").write_text(json.dumps({"model_type": "ctx-comet"}))
-    with pytest.raises(ModelError, match="config.json is not what ctx-metrics convert writes"):
-        load_estimator(str(folder), EngineOptions())
-    (tmp_path / "new" / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="holds no model.safetensors; convert the checkpoint again"):
-        load_estimator(str(tmp_path / "new"), EngineOptions())
+OTHER = "does not hold what was converted; convert the checkpoint again"
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("converted")
+    convert(str(build(RECIPES["regression"], folder / "old")), folder / "new")
+    return folder / "new"
+
+
+def described(name: str, without: Collection[str] = (), **changes) -> Damage:
+    """Change one of the objects in config.json."""
+
+    def damage(folder):
+        found = {**json.loads((folder / "config.json").read_text())[name], **changes}
+        change(folder, **{name: {key: value for key, value in found.items() if key not in without}})
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    "damage, says",
+    [
+        (weights("estimator.ff.0.bias", lambda bias: bias + 1), OTHER),
+        (described("encoder", layer_norm_eps=0.5), OTHER),
+        (described("hyperparameters", ["pool"]), "its hyper-parameters are not those of a COMET model"),
+        (text("config.json", '{"model_type": "ctx-comet"}'), "config.json is not what ctx-metrics convert writes"),
+        (without("model.safetensors"), "holds no model.safetensors; convert the checkpoint again"),
+    ],
+)
+def test_altered_files_are_refused(converted, tmp_path, damage, says):
+    folder = shutil.copytree(converted, tmp_path / "altered")
+    damage(folder)
+    assert says in line(lambda: load_estimator(str(folder), EngineOptions()), folder)

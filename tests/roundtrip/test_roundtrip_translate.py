@@ -167,7 +167,7 @@ def test_the_identity_names_what_changes_a_translation():
 def counting(monkeypatch):
     """The token sequences that models were asked to translate; the third batch is interrupted."""
     sent = []
-    generate = model_translator.TranslationModel.generate
+    generate = model_translator.ModelTranslator.generate
 
     def interrupted(self, tokens):
         if len(sent) == 2:
@@ -176,7 +176,7 @@ def counting(monkeypatch):
         sent.append(tokens)
         return generate(self, tokens)
 
-    monkeypatch.setattr(model_translator.TranslationModel, "generate", interrupted)
+    monkeypatch.setattr(model_translator.ModelTranslator, "generate", interrupted)
     return sent
 
 
@@ -208,17 +208,17 @@ def test_batches_keep_to_the_budget_and_the_longest_come_first(counting):
 
 def test_out_of_memory_halves_the_batch(monkeypatch, caplog):
     toy, lines = toys.trained_marian(), toys.lines(12, seed=9)
-    generated = model_translator.TranslationModel._generated
+    generated = model_translator.ModelTranslator._generated
 
     def small(self, tokens):
         if len(tokens) > 4:
             raise RuntimeError("CUDA out of memory")
         return generated(self, tokens)
 
-    monkeypatch.setattr(model_translator.TranslationModel, "_generated", small)
+    monkeypatch.setattr(model_translator.ModelTranslator, "_generated", small)
     assert by_model([lines], toy.folder, cache="none")[0] == [[toy.expected(line) for line in lines]]
     assert caplog.messages[0].startswith("out of memory on cpu with ")
-    monkeypatch.setattr(model_translator.TranslationModel, "_generated", lambda *_: small(None, range(9)))
+    monkeypatch.setattr(model_translator.ModelTranslator, "_generated", lambda *_: small(None, range(9)))
     with pytest.raises(ResourceError, match="a single line of 2 tokens with 1 beams; try beams=1"):
         by_model([["cat"]], toy.folder, cache="none")
 

@@ -31,9 +31,10 @@ from ...engine.checkpoint import (
 )
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError, ModelError
-from ...opening import file_hashes, identity, opening, read_json, same_hashes, shown
+from ...opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
 from ...writing import check_writable, replacing
-from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, file_sha256, hub_folder
+from ..folder import model_type
+from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, hub_folder
 
 CLASSES = ("regression_metric", "referenceless_regression_metric", "unified_metric", "xcomet_metric")
 # The encoders that unbabel-comet knows, with the number of separator tokens between two texts of a sequence.
@@ -324,13 +325,8 @@ def place_of(name: str) -> str:
 
 def is_comet(folder: Path) -> bool:
     """Whether a folder looks like a COMET checkpoint: unbabel-comet's (or its folder `checkpoints`) or ours."""
-    if any(path for name in ("hparams.yaml", "checkpoints/*.ckpt", "*.ckpt") for path in folder.glob(name)):
-        return True
-    try:
-        with opening(folder):
-            return read_json(folder / CONFIG_FILE).get("model_type") in (CONFIG_KIND, ADAPTED_KIND)
-    except ModelError:
-        return False
+    unbabel = any(path for name in ("hparams.yaml", "checkpoints/*.ckpt", "*.ckpt") for path in folder.glob(name))
+    return unbabel or model_type(folder) in (CONFIG_KIND, ADAPTED_KIND)
 
 
 def _local_files(path: Path) -> tuple[Path, Path]:
