@@ -154,8 +154,8 @@ def test_a_long_run_says_how_far_it_is(ctx, tmp_path, monkeypatch):
     assert done.code == 0, done.err
     for line in (
         r"ctx-metrics: bertr: [\d,]+ of [\d,]+ texts in \d+ s; about \d+ s left",
-        r"ctx-metrics: chrf: 2 of 5 systems in 0 s; about 0 s left",
-        r"ctx-metrics: acc-eq, significance: 1 comparison in 0 s",
+        r"ctx-metrics: chrf: 2 of 5 systems in \d+ s; about \d+ s left",
+        r"ctx-metrics: acc-eq, significance: 1 comparison in \d+ s",
     ):
         assert re.search(f"^{line}$", done.err, re.MULTILINE), done.err
     assert not re.search("bertr: . of 5 systems", done.err)  # the first one is all of its work

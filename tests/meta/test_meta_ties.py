@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx_metrics.errors import InputError
 from ctx_metrics.meta.measures import ties
-from ctx_metrics.meta.measures.dominance import first_within, prefix_counts
-from ctx_metrics.meta.measures.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits
+from ctx_metrics.meta.measures.ties import (
+    PairCounts,
+    calibrate,
+    first_within,
+    group_accuracies,
+    pair_counts,
+    pair_credits,
+    prefix_counts,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")
@@ -256,8 +262,3 @@ def test_many_pairs_are_sampled_for_epsilon_only(average, monkeypatch):
     assert found.accuracy > best.accuracy - 0.02
     assert found.epsilon in {0.0} | {gap for group in groups for gap, _, _ in plain_pairs(*group)}
     assert not calibrate(human, metric, "item").sampled
-
-
-def test_unknown_average_is_refused():
-    with pytest.raises(InputError, match="'segment' is none of none, item, system"):
-        calibrate(np.zeros((2, 2)), np.zeros((2, 2)), "segment")
