@@ -156,10 +156,11 @@ def test_nothing_scored_is_empty_in_tsv_and_null_in_json(ctx):
     assert [each["document"] for each in objects if each["score"] is None] == ["review-inn"]
 
 
-def test_the_table_is_sacrebleus(ctx):
+def test_the_table_is_sacrebleus(ctx, few, tmp_path):
     done = ctx("score", *THREE, "-m", "bertr", "bleu", "chrf", "--names", A, B, C)
     assert (done.code, done.err) == (0, "")
-    stock = sacrebleu(*f"{REF} -i {A} {B} {C} -l de-en -m bertr bleu chrf -f text -q".split(), NO_COLOR="1")
+    words = f"{REF} -i {A} {B} {C} -l de-en -m bertr bleu chrf -f text -q".split()
+    stock = sacrebleu(*words, cwd=tmp_path, NO_COLOR="1")
     assert done.out.split() == stock.stdout.split()
 
 
@@ -322,7 +323,7 @@ def _failing(*paths):
     raise OSError("the disk is full")
 
 
-def test_what_is_given_and_read_by_no_metric_is_said(ctx):
+def test_what_is_given_and_read_by_no_metric_is_said(ctx, few):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-s", SOURCE, "--docids", DOCIDS]
     assert ctx(*argv, "-m", "bleu", "comet", "--model", "embedded").err == (
         "ctx-metrics: none of the chosen metrics reads the source (bleu, comet)\n"
