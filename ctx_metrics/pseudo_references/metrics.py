@@ -11,7 +11,7 @@ from ..corpus import Corpus, list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..metrics.keywords import CharacterNgrams, Lowercasing, References, Systems
-from ..notices import Notice, counted, notice
+from ..notices import Notice, notice
 from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
@@ -104,10 +104,6 @@ class PseudoReferenceMetric(DerivedMetric):
 
     def _selection(self, corpus: Corpus) -> Selection:
         """Return the pseudo-references that the filter keeps for these gold references; the same for every system."""
-        for name, stream in zip(self.names, self.pseudo, strict=True):
-            if len(stream) != len(corpus):
-                lines = counted(len(stream), "line", "lines")
-                raise InputError(f"{name} has {lines}, but there are {counted(len(corpus), 'segment', 'segments')}")
         for name, stream in zip(self.names, self.pseudo, strict=True):
             if any(list(gold) == stream for gold in corpus.references):
                 notice(f"pseudo-references of {name} are equal to the reference and have no effect")

@@ -98,17 +98,6 @@ def test_another_label_asks_again_and_without_a_cache_all_is_asked(own_cache):
     assert len(list((own_cache / "xdg/ctx-metrics/roundtrip").iterdir())) == 2
 
 
-def test_nothing_of_a_failed_portion_is_kept(own_cache):
-    """The second of three portions fails; then only it and the third are asked again."""
-    drops = "tee -a asked | sed -e 's/^/> /' -e \"$(ls | grep -q mend || echo '/ d$/d')\""
-    with pytest.raises(InputError, match="was given 2 lines from 'c' on and wrote 1 line;"):
-        by_command([list("abcdef")], drops, batch_lines=2)
-    assert asked(own_cache) == list("abcd")
-    (own_cache / "mended").write_text("")
-    assert by_command([list("abcdef")], drops, batch_lines=2)[0] == [[f"> {line}" for line in "abcdef"]]
-    assert asked(own_cache) == list("abcdcdef")
-
-
 KILLED = """
 import sys
 from ctx_metrics.engine_options import EngineOptions

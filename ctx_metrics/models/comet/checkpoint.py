@@ -246,22 +246,19 @@ class CometCheckpoint:
 
     def weights(self) -> EncoderTensors:
         """The encoder's tensors by their bare names, mapped from the file, which is opened again after release()."""
-        tensors = self._read()
+        tensors = self.tensors()
         places = {
             name.removeprefix(_ENCODER): (tensors, name, self.file) for name in tensors if name.startswith(_ENCODER)
         }
         return EncoderTensors(places, self.config)
 
-    def _read(self) -> Mapping[str, torch.Tensor]:
+    def tensors(self) -> Mapping[str, torch.Tensor]:
         if self.file.name == WEIGHTS_FILE:
             return SafeTensors(self.file)
         return load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
 
     def release(self) -> None:
         self._tensors = None
-
-    def all_tensors(self) -> dict[str, torch.Tensor]:
-        return dict(self._read())
 
 
 def side_hashes(root: Path, encoder: Path) -> dict[str, str]:
@@ -492,7 +489,7 @@ def convert(source: str, target: Path) -> None:
         if side.exists():
             shutil.copyfile(side, work / side.name)
         tensors, held = {}, set()
-        for name, tensor in checkpoint.all_tensors().items():
+        for name, tensor in checkpoint.tensors().items():
             memory = tensor.untyped_storage().data_ptr()  # tied weights share memory, which safetensors refuses
             tensors[name] = (
                 tensor.clone(memory_format=torch.contiguous_format) if memory in held else tensor.contiguous()

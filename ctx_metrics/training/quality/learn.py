@@ -95,14 +95,7 @@ def learn(
     with ExitStack() as closed, memory_for("the training", encoder.device, SMALLER):
         if architecture.kind == "comet":
             features = [
-                FeatureInputs(
-                    encoder,
-                    each.hypotheses,
-                    partners=each.partners,
-                    layers=layers,
-                    max_content=max_length,
-                    label=f"{what} texts",
-                )
+                FeatureInputs(encoder, each, layers, max_length, f"{what} texts")
                 for each, what in ((training, "training"), (development, "development"))
             ]
             if init is None and isinstance(network, RegressorNetwork):
@@ -116,7 +109,7 @@ def learn(
             closed.enter_context(closing(embeddings))
             texts = [text for each in (training, development) for text in (*each.hypotheses, *each.partners)]
             embeddings.fill(texts)
-            sets = [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)]
+            sets = [TokenInputs(embeddings, each) for each in (training, development)]
             cut = embeddings.cut
         if cut:
             notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
@@ -232,13 +225,14 @@ class TokenInputs:
     lengths    number of tokens of each row's partner and hypothesis, by which rows are batched
     """
 
-    def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
-        self.cache, self.hypotheses, self.partners = cache, hypotheses, partners
-        self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses), strict=True))
+    def __init__(self, cache: EmbeddingCache, texts: TrainingSet | DevelopmentSet):
+        self.cache, self.sides = cache, (texts.hypotheses, texts.partners)
+        hypotheses, partners = map(cache.lengths, self.sides)
+        self.lengths = list(zip(partners, hypotheses, strict=True))
 
     def batch(self, rows: Sequence[int]) -> tuple:
         sides = []
-        for texts in (self.hypotheses, self.partners):
+        for texts in self.sides:
             states = self.cache.states([texts[row] for row in rows])
             sides += [torch.cat(states).float(), [len(each) for each in states]]
         return tuple(sides)
@@ -250,15 +244,13 @@ class FeatureInputs:
     def __init__(
         self,
         encoder: TextEncoder,
-        hypotheses: Sequence[str],
-        *,
-        partners: Sequence[str],
+        texts: TrainingSet | DevelopmentSet,
         layers: Sequence[int],
         max_content: int,
         label: str,
     ):
         mixes, features = [(layer,) for layer in layers], one_by_one(PairFeatures(layers))
-        pairs = list(zip(hypotheses, partners, strict=True))
+        pairs = list(zip(texts.hypotheses, texts.partners, strict=True))
         results = map_pairs(encoder, pairs, mixes, features, max_content=max_content, label=label)
         # no text is without tokens
         self.inputs = [result.value for result in results if isinstance(result.value, tuple)]
