@@ -4,6 +4,8 @@ import gc
 import json
 import os
 import sys
+import tarfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -148,6 +150,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the real data: set CTX_METRICS_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def zh_en(shared_data) -> Iterator[Callable[[str], list[str]]]:
+    """A function that gives the lines of a file of WMT22, Chinese to English."""
+    with tarfile.open(shared_data / "wmt22_mqm" / "wmt22_mqm.tar.xz") as tar:
+        yield lambda path: tar.extractfile(f"wmt22_mqm/zh-en/{path}.txt").read().decode().split("\n")[:-1]
 
 
 @pytest.fixture(scope="session")
