@@ -6,6 +6,7 @@ import os
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -136,6 +137,14 @@ def tiny_rembert(tmp_path_factory, tiny_bert) -> Path:
         vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=70, input_embedding_size=20, **SIZES
     )
     return _save(tmp_path_factory.mktemp("tiny") / "rembert", RemBertModel, config, tokenizer, {"model_max_length": 70})
+
+
+@pytest.fixture(scope="session")
+def comet_checkpoint(tmp_path_factory) -> Callable[[str], Path]:
+    """A function that gives the folder of a recipe's checkpoint, which no test may change."""
+    from comet_checkpoints import RECIPES, build
+
+    return cache(lambda name: build(RECIPES[name], tmp_path_factory.mktemp("comet") / name))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,14 +4,8 @@ import json
 
 import pytest
 from comet_agreement import STORED, assert_agree, input_choices, our_estimates
-from comet_checkpoints import RECIPES, TINY, build, digest, read_tensors
+from comet_checkpoints import RECIPES, TINY, digest, read_tensors
 from comet_texts import TEXTS
-
-
-@pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("comet")
-    return {name: build(RECIPES[name], folder / name) for name in TINY}
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +14,13 @@ def stored():
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_the_checkpoint_is_the_one_scored(name, checkpoints, stored):
-    assert digest(read_tensors(checkpoints[name])) == stored[name]["digest"], "run python tests/comet_oracle.py anew"
+def test_the_checkpoint_is_the_one_scored(name, comet_checkpoint, stored):
+    assert digest(read_tensors(comet_checkpoint(name))) == stored[name]["digest"], (
+        "run python tests/comet_oracle.py anew"
+    )
 
 
 @pytest.mark.parametrize("name, keys", [(name, keys) for name in TINY for keys in input_choices(RECIPES[name])])
-def test_scores(name, keys, checkpoints, stored):
+def test_scores(name, keys, comet_checkpoint, stored):
     expected = stored[name]["scores"]["+".join(keys)]
-    assert_agree(our_estimates(checkpoints[name], RECIPES[name], TEXTS, keys), expected, TEXTS)
+    assert_agree(our_estimates(comet_checkpoint(name), RECIPES[name], TEXTS, keys), expected, TEXTS)

@@ -7,7 +7,8 @@ import pytest
 import torch
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
-from safetensors.torch import load_file, save_file
+from damage import change_json, line, other, text, weights, without
+from safetensors.torch import load_file
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
@@ -49,15 +50,15 @@ def test_same_tensors_and_same_scores(name, tmp_path):
     }
 
 
-def test_from_a_file_into_an_empty_folder(tmp_path):
-    old, new = build(RECIPES["regression"], tmp_path / "old"), tmp_path / "deep" / "new"
+def test_from_a_file_into_an_empty_folder(comet_checkpoint, tmp_path):
+    old, new = comet_checkpoint("regression"), tmp_path / "deep" / "new"
     new.mkdir(parents=True)
     convert(str(old / "checkpoints" / "model.ckpt"), new)
     assert (new / "config.json").exists() and not list(new.parent.glob(".new*"))
 
 
-def test_nothing_is_overwritten_or_half_written(tmp_path):
-    old = build(RECIPES["regression"], tmp_path / "old")
+def test_nothing_is_overwritten_or_half_written(comet_checkpoint, tmp_path):
+    old = comet_checkpoint("regression")
     full = tmp_path / "full"
     full.mkdir()
     (full / "mine").write_text("x")
@@ -71,26 +72,29 @@ def test_nothing_is_overwritten_or_half_written(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_altered_files_are_refused(tmp_path):
-    convert(str(build(RECIPES["regression"], tmp_path / "old")), tmp_path / "new")
-    folder = shutil.copytree(tmp_path / "new", tmp_path / "weights")
-    tensors = load_file(folder / "model.safetensors")
-    tensors["estimator.ff.0.bias"] += 1
-    save_file(tensors, folder / "model.safetensors")
-    with pytest.raises(ModelError, match="weights does not hold what was converted; convert the checkpoint again"):
-        load_estimator(str(folder), EngineOptions())
-    folder = shutil.copytree(tmp_path / "new", tmp_path / "config")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "encoder": {**config["encoder"], "layer_norm_eps": 0.5}}))
-    with pytest.raises(ModelError, match="config does not hold what was converted; convert the checkpoint again"):
-        load_estimator(str(folder), EngineOptions())
-    del config["hyperparameters"]["pool"]
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match="its hyper-parameters are not those of a COMET model"):
-        load_estimator(str(folder), EngineOptions())
-    (folder / "config.json").write_text(json.dumps({"model_type": "ctx-comet"}))
-    with pytest.raises(ModelError, match="config.json is not what ctx-metrics convert writes"):
-        load_estimator(str(folder), EngineOptions())
-    (tmp_path / "new" / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="holds no model.safetensors; convert the checkpoint again"):
-        load_estimator(str(tmp_path / "new"), EngineOptions())
+@pytest.fixture(scope="module")
+def converted(comet_checkpoint, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("converted") / "regression"
+    convert(str(comet_checkpoint("regression")), folder)
+    return folder
+
+
+def other_epsilon(folder):
+    encoder = json.loads((folder / "config.json").read_text())["encoder"]
+    change_json(folder / "config.json", encoder={**encoder, "layer_norm_eps": 0.5})
+
+
+@pytest.mark.parametrize(
+    "damage, said",
+    [
+        (weights("estimator.ff.0.bias", lambda bias: bias + 1), "FOLDER does not hold what was converted"),
+        (other_epsilon, "FOLDER does not hold what was converted"),
+        (other("config.json", hyperparameters={}), "its hyper-parameters are not those of a COMET model"),
+        (text("config.json", '{"model_type": "ctx-comet"}'), "config.json is not what ctx-metrics convert writes"),
+        (without("model.safetensors"), "holds no model.safetensors; convert the checkpoint again"),
+    ],
+)
+def test_altered_files_are_refused(converted, tmp_path, damage, said):
+    folder = shutil.copytree(converted, tmp_path / "altered")
+    damage(folder)
+    assert said in line(lambda: load_estimator(str(folder), EngineOptions()), folder)
