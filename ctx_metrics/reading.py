@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from .errors import InputError
 from .notices import counted, notice
@@ -15,9 +15,8 @@ from .wording import worded
 from .writing import os_errors
 
 BOM = "\ufeff"
-PACKED = (".gz", ".xz")  # the endings of compressed files that any text may have; tables of annotate may also be .zst
+PACKED = (".gz", ".xz")  # the endings of compressed files
 LONGEST = 16 * 2**20  # most bytes in a line
-EXTRA = "pip install 'ctx-metrics[tables]'"
 # compressed bytes unpacked at a time, and read at a time; zstd expands four bytes to up to 128 KiB
 _STEP, _BLOCK = 2**10, 2**16
 Record = tuple[int, str, list[str]]  # the number of a row's last line, its text without the line end, and its cells
@@ -91,12 +90,6 @@ def split_lines(text: str, name: str = "") -> list[str]:
     return lines
 
 
-def decoded_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
-    for number, content in enumerate(lines, 1):
-        line = decode(content, name, first=number)
-        yield without_mark(line, name) if number == 1 else line
-
-
 def tsv_records(lines: Iterable[str]) -> Iterator[Record]:
     """Yield the records of tab-separated lines. There are no quotes: a tab always ends a cell."""
     for number, line in enumerate(lines, 1):
@@ -149,15 +142,34 @@ def holds_surrogate(text: str) -> bool:
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
-def unpacked(file: IO[bytes], kind: str, path: str) -> IO[bytes]:
-    """Return a stream of the uncompressed content of a file, which may consist of several members, one after another.
+class Packing(NamedTuple):
+    """A format of compressed files.
 
-    kind    gz, xz or zst; "" for a file that is not compressed, which is returned as it is
+    new       makes a decompressor for one member of a file
+    broken    the exception for damage
     """
-    if not kind:
-        return file
-    new, name, broken = _reader_of(kind, path)
-    return io.BufferedReader(_Stream(_pieces(file, new, name, broken, path)), 2**20)
+
+    name: str
+    new: Callable[[], Any]
+    broken: type[Exception]
+
+
+def packing_of(path: str) -> Packing | None:
+    """The packing of a .gz or .xz file; None for another file."""
+    if path.endswith(".gz"):
+        return Packing("gzip", partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), zlib.error)
+    if not path.endswith(".xz"):
+        return None
+    try:
+        import lzma
+    except ImportError as error:  # an optional part of Python
+        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
+    return Packing("xz", lzma.LZMADecompressor, lzma.LZMAError)
+
+
+def unpacked(file: IO[bytes], packing: Packing | None, path: str) -> IO[bytes]:
+    """Return a stream of the uncompressed content of a file, which may consist of several members, one after another."""
+    return file if packing is None else io.BufferedReader(_Stream(_pieces(file, packing, path)), 2**20)
 
 
 def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
@@ -172,32 +184,10 @@ def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
 
 
 def byte_lines(file: IO[bytes], path: str) -> Iterator[bytes]:
-    return lines_of(unpacked(file, path[-2:] if path.endswith(PACKED) else "", path), path)
+    return lines_of(unpacked(file, packing_of(path), path), path)
 
 
-def zstandard(path: str) -> Any:
-    try:
-        import zstandard as package
-    except ImportError as error:
-        raise InputError(f"cannot read {path}: .zst needs the package zstandard; install it with: {EXTRA}") from error
-    return package
-
-
-def _reader_of(kind: str, path: str) -> tuple[Callable[[], Any], str, type[Exception]]:
-    """Return a function that makes a decompressor for one member, the name of the kind, and the exception for damage."""
-    if kind == "gz":
-        return partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), "gzip", zlib.error
-    if kind == "zst":
-        package = zstandard(path)
-        return package.ZstdDecompressor().decompressobj, "zstd", package.ZstdError
-    try:
-        import lzma
-    except ImportError as error:  # an optional part of Python
-        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
-    return lzma.LZMADecompressor, "xz", lzma.LZMAError
-
-
-def _pieces(file: IO[bytes], new: Callable[[], Any], name: str, broken: type[Exception], path: str) -> Iterator[bytes]:
+def _pieces(file: IO[bytes], packing: Packing, path: str) -> Iterator[bytes]:
     member, begun = None, False
     for block in iter(partial(file.read, _BLOCK), b""):
         for start in range(0, len(block), _STEP):
@@ -206,12 +196,12 @@ def _pieces(file: IO[bytes], new: Callable[[], Any], name: str, broken: type[Exc
                 if member is None:
                     if begun and not (left := left.lstrip(b"\0")):  # members may be padded with zeros
                         break
-                    member, begun = new(), True
+                    member, begun = packing.new(), True
                 try:
                     piece = member.decompress(left)
-                except broken as error:
+                except packing.broken as error:
                     raise InputError(
-                        f"cannot read {path}: it is damaged, or no {name} file ({error}); copy or fetch it again"
+                        f"cannot read {path}: it is damaged, or no {packing.name} file ({error}); copy or fetch it again"
                     ) from error
                 left = b""
                 if member.eof:

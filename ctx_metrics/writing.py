@@ -1,11 +1,14 @@
-"""Atomic writing of files, and checks that a path can be written."""
+"""Atomic writing of files, checks that a path can be written, and the standard streams of a command, which may be closed or
+full."""
 
 import codecs
 import errno
+import io
 import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -15,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import CtxMetricsError, InputError
-from .standard_streams import check_output
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +26,7 @@ PROBE = bytes(4096)  # enough to find a full disk
 LINK = "it is a link, and nothing is written through a link; name the file itself"
 # such as s3://bucket, which pathlib turns into s3:/bucket; C:/ is a drive
 ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/")
+STANDARD = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # links to whatever is open, even to a regular file
 
 
@@ -237,3 +240,89 @@ def _status(path: str) -> os.stat_result | None:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def open_closed() -> None:
+    """Open the standard streams that were closed when the command started, so that no other file gets their numbers.
+
+    The input is then empty, stderr accepts and drops everything, and stdout refuses what is written, as a closed one does.
+    """
+    for name, mode, access in STANDARD:
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, access)  # sacrebleu opens the stream again and drops this file object
+            setattr(sys, name, open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False))  # noqa: SIM115
+
+
+def check_output() -> None:
+    """Raise InputError if the standard output is closed. Call it before long work."""
+    if os.name != "posix":
+        return
+    import fcntl
+
+    try:
+        number = sys.stdout.fileno()
+    except OSError:  # not a file, as in a notebook
+        return
+    if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise InputError("the standard output is closed; leave out `>&-`, or send it to a file")
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Context for a block that only prints: raises InputError if the standard output cannot be written."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        raise lost(error, sys.stdout.fileno()) from error
+
+
+@contextmanager
+def utf8_output() -> Iterator[None]:
+    """Context in which the standard output is UTF-8 and also accepts file names that are not valid text."""
+    before = sys.stdout
+    if not isinstance(before, io.TextIOWrapper):
+        yield
+        return
+    before.flush()
+    own = _Output(
+        before.buffer,
+        "utf-8",
+        "surrogateescape",
+        line_buffering=before.line_buffering,
+        write_through=before.write_through,
+    )
+    sys.stdout = own
+    try:
+        yield
+    finally:
+        sys.stdout = before
+        try:
+            own.flush()
+        finally:
+            own.detach()  # so that the file stays open
+
+
+class _Output(io.TextIOWrapper):
+    """The standard output as text. An error while it is written becomes an InputError."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise lost(error, self.fileno()) from error
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            raise lost(error, self.fileno()) from error
+
+
+def lost(error: OSError, number: int) -> InputError:
+    """Return the InputError for an output that can no longer be written, and send the rest of it to os.devnull.
+
+    Otherwise Python would try to write the rest again at exit, and complain.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    return InputError(f"cannot write to the standard output: {error.strerror}")

@@ -30,6 +30,12 @@ class Done(NamedTuple):
         return [json.loads(line, parse_constant=refuse) for line in self.out.splitlines()]
 
 
+def error(done: Done) -> str:
+    """The one line of a failed run."""
+    assert (done.code, done.out) == (1, "") and done.err.count("\n") == 1, done
+    return done.err.removeprefix("ctx-metrics: error: ").rstrip("\n")
+
+
 @pytest.fixture
 def ctx(monkeypatch, capfd):
     """Runs the command: ctx("score", ..., stdin=b"...") gives exit code, standard output and standard error."""

@@ -3,7 +3,7 @@
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ctx_metrics.errors import CtxMetricsError
+from ctx_metrics.opening import file_sha256
 
 Damage = Callable[[Path], object]
 CKPT = "checkpoints/model.ckpt"
@@ -25,8 +26,20 @@ def line(function: Callable[[], object], folder: Path) -> str:
     return text.replace(str(folder), "FOLDER")
 
 
-def change_json(path: Path, **changes) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+def change_json(path: Path, without: Collection[str] = (), **changes) -> None:
+    content = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({name: value for name, value in content.items() if name not in without}))
+
+
+def change(folder: Path, without: Collection[str] = (), **fields) -> Path:
+    """Change fields of config.json, or leave some out."""
+    change_json(folder / "config.json", without, **fields)
+    return folder
+
+
+def rehash(folder: Path) -> Path:
+    """Make the config.json of a trained model vouch for the weights as they are now."""
+    return change(folder, weights_sha256=file_sha256(folder / "model.safetensors"))
 
 
 def write_ckpt(folder: Path, content) -> Path:
@@ -82,14 +95,15 @@ def other(name: str, **changes) -> Damage:
     return lambda folder: change_json(folder / name, **changes)
 
 
-def weights(name: str, change: Callable, below: str = ".") -> Damage:
-    """Change a tensor of model.safetensors in the folder or one below."""
+def weights(name: str, change: Callable[[torch.Tensor | None], torch.Tensor | None], below: str = ".") -> Damage:
+    """Change a tensor of model.safetensors in the folder or one below; None is one that is not there."""
 
     def damage(folder):
         path = folder / below / "model.safetensors"
         tensors = {key: tensor.clone() for key, tensor in load_file(path).items()}
         path.unlink()
-        save_file({**tensors, name: change(tensors[name])}, path)
+        changed = {**tensors, name: change(tensors.get(name))}
+        save_file({key: tensor for key, tensor in changed.items() if tensor is not None}, path, {"format": "pt"})
 
     return damage
 

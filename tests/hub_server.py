@@ -4,13 +4,14 @@ import hashlib
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from plugin_conftest import run_forked
 
+Repositories = Mapping[str, Mapping[str, bytes]]  # their files by name
 COMMITS = {"main": "1" * 40, "v2": "2" * 40}
 CONFIG = b'{"model_type": "bert"}'
 REPOS = {
@@ -36,6 +37,7 @@ REPOS = {
     "own/gated": {"config.json": CONFIG, "model.safetensors": b"safe weights"},
     "single": {"config.json": CONFIG, "model.safetensors": b"single weights"},
 }
+NEWER = {"own/both": {"model.safetensors": b"safe weights 2"}}  # files that are others in the revision v2
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -52,7 +54,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked.append(f"{self.command} {path}")
         if path.startswith("/mark/"):
             return self.answer(200, b"")
-        for repo, files in REPOS.items():
+        for repo, files in self.server.repositories.items():
             if path.startswith(f"/api/models/{repo}/revision/") or path == f"/api/models/{repo}":
                 revision = path.split("/revision/")[1] if "/revision/" in path else "main"
                 return self.model(repo, files, revision)
@@ -97,9 +99,9 @@ class Handler(BaseHTTPRequestHandler):
         if name not in files:
             headers = {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": self.commit(revision)}
             return self.answer(404, {"error": "no file"}, headers)
-        newer = self.commit(revision) == COMMITS["v2"] and b"weights" in files[name]
-        data = files[name] + b" 2" * newer
-        large = name.endswith((".safetensors", ".bin"))  # the hub's tag of a large file is its sha256
+        newer = self.server.newer.get(repo, {}) if self.commit(revision) == COMMITS["v2"] else {}
+        data = newer.get(name, files[name])
+        large = name.endswith((".ckpt", ".safetensors", ".bin"))  # the hub's tag of a large file is its sha256
         etag = (hashlib.sha256 if large else hashlib.sha1)(data).hexdigest()
         self.answer(200, data, {"ETag": f'"{etag}"', "X-Repo-Commit": self.commit(revision)})
 
@@ -122,9 +124,9 @@ class Hub:
 
     MARK = "import urllib.request; urllib.request.urlopen(job['env']['MARK']).read()"
 
-    def __init__(self, folder: Path, handler: type[Handler]):
-        self.folder, self._server = folder, ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.asked = []
+    def __init__(self, folder: Path, repositories: Repositories, newer: Repositories):
+        self.folder, self._server = folder, ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.asked, self._server.repositories, self._server.newer = [], repositories, newer
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         with socket.socket() as free:
@@ -154,8 +156,8 @@ class Hub:
 
 
 @contextmanager
-def hub_in(folder: Path, handler: type[Handler] = Handler) -> Iterator[Hub]:
-    hub = Hub(folder, handler)
+def hub_in(folder: Path, repositories: Repositories = REPOS, newer: Repositories = NEWER) -> Iterator[Hub]:
+    hub = Hub(folder, repositories, newer)
     try:
         yield hub
     finally:

@@ -8,7 +8,7 @@ import torch
 
 from ctx_metrics.learned.networks import NETWORKS, LearnedNetwork, Shape
 from ctx_metrics.models.folder import write_model
-from ctx_metrics.models.hub import file_sha256, resolve
+from ctx_metrics.models.hub import resolve
 
 TINY = Shape(layers=3, width=48, hidden=8, projection=6, feedforward=7)
 
@@ -44,15 +44,3 @@ def write_learned(folder: Path, kind: str, encoder, shape: Shape = TINY, seed: i
 
 def read(folder: Path) -> dict:
     return json.loads((folder / "config.json").read_text())
-
-
-def change(folder: Path, without=(), **fields) -> Path:
-    """Change fields of config.json, or leave some out."""
-    config = {name: value for name, value in {**read(folder), **fields}.items() if name not in without}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
-def rehash(folder: Path) -> Path:
-    """Make config.json vouch for the weights as they are now."""
-    return change(folder, weights_sha256=file_sha256(folder / "model.safetensors"))

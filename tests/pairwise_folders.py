@@ -1,6 +1,5 @@
 """Folders of pairwise models as training writes them, with weights that the tests choose."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import torch
 
 from ctx_metrics.models.folder import write_model
-from ctx_metrics.models.hub import file_sha256, resolve
+from ctx_metrics.models.hub import resolve
 from ctx_metrics.pairwise.features import feature_settings
 from ctx_metrics.pairwise.features.specs import parse_features
 from ctx_metrics.pairwise.model import MODEL_TYPE, PairwiseNumbers
@@ -70,16 +69,3 @@ def write_pairwise(
     }
     write_model(folder, {**config, **fields}, numbers.state_dict())
     return folder
-
-
-def change(folder: Path, without=(), **fields) -> Path:
-    """Change fields of config.json, or leave some out."""
-    config = json.loads((folder / "config.json").read_text())
-    config = {name: value for name, value in {**config, **fields}.items() if name not in without}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
-def rehash(folder: Path) -> Path:
-    """Make config.json vouch for the weights as they are now."""
-    return change(folder, weights_sha256=file_sha256(folder / "model.safetensors"))

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import pytest
 import torch
 from comet_checkpoints import RECIPES, build
-from learned_folders import change, read, write_learned
+from damage import change
+from learned_folders import read, write_learned
 from pairwise_folders import write_pairwise
 from plugin_conftest import Forked
 from safetensors.torch import load_file, save_file

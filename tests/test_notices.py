@@ -4,18 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ctx_metrics.notices import (
-    Notice,
-    begin_run,
-    collected,
-    end_run,
-    merged,
-    notice,
-    place,
-    quiet_libraries,
-    shown_notices,
-    tallied,
-)  # fmt: skip
+from ctx_metrics import notices
+from ctx_metrics.notices import Notice, begin_run, collected, end_run, merged, notice, place, shown_notices
 
 
 def test_notices_are_warnings_of_our_logger(caplog):
@@ -60,8 +50,8 @@ def test_notices_are_merged_by_all_but_number_and_positions():
         replace(EMPTY, number=6, first=(1, 3, 11, 13, 21)),
         *others,
     ]
-    assert tallied([EMPTY, EMPTY.at([], "", "", kind="cut")]) == ({"empty": 2, "cut": 0}, [EMPTY])
-    assert tallied([EMPTY], {"empty": 2}) == ({"empty": 2}, [])
+    assert notices.tallied([EMPTY, EMPTY.at([], "", "", kind="cut")]) == ({"empty": 2, "cut": 0}, [EMPTY])
+    assert notices.tallied([EMPTY], {"empty": 2}) == ({"empty": 2}, [])
 
 
 def test_the_line_of_a_notice():
@@ -87,7 +77,7 @@ def test_quiet_libraries_leaves_levels_that_someone_set():
     silent.setLevel(logging.NOTSET)
     loud.setLevel(logging.DEBUG)
     try:
-        quiet_libraries()
+        notices.quiet_libraries()
         assert (silent.level, loud.level) == (logging.ERROR, logging.DEBUG)
     finally:
         silent.setLevel(before[0])

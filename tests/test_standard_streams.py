@@ -8,7 +8,7 @@ import pytest
 from plugin_conftest import COMMAND, REF, SOURCE, A, B, C, run
 from selection import some_rows
 
-from ctx_metrics.standard_streams import open_closed
+from ctx_metrics.writing import open_closed
 
 CTX = str(Path(sys.executable).with_name("ctx-metrics"))
 SCORE = f"{CTX} score -t {A} -r {REF} -m chrf -l de-en"
@@ -85,7 +85,7 @@ def test_a_reader_that_goes_ends_the_command_in_silence():
 
 def test_closed_streams_keep_their_numbers():
     """No file that is opened later gets one of them."""
-    code = "from ctx_metrics.standard_streams import open_closed; open_closed(); print(open('/dev/null').fileno())"
+    code = "from ctx_metrics.writing import open_closed; open_closed(); print(open('/dev/null').fileno())"
     done = run("sh", "-c", f'{sys.executable} -c "{code}" <&- 2>&-')
     assert int(done.stdout) > 2
 

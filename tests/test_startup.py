@@ -28,6 +28,7 @@ MAIN = "from contextlib import suppress; from {} import main\nwith suppress(Syst
 CLI = MAIN.format("ctx_metrics.cli") + "main({!r}.split())"
 SACREBLEU = MAIN.format("sacrebleu.sacrebleu") + "sys.argv[1:] = {!r}.split(); main()"
 WORDS = "import ctx_metrics as c; from ctx_metrics.scoring.sentence_bleu import SentenceBLEU as B; c.NIST(), c.METEOR(), B()"
+COSINE = "from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine as S; S().corpus_score(['a'], [['b']])"
 HELPS = "--help,score --help,score -m bertr -h,cite slide,train -h,meta --help,meta -m slide chrf --help".split(",")
 # code, and what takes long to import and is not needed for it
 LIGHT = [
@@ -37,6 +38,7 @@ LIGHT = [
     (SACREBLEU.format("--help"), {"torch"}),
     ("import ctx_metrics.pseudo_references.inputs", {"torch", "numpy"}),
     ("import ctx_metrics.roundtrip.back_translation, ctx_metrics.roundtrip.cli", {"torch"}),
+    (COSINE, {"sentence_transformers"}),
     *(
         (CLI.format(argv), {"torch", "transformers", "scipy", "matplotlib", "ctx_metrics.meta.evaluation"})
         for argv in HELPS

@@ -54,15 +54,8 @@ def test_help_shows_its_flag(toylen):
 def test_without_context(toylen):
     done, (made,) = toylen(REF, "-i", A, "-m", "toylen", "-w", "6")
     assert json.loads(done.stdout)["score"] == pytest.approx(ratio(A, REF), abs=1e-6)
-    assert made == {
-        "references": [lines_of(REF)],
-        "sources": None,
-        "doc_ids": None,
-        "source_lang": None,
-        "target_lang": None,
-        "systems": [lines_of(A)],
-        "scale": 1.0,
-    }
+    absent = dict.fromkeys(("sources", "doc_ids", "source_lang", "target_lang"))
+    assert made == {**absent, "references": [lines_of(REF)], "systems": [lines_of(A)], "scale": 1.0}
     assert done.stderr == ""
 
 

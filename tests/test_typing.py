@@ -7,6 +7,7 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import get_type_hints
 
 import pytest
@@ -33,12 +34,12 @@ def metrics() -> list[type[ContextMetric]]:
     return [each for each in named if isinstance(each, type) and issubclass(each, ContextMetric)]
 
 
-def imported_from(module: str, name: str) -> str:
+def imported_from(module: ModuleType, name: str) -> str:
     """The module from which another one imports a name for type checkers."""
-    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    tree = ast.parse(inspect.getsource(module))
     imports = [node for block in filter(for_type_checkers, tree.body) for node in block.body]
     [node] = [node for node in imports if name in [alias.name for alias in node.names]]
-    return importlib.util.resolve_name("." * node.level + node.module, module.rpartition(".")[0])
+    return importlib.util.resolve_name("." * node.level + node.module, module.__package__)
 
 
 def typed_keywords(cls: type) -> type:
@@ -48,7 +49,8 @@ def typed_keywords(cls: type) -> type:
         for block in filter(for_type_checkers, tree.body[0].body):  # type: ignore[attr-defined]
             [constructor] = block.body
             name = constructor.args.kwarg.annotation.slice.id
-            return getattr(importlib.import_module(imported_from(base.__module__, name)), name)
+            module = sys.modules[base.__module__]  # a family defines them there, the core in a module of their own
+            return getattr(module, name, None) or getattr(importlib.import_module(imported_from(module, name)), name)
     raise AssertionError(f"{cls.__name__} has no constructor for type checkers")
 
 

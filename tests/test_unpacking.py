@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from ctx_metrics.annotate.rows import reader_of
-from ctx_metrics.annotate.tables import find_tables
+from ctx_metrics.annotate.tables import Table, _packing_of, find_tables
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.word_vectors import read_vectors
 from ctx_metrics.reading import LONGEST, lines_of, read_lines, unpacked
@@ -24,7 +24,8 @@ SKIPPED = struct.pack("<II", 0x184D2A53, 5) + b"notes"  # a frame of zstd that h
 
 
 def unpack(content: bytes, kind: str) -> bytes:
-    return unpacked(io.BytesIO(content), kind, "a file").read()
+    packing = _packing_of(Table(f"a.tsv.{kind}", "tsv", kind))
+    return unpacked(io.BytesIO(content), packing, "a file").read()
 
 
 @pytest.mark.parametrize("kind", PACK)

@@ -4,21 +4,24 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
 from ..notices import collected, counted, notice
+from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
 from . import faults, summary
 from .parts import Parts, Record, known_again
-from .rows import Rows, Value, blocks, is_number, one_block, reader_of
+from .rows import Rows, Value, blocks, is_number, reader_of
 from .scorer import OfMetric, Scored, Scorer, Texts, roles
 from .selection import Limit, Top, best, passing
 from .tables import Table
+
+FIRST = 100  # most rows of a run's first block: problems show early, and a run that stops soon has kept some results
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Annotation:
     """The settings of one run over tables.
 
     names    of the new columns: one per metric, then one for the rows' faults if `drop` is given
-    drop     faults for which rows are dropped; None: do not look for faults
+    drop     faults for which rows are dropped, () for none; None: do not look for faults
     top      how many of the best rows to write, ranked by the metric `by`; None: all
     """
 
@@ -48,6 +51,11 @@ class Annotation:
     def columns(self) -> list[str]:
         """What `names` stand for: the metrics, then the faults column if faults are looked for."""
         return self.metrics if self.drop is None else [*self.metrics, faults.COLUMN]
+
+    @property
+    def counted(self) -> Sequence[str]:
+        """The faults that are counted: those of dropped rows, or all of them if none is dropped."""
+        return () if self.drop is None else self.drop or KINDS
 
     def identity(self) -> dict[str, Any]:
         return {"tables": known_again(self.tables), **self.settings()}
@@ -122,11 +130,12 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
     penalised = {name: own[0].penalised for name, own in of_blocks.items()}
     [wholes] = place.map(partial(run.scorer.whole, penalised=penalised), [sums])
-    dropped = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.drop or ()}
+    counts = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.counted}
+    of_faults = {} if run.drop is None else {"dropped": counts} if run.drop else {"dropped": {}, "faults": counts}
     found = {
         "rows": befores[-1],
         "written": written,
-        **({} if run.drop is None else {"dropped": dropped}),
+        **of_faults,
         "worst_of_top": [run.by, -worst if run.lower else worst] if worst is not None and written else None,
         "tables": len(run.tables),
         "parts": len(ordered),
@@ -163,11 +172,14 @@ def planned(run: Annotation) -> Iterator[Planned]:
     number = before = 0
     for table in run.tables:
         reader = reader_of(table, wanted, list(run.names))
-        found = blocks(reader.rows(), run.size, document, number)
+        found: Iterable[Rows] = blocks(reader.rows(), run.size, document, FIRST << min(number, 32))
         if document is None and (name := run.scorer.reads_documents):
-            mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
-            why = f"{name} takes a table without document ids as one document, but it has more than {run.size:,} rows"
-            found = one_block(reader.rows(), run.size, f"{table.path}: {why}; {mend}")
+            found = list(islice(blocks(reader.rows(), run.size, None, first=run.size), 2))
+            if len(found) > 1:
+                raise InputError(
+                    f"{table.path}: {name} takes a table without document ids as one document, but it has more than "
+                    f"{run.size:,} rows; name the column of the document ids (--columns doc=NAME), or give a larger --block"
+                )
         first = 0
         for rows in found:
             texts = {role: [rows.texts(name) for name in names] for role, names in run.scorer.columns.items()}
@@ -222,11 +234,11 @@ def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], 
 def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, scored: Scored) -> None:
     scores = {name: each.scores for name, each in scored.metrics.items()}
     kept, part = passing(run.limits, scores, len(block.rows)), ""
-    dropped = {}
+    counts = {}
     if scored.faults is not None:
         scores[faults.COLUMN] = scored.faults
         kept &= ~faults.has(scored.faults, run.drop or ())
-        dropped = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.drop or ()}
+        counts = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.counted}
     if run.top is None:
         part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
     else:
@@ -236,7 +248,7 @@ def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Pla
     for name, own in metrics.items():
         before = next(iter(records.values())).metrics if records else metrics
         _check_signature(name, before[name].signature, own.signature)
-    record = Record(block.key, len(block.rows), int(kept.sum()), dropped, part, metrics)
+    record = Record(block.key, len(block.rows), int(kept.sum()), counts, part, metrics)
     parts.write_record(block.number, record)
     records[block.number] = record
 

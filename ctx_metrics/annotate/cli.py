@@ -24,7 +24,7 @@ from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
 from ..scale.blocks import opened
 from ..settings import CommandLine, add_all, setting
-from ..standard_streams import check_output
+from ..writing import check_output
 from . import annotate, summary
 from .faults import COLUMN
 from .rows import is_number

@@ -43,7 +43,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The record of a finished block.
 
     rows       number of its rows, of which `kept` are written
-    dropped    number of rows with each fault for which rows are dropped
+    dropped    number of rows with each fault that is counted
     part       state of its part, to detect changes; "" if parts are only written once all blocks are scored
     """
 

@@ -14,12 +14,11 @@ from typing import Any
 from ..errors import InputError
 from ..notices import counted, notice
 from ..opening import shown
-from ..reading import EXTRA, csv_records, decoded_lines, json_object, lines_of, tsv_records
+from ..reading import csv_records, decode, json_object, lines_of, tsv_records, without_mark
 from .addresses import readable
-from .tables import Table, opened, packed
+from .tables import EXTRA, Table, opened, packed
 
 AT_ONCE = 4096  # rows read at a time
-FIRST = 100  # most rows of a run's first block; each later block may have twice as many as the one before
 HEADS = "src mt ref doc rtt source target hypothesis reference".split()  # names of columns, and hardly ever texts
 DECIMALS = 4  # of scores in text formats; JSON lines and Parquet keep full precision
 Text = str | None
@@ -202,7 +201,10 @@ class TextReader:
         return max(0, rows - (self.table.form != "jsonl" and not self.numbered))
 
     def _lines(self, file: Any) -> Iterator[str]:
-        return decoded_lines(lines_of(file, self.table.path), self.table.path)
+        path = self.table.path
+        for number, content in enumerate(lines_of(file, path), 1):
+            line = decode(content, path, first=number)
+            yield without_mark(line, path) if number == 1 else line
 
     def _records(self, lines: Iterator[str]) -> Iterator[tuple[str, tuple[Text, ...]]]:
         """Yield each row verbatim, with its texts in the wanted columns."""
@@ -321,33 +323,20 @@ def reader_of(table: Table, wanted: Sequence[str], added: Sequence[str]) -> Read
     return kind(table, wanted, added)
 
 
-def blocks(rows: Iterable[Rows], size: int, document: str | None, number: int = 0) -> Iterator[Rows]:
+def blocks(rows: Iterable[Rows], size: int, document: str | None, first: int) -> Iterator[Rows]:
     """Divide the rows of one table into blocks of whole documents.
-
-    The first blocks of a run are small, so that problems show early and a stopped run can keep some results.
 
     size        most rows of a block; a longer document becomes a block of its own
     document    the column of document ids (a document is a run of equal ids); None: a block may begin at any row
-    number      number of blocks in this run that precede these
+    first       most rows of the first block; each later one may have twice as many as the one before
     """
-    most = min(size, FIRST << min(number, 32))
+    most = min(size, first)
     held: Rows | None = None
     for more in rows:
         held = more if held is None else held.with_more(more)
         while end := _end(held, most, document):
             yield held.part(0, end)
             held, most = held.part(end, len(held)), min(size, 2 * most)
-    if held is not None:
-        yield held
-
-
-def one_block(rows: Iterable[Rows], size: int, too_long: str) -> Iterator[Rows]:
-    """All rows of a table as one block; `too_long` is the message of the error if there are more than `size`."""
-    held: Rows | None = None
-    for more in rows:
-        held = more if held is None else held.with_more(more)
-        if len(held) > size:
-            raise InputError(too_long)
     if held is not None:
         yield held
 

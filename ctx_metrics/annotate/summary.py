@@ -119,9 +119,10 @@ def shown(summary: Mapping[str, Any]) -> str:
     worst = summary["worst_of_top"]
     best = "" if worst is None else f"; the worst of them has {worst[0]} {worst[1]:.1f}"
     lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}{best}"]
-    if summary.get("dropped"):
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in summary["dropped"].items())
-        lines[0] += f"\nfaults of the dropped rows: {kinds}"
+    for key, whose in (("dropped", "the dropped rows"), ("faults", "the rows, of which none was dropped")):
+        if summary.get(key):
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in summary[key].items())
+            lines[0] += f"\nfaults of {whose}: {kinds}"
     rows = []
     for name, of_metric in summary["metrics"].items():
         numbers = [of_metric[key] for key in ("score", "mean", "least")]

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
 from ..errors import InputError
-from ..reading import unpacked, zstandard
+from ..reading import Packing, packing_of, unpacked
 from .addresses import place_of, readable
 
 FORMS = ("tsv", "csv", "jsonl", "parquet")
 PACKED = ("gz", "xz", "zst")
+EXTRA = "pip install 'ctx-metrics[tables]'"
 _ENDING = re.compile(rf"\.({'|'.join(FORMS)})(?:\.({'|'.join(PACKED)}))?", re.IGNORECASE)
 
 
@@ -94,7 +95,22 @@ def opened(table: Table) -> Iterator[IO[bytes]]:
     """Open a table and yield a stream of its decompressed bytes."""
     system, inside = place_of(table.path)
     with system.open(inside, "rb") as file:
-        yield unpacked(file, table.packed, table.path)
+        yield unpacked(file, _packing_of(table), table.path)
+
+
+def _packing_of(table: Table) -> Packing | None:
+    if table.packed != "zst":
+        return packing_of(table.path.lower())
+    package = _zstandard(table.path)
+    return Packing("zstd", package.ZstdDecompressor().decompressobj, package.ZstdError)
+
+
+def _zstandard(path: str) -> Any:
+    try:
+        import zstandard as package
+    except ImportError as error:
+        raise InputError(f"cannot read {path}: .zst needs the package zstandard; install it with: {EXTRA}") from error
+    return package
 
 
 def packed(content: bytes, kind: str) -> bytes:
@@ -104,5 +120,5 @@ def packed(content: bytes, kind: str) -> bytes:
     if kind == "xz":
         return lzma.compress(content)
     if kind == "zst":
-        return bytes(zstandard("the parts").ZstdCompressor().compress(content))
+        return bytes(_zstandard("the parts").ZstdCompressor().compress(content))
     return content

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, NamedTuple
@@ -77,16 +76,10 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def choose(
-    items: Sequence[Item],
-    chooser: Chooser,
-    opened: AbstractContextManager[Place] | None = None,
-    cache: ResultCache | None = None,
-) -> Chosen:
+def choose(items: Sequence[Item], chooser: Chooser, place: Place = HERE, cache: ResultCache | None = None) -> Chosen:
     """Score the candidates of all items.
 
-    opened    the place of the blocks, open while they are scored; None: this process
-    cache     the results of earlier runs; None: nothing is kept
+    cache    the results of earlier runs; None: nothing is kept
 
     If a metric raises, the cache holds the blocks that were finished.
     """
@@ -107,10 +100,9 @@ def choose(
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 
     blocks, engine = [block(*each) for each in block_ranges(items)], chooser.context.engine
-    with opened or nullcontext(HERE) as place:
-        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChosen, single=True)
-        run.device, run.quiet = engine.device, engine.quiet
-        run.complete(chooser, blocks)
+    run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChosen, single=True)
+    run.device, run.quiet = engine.device, engine.quiet
+    run.complete(chooser, blocks)
     return whole
 
 

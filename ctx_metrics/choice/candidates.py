@@ -1,5 +1,7 @@
-"""Reads the candidates of each source, in the formats that decoders write."""
+"""Reads the candidates of each source, in the formats that decoders write, and writes those that are chosen."""
 
+import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,7 +10,6 @@ from ..errors import InputError
 from ..notices import counted, notice
 from ..reading import BOM, holds_surrogate, json_object, read_lines
 
-FORMS = ("lines", "nbest", "tsv", "jsonl", "fairseq")
 EXAMPLE = 'an object with candidates, such as {"src": "...", "candidates": ["...", "..."]}'
 _NBEST = re.compile(r"(\d+) *\|\|\| ?(.*)")
 _DIGITS = 18  # most digits of a source's number
@@ -51,11 +52,7 @@ def read_items(
     items = _read(paths, form, number, lines, encoding)
     what = ", ".join(paths)
     if lines is not None:
-        if len(items) != len(lines):
-            found = counted(len(items), "source", "sources")
-            raise InputError(
-                f"{what} has candidates of {found}, but {sources} has {counted(len(lines), 'line', 'lines')}"
-            )
+        check_lines(sources or "", lines, items)
         for place, (item, line) in enumerate(zip(items, lines, strict=True), 1):
             if item.source not in (None, line):
                 raise InputError(f"{what}, line {place}: its src is not line {place} of {sources}; leave -s out")
@@ -69,6 +66,12 @@ def read_items(
             raise InputError(f"{references} has pseudo-references of {found}, but {what} candidates of {len(items):,}")
         items = [item._replace(references=other.candidates) for item, other in zip(items, others, strict=True)]
     return items
+
+
+def check_lines(path: str, lines: Sequence[str], items: Sequence[Item]) -> None:
+    if len(lines) != len(items):
+        found, sources = counted(len(lines), "line", "lines"), counted(len(items), "source", "sources")
+        raise InputError(f"{path} has {found}, but there are candidates for {sources}; give one line per source")
 
 
 def _read(
@@ -317,3 +320,75 @@ def say_duplicates(items: Sequence[Item]) -> None:
     alone = sum(len(item.candidates) == 1 for item in items)
     if alone:
         notice(f"{counted(alone, 'source has only', 'sources have only')} one candidate, which is chosen")
+
+
+def order(scores: Sequence[float]) -> list[int]:
+    """The numbers of the candidates, best first; equal ones keep their order. Those without a score are left out, unless
+    none has one.
+
+    >>> order([0.1, float("nan"), 0.3, 0.3])
+    [2, 3, 0]
+    """
+    known = [k for k, score in enumerate(scores) if not math.isnan(score)]
+    return sorted(known, key=lambda k: -scores[k]) or list(range(len(scores)))
+
+
+def render(
+    items: Sequence[Item],
+    scores: Sequence[Sequence[float]],
+    form: str,
+    top: int | None = None,
+    approximate: Sequence[str] = (),
+) -> str:
+    """Render the choices in one of the formats: text, nbest or jsonl.
+
+    top     how many distinct candidates of each source to write; None: one for text, all for the other formats
+    approximate    for each source, the method if its scores only approximate the exact ones, else ""; written to JSON lines
+    """
+    if form == "jsonl":
+        return "".join(
+            json.dumps(_object(item, own, top, method), ensure_ascii=False, allow_nan=False) + "\n"
+            for item, own, method in zip(items, scores, approximate or [""] * len(items), strict=True)
+        )
+    lines, broken = [], 0
+    for number, (item, own) in enumerate(zip(items, scores, strict=True)):
+        places = _first(item, order(own))
+        for k in places[: 1 if form == "text" else top]:
+            text = item.candidates[k]
+            if "\n" in text or "\r" in text:
+                broken, text = broken + 1, " ".join(text.split())
+            lines.append(text if form == "text" else f"{number} ||| {text} ||| {own[k]:.6f}")
+    if broken:
+        notice(f"{counted(broken, 'candidate holds', 'candidates hold')} line ends, which were replaced by spaces")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def check_form(items: Sequence[Item], form: str) -> None:
+    if form == "nbest":
+        for number, item in enumerate(items, 1):
+            if any("|||" in text for text in item.candidates):
+                raise InputError(
+                    f"source {number}, counted from 1: a candidate holds |||, which separates the columns of n-best lists; "
+                    f"write --format jsonl"
+                )
+
+
+def _first(item: Item, places: Sequence[int]) -> list[int]:
+    """Drop places whose candidates repeat an earlier text."""
+    first: dict[str, int] = {}
+    for k in places:
+        first.setdefault(item.candidates[k], k)
+    return list(first.values())
+
+
+def _object(item: Item, scores: Sequence[float], top: int | None, approximate: str) -> dict:
+    """A JSON object that read_items can read: candidates in their order, or with `top` only the best, best first."""
+    best = order(scores)
+    places = range(len(scores)) if top is None else _first(item, best)[:top]
+    return {
+        **({} if item.source is None else {"src": item.source}),
+        "best": item.candidates[best[0]],
+        "candidates": [item.candidates[k] for k in places],
+        "scores": [None if math.isnan(scores[k]) else scores[k] for k in places],
+        **({"approximate": approximate} if approximate else {}),
+    }

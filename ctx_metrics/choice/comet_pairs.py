@@ -5,6 +5,7 @@ of the hypothesis and the source, one of the reference, and one of the pair. The
 third is computed once for both orders of a pair, since h*r and |h-r| are symmetric.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,8 +16,11 @@ import torch.nn.functional as F
 from ..engine.device import send
 from ..engine.store import stacked
 from ..models.comet.model import RegressionEstimator
+from .utilities import Distinct, Utility, Wanted, others_of
 
 CELLS = 2**23  # numbers of a layer computed at once, which limits memory
+TEXTS = 4_096  # most texts encoded at once
+ITERATIONS = 10  # of the search for centroids
 
 
 class Vectors(NamedTuple):
@@ -95,3 +99,76 @@ class PairHead:
         if len(head.layers) > 1:
             x = F.linear(x, *head.layers[-1])
         return head.final(x)[:, 0]
+
+
+class HeadPairs(Utility):
+    """COMET's regression models: the encoder reads each text once, and the head's first layer is a sum of parts."""
+
+    aggregates = clusters = True
+
+    def __init__(self, name: str, head: PairHead, signature: str):
+        super().__init__(name, signature)
+        self._head = head
+
+    def read(self, items: Sequence[Distinct]) -> None:
+        self._items = items
+        texts = list(
+            dict.fromkeys(text for item in items for text in (item.source or "", *item.texts, *others_of(item)))
+        )
+        encoder = self._head.estimator.encoder
+        parts = []
+        with encoder.progress(self.name, len(texts)):
+            for begin in range(0, len(texts), TEXTS):
+                read = self._head.vectors(texts[begin : begin + TEXTS])
+                parts.append(read.values)
+                self.counts["cut"] = self.counts.get("cut", 0) + read.cut
+        values, places = torch.cat(parts), {text: k for k, text in enumerate(texts)}
+        self._of_items = []
+        for item in items:
+            own = values[[places[text] for text in item.texts]]
+            same = item.references is item.texts
+            other = own if same else values[[places[text] for text in item.references]]
+            self._of_items.append((own, other, values[places[item.source or ""]]))
+
+    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        found = []
+        for k, rows, columns in wanted:
+            own, other, source = self._of_items[k]
+            every = own is other and len(rows) == len(columns) == len(own)
+            some = own if every else own[rows]
+            found.append(100 * self._head.grid(some, some if every else other[columns], source))
+        return found
+
+    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+        found = []
+        for k, rows, columns in wanted:
+            own, other, source = self._of_items[k]
+            found.append(100 * self._head.each(own[rows], other[columns], source))
+        return found
+
+    def against_mean(self, number: int) -> np.ndarray:
+        weights = self._items[number].weights
+        mean = (self._references(number) * (weights / weights.sum())[:, None]).sum(0, keepdims=True)
+        return self._against(number, mean)[:, 0]
+
+    def against_centroids(self, number: int, centroids: int, seed: int) -> np.ndarray:
+        from scipy.cluster.vq import kmeans2
+
+        vectors, weights = self._references(number), self._items[number].weights
+        if len(vectors) <= centroids:
+            return self._against(number, vectors) @ weights / weights.sum()
+        each = np.repeat(vectors, weights.astype(np.int64), axis=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # clusters may be empty, and then have no weight
+            found, of_cluster = kmeans2(each, centroids, iter=ITERATIONS, minit="++", rng=np.random.default_rng(seed))
+        sizes = np.bincount(of_cluster, minlength=centroids)
+        return self._against(number, found[sizes > 0]) @ sizes[sizes > 0] / sizes.sum()
+
+    def _references(self, number: int) -> np.ndarray:
+        return np.asarray(self._of_items[number][1].cpu().numpy(), np.float64)
+
+    def _against(self, number: int, vectors: np.ndarray) -> np.ndarray:
+        """Values, float64 [candidates, vectors], with vectors in place of encoded references."""
+        own, _, source = self._of_items[number]
+        given = torch.from_numpy(np.asarray(vectors, np.float32)).to(own.device)
+        return 100 * self._head.grid(own, given, source)

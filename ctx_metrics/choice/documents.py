@@ -163,10 +163,5 @@ def _parts(windows: Sequence[Window], place: int) -> list[tuple[int, float, bool
 def _filled(
     context: Context, items: Sequence[Item], doc_ids: Sequence[str], systems: Sequence[Sequence[str]]
 ) -> Context:
-    if len(doc_ids) != len(items):
-        raise InputError(
-            f"--docids: {len(doc_ids):,} document ids for the candidates of {len(items):,} segments; "
-            f"give one per segment"
-        )
     sources = None if items[0].source is None else [item.source or "" for item in items]
     return replace(context, references=[], systems=systems, sources=sources, doc_ids=doc_ids)

@@ -49,8 +49,7 @@ class MatchedPairs(Utility):
         tokens = metric.encoder.tokenizer([metric.as_read(text) for text in texts], metric.max_length)
         self._tokens = dict(zip(texts, tokens, strict=True))
         cut, empty = sum(each.cut > 0 for each in tokens), sum(not each.content for each in tokens)
-        for kind, number in (("truncated", cut), ("empty", empty)):
-            self.counts[kind] = self.counts.get(kind, 0) + number
+        self.counts = {"truncated": cut, "empty": empty}
 
     def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
         found: list[np.ndarray] = []

@@ -15,7 +15,7 @@ centroids    u(h, centroids of the references), weighted by cluster size (Deguch
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -31,10 +31,7 @@ from ..settings import setting
 from .blocks import Chooser, Chosen
 from .candidates import Item
 from .ngrams import COUNTS
-from .utilities import CountedPairs, Distinct, HeadPairs, ScoredPairs, Utility, WeightedSum, distinct
-
-if TYPE_CHECKING:
-    from .comet_pairs import PairHead
+from .utilities import CountedPairs, Distinct, ScoredPairs, Utility, WeightedSum, distinct
 
 METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
 BOOTSTRAP = 500  # resamples of prune
@@ -157,20 +154,13 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
     if isinstance(metric, EstimatorMetric):
         if not metric.can.references:
             raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
-        if (head := _head(metric)) is not None:
-            return HeadPairs(name, head, signature)
+        from ..models.comet.model import RegressionEstimator
+
+        if isinstance(metric.estimator, RegressionEstimator) and metric.estimator.inputs == "mt+src+ref":
+            from .comet_pairs import HeadPairs, PairHead
+
+            return HeadPairs(name, PairHead(metric.estimator), signature)
     return ScoredPairs(name, not can.higher_is_better, Scorer([chosen], context, {}), signature)
-
-
-def _head(metric: EstimatorMetric) -> "PairHead | None":
-    """The model's head, split into parts, if it is a regression model that reads a source and a reference; else None."""
-    from ..models.comet.model import RegressionEstimator
-    from .comet_pairs import PairHead
-
-    estimator = metric.estimator
-    if isinstance(estimator, RegressionEstimator) and estimator.inputs == "mt+src+ref":
-        return PairHead(estimator)
-    return None
 
 
 def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:

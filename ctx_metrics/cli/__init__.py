@@ -13,9 +13,8 @@ from importlib.metadata import version
 from ..errors import as_line
 from ..notices import begin_run, end_run, logger, quiet_libraries
 from ..settings import CommandLine, SuggestingParser, closest
-from ..standard_streams import open_closed, utf8_output
 from ..wording import by_flags
-from ..writing import check_not_input
+from ..writing import check_not_input, open_closed, utf8_output
 from .commands import add_commands
 
 # arguments that name files that a subcommand writes, with their flags

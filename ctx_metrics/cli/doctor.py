@@ -187,6 +187,7 @@ def embedded() -> Iterator[Finding]:
         from ..models import hub
         from ..models.estimator import EMBEDDED_FOLDER
         from ..models.folder import WEIGHTS, folder_identity, read_config
+        from ..opening import file_sha256
     except Exception as error:  # as above
         yield Finding("models", "", f"cannot be imported: {error}", "correct the versions above")
         return
@@ -206,7 +207,7 @@ def embedded() -> Iterator[Finding]:
         folder = EMBEDDED_FOLDER.parent / name
         try:
             wanted = [str(read_config(folder).get("weights_sha256"))[:12]]
-            ckpt = hub.file_sha256(folder / WEIGHTS)[:12]
+            ckpt = file_sha256(folder / WEIGHTS)[:12]
         except CtxMetricsError as error:
             yield Finding(name, "", str(error), REINSTALL)
             continue

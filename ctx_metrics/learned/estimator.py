@@ -82,6 +82,7 @@ class LearnedEstimator(Estimator):
     """
 
     empty_value: float
+    special_tokens = 4  # two around each text
 
     def __init__(self, folder: Path, options: EngineOptions, name: str | None = None):
         config = read_config(folder)
@@ -116,10 +117,6 @@ class LearnedEstimator(Estimator):
             self.encoder, pairs, [self.readout], self._values, max_content=self.max_length, label=label, unit=unit
         )
         return [Estimate(self.empty_value if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
-
-    @property
-    def special_tokens(self) -> int:
-        return 4  # two special tokens around each text
 
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         states = [tuple(text.states[self.readout] for text in pair) for pair in pairs]

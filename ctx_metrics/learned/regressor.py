@@ -195,6 +195,7 @@ class AlignmentRegressor(Estimator):
 
     inputs = "mt+ref"
     empty_value = 0.0
+    special_tokens = 4  # two around each text
 
     def __init__(self, folder: Path, options: EngineOptions):
         config = read_config(folder)
@@ -220,10 +221,6 @@ class AlignmentRegressor(Estimator):
         results = map_pairs(self.encoder, pairs, mixes, self._values, label=label, unit=unit)
         return [Estimate(0.0 if r.value is None else r.value, any(r.cut), any(r.empty)) for r in results]
 
-    @property
-    def special_tokens(self) -> int:
-        return 4  # two special tokens around each text
-
     def _values(self, pairs: Sequence[EncodedPair]) -> list[float]:
         values = []
         for begin in range(0, len(pairs), HEAD_BATCH):
@@ -235,12 +232,8 @@ class AlignmentRegressor(Estimator):
 @torch.inference_mode()
 def predict(network: RegressorNetwork, pairs: Sequence[tuple]) -> list[float]:
     """Return the value, in [0, 1], of each pair from its PairFeatures result."""
-    identical = network.identical()
-    values: list[float] = []
-    for begin in range(0, len(pairs), HEAD_BATCH):
-        z = network(*network_inputs(pairs[begin : begin + HEAD_BATCH]))
-        values += ((z + FLOOR) / (identical + FLOOR)).clamp(0, 1).tolist()
-    return values
+    z = network(*network_inputs(pairs))
+    return ((z + FLOOR) / (network.identical() + FLOOR)).clamp(0, 1).tolist()
 
 
 def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None:

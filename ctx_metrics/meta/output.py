@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from tabulate import tabulate
 
-from ..cli.common.output import WIDTH, plain
-from ..errors import InputError
-from ..separated import SEPARATED, separated
+from ..cli.common.output import WIDTH, cells, plain
+from ..separated import SEPARATED
 from .report import Agreement, Report
 
-FORMS = ("table", "json", *SEPARATED, "latex", "markdown")
 EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # only in signatures of comet and slide
 WITHIN = {"segment": "segments", "document": "documents"}  # over what a correlation is averaged, by level
 PAD = "\ue000"  # placeholder for spaces that tabulate would strip
@@ -35,8 +33,6 @@ def render(report: Report, form: str, decimals: int | None = None) -> str:
         return as_json(report, decimals)
     if form in SEPARATED:
         return as_rows(report, form, 6 if decimals is None else decimals)
-    if form not in FORMS:
-        raise InputError(f"output format {form!r} is none of {', '.join(FORMS)}")
     write = {"table": _terminal, "latex": _latex, "markdown": _markdown}[form]
     return write(_titled(report), 3 if decimals is None else decimals)
 
@@ -68,18 +64,18 @@ def _columns(agreement: Agreement, decimals: int, decorate: Callable[[str, bool,
     With a single set, its value is also the overall value, which is not repeated. decorate(text, seen, best) marks a cell.
     """
 
-    def cells(values: Iterable[float], seen: Sequence[bool], last: bool) -> list[str]:
+    def of_values(values: Iterable[float], seen: Sequence[bool], last: bool) -> list[str]:
         marked = zip([fixed(value, decimals) for value in values], seen, _best(agreement), strict=True)
         return [NOTHING if text == NOTHING else decorate(text, seen, best and last) for text, seen, best in marked]
 
     columns, single = [], len(agreement.sets) == 1
     for k, (name, size) in enumerate(zip(agreement.sets, agreement.sizes, strict=True)):
         seen = [(metric, name) in agreement.seen for metric in agreement.metrics]
-        columns.append(_Column(one_line(name), f"{size:,}", cells(agreement.values[:, k], seen, single), True))
+        columns.append(_Column(one_line(name), f"{size:,}", of_values(agreement.values[:, k], seen, single), True))
     if not single:
         seen = [agreement.seen_somewhere(metric) for metric in agreement.metrics]
         total = f"{sum(agreement.sizes):,}"
-        columns.append(_Column(agreement.overall_is, total, cells(agreement.overall, seen, True)))
+        columns.append(_Column(agreement.overall_is, total, of_values(agreement.overall, seen, True)))
     if agreement.within is not None:
         texts = [fixed(value, decimals) for value in agreement.within.mean(axis=1)]
         columns.append(_Column(f"within {WITHIN[agreement.level]}", "", _without_baseline(agreement, texts)))
@@ -201,10 +197,10 @@ def _draw(agreement: Agreement, columns: Sequence[_Column]) -> str:
     prefix = _prefix(columns)
     headers = [f"{prefix or PAD}\n{agreement.unit}"]
     padded = []
-    for heading, size, cells, of_set in columns:
-        pad = PAD * any(cell.endswith("*") for cell in cells)
+    for heading, size, texts, of_set in columns:
+        pad = PAD * any(text.endswith("*") for text in texts)
         headers.append(f"{heading[len(prefix) * of_set :]}{pad}\n{size}{pad}")
-        padded.append([cell if cell.endswith("*") else cell + pad for cell in cells])
+        padded.append([text if text.endswith("*") else text + pad for text in texts])
     rows = list(zip(map(one_line, agreement.metrics), *padded, strict=True))
     # as headers, tabulate would make columns two characters wider, so they are passed as a row
     drawn = tabulate([headers, *rows], tablefmt="fancy_grid", colalign=["right"] * len(headers), disable_numparse=True)
@@ -313,27 +309,21 @@ def one_line(name: str) -> str:
 def as_rows(report: Report, form: str, decimals: int) -> str:
     """Format a report as tsv or csv: one line per protocol, metric and set, and one for "overall", with the interval and
     rank. NaN becomes an empty cell."""
-
-    def text(value: Any) -> str:
-        if isinstance(value, str):
-            return one_line(value)
-        return "" if value is None or math.isnan(value) else f"{value:.{decimals}f}"
-
-    rows: list[Sequence[Any]] = [COLUMNS]
+    rows: list[Sequence[Any]] = []
     for each in report.agreements:
         nothing = np.full(each.values.shape, np.nan)
         within = nothing if each.within is None else each.within
         for m, metric in enumerate(each.metrics):
             for k, (name, size) in enumerate(zip(each.sets, each.sizes, strict=True)):
                 seen = "yes" if (metric, name) in each.seen else "no"
-                row = [each.protocol, metric, name, each.values[m, k], None, None, None, within[m, k], str(size), seen]
-                rows.append(row)
+                of_set = [each.values[m, k], None, None, None, within[m, k], size, seen]
+                rows.append([each.protocol, one_line(metric), one_line(name), *of_set])
             ends = (None, None) if each.intervals is None else each.intervals[m]
-            rank = str(each.ranks[m]) if each.ranks is not None and each.ranks[m] else None
+            rank = each.ranks[m] or None if each.ranks is not None else None
             seen = "yes" if each.seen_somewhere(metric) else "no"
-            of_all = [*ends, rank, within[m].mean(), str(sum(each.sizes)), seen]
-            rows.append([each.protocol, metric, "overall", each.overall[m], *of_all])
-    return separated(form, [[*map(text, row)] for row in rows])
+            of_all = [each.overall[m], *ends, rank, within[m].mean(), sum(each.sizes), seen]
+            rows.append([each.protocol, one_line(metric), "overall", *of_all])
+    return cells(form, COLUMNS, rows, decimals)
 
 
 def as_json(report: Report, decimals: int | None) -> str:

@@ -98,17 +98,12 @@ def build_metric(
     return build(settings.cls, Context(**{**context, **streams}), settings.own)
 
 
-def named_systems(judged: JudgedSet) -> list[Segments]:
-    """The outputs of a complete set; each system's texts carry its name, for use in messages."""
-    return [named(texts, f"{judged.name}/{name}") for name, texts in zip(judged.systems, judged.texts, strict=True)]
-
-
 def _made(
     judged: JudgedSet, settings: MetricSettings, engine: EngineOptions, in_blocks: "InBlocks | None" = None
 ) -> tuple[Metric, list[Segments]]:
     """Build a metric; return it and the systems that it scores. The outputs of an incomplete set form a single system."""
     if judged.complete:
-        systems = named_systems(judged)
+        systems = judged.named_systems()
         return build_metric(judged, settings, systems, engine, in_blocks=in_blocks), systems
     places = np.argwhere(judged.there)
     segments = named([judged.texts[system][segment] for system, segment in places], judged.name)

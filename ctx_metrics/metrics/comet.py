@@ -66,6 +66,11 @@ class COMET(EstimatorMetric):
 
         def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[COMETKeywords]): ...
 
+    def _prepare(self) -> None:
+        if self.settings.model in EMBEDDED_NAMES:  # no table should call them COMET
+            self.title = f"{self.NAME}-embedded"
+        super()._prepare()
+
     def _choice(self) -> tuple[str | None, str | None]:
         from ..models.comet.adapted import is_adapted
         from ..models.folder import read_config
@@ -106,11 +111,6 @@ class COMET(EstimatorMetric):
             if "src" in chosen[1]:
                 say_unread_source(self.NAME.lower(), self._context.source_lang)
         return chosen
-
-    @property
-    def title(self) -> str:
-        """NAME, but NAME-embedded for the embedded models: no table should call them COMET."""
-        return f"{self.NAME}-embedded" if self.settings.model in EMBEDDED_NAMES else self.NAME
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         if not self.asked and not self._context.engine.quiet:  # the signature and the title also say it

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import CtxMetricsError, InputError
@@ -13,7 +13,7 @@ from ..scoring.constructor import number_of_references
 from ..settings import setting
 from ..windows import Window
 from ..wording import worded
-from .windowed import ExamplesOf, check_sources, system_results, window_examples
+from .windowed import ExamplesOf, check_sources, estimate_windows, system_result, window_examples
 
 if TYPE_CHECKING:
     from ..models.estimator import Estimator, Penalty
@@ -66,16 +66,16 @@ class EstimatorMetric(ContextMetric):
     def _take_model(self) -> None:
         self._estimator: Estimator | None = None
         self.english_only = self.estimator.english_only
-        self._guard_language()
+        self.signature = {**self.estimator.signature(), "long": self.settings.on_long}
         check_sources(self.NAME.lower(), self.estimator, self._context.sources, self._has_references)
         declared, unread = type(self).capabilities, set() if "src" in self.estimator.inputs else {"sources"}
         self.can = replace(declared, reads=declared.reads - unread, references="ref" in self.estimator.inputs)
-        self.signature = {**self.estimator.signature(), "long": self.settings.on_long}
         if self.can.references:
             self.signature["multiref"] = self.settings.multiref
         self.penalty = self._average()
         if self.penalty is not None:
             self.signature["average"] = "penalty"
+        self._guard_language()
 
     def _average(self) -> "Penalty | None":
         """Return the penalty by which values are averaged, or None for the plain mean."""
@@ -114,13 +114,17 @@ class EstimatorMetric(ContextMetric):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         windows = [[Window(i, i + 1, 1.0) for i in range(len(corpora[0]))]] * len(corpora)
-        return system_results(self.NAME.lower(), self.estimator, corpora, windows, **self._reading)
+        return self._results_of_windows(corpora, windows)
 
-    @property
-    def _reading(self) -> dict[str, Any]:
-        """The keyword arguments of system_results that say how windows are read."""
-        how = {"on_long": self.settings.on_long, "multiref": self.settings.multiref}
-        return {**how, "penalty": self.penalty, "examples_of": self._examples}
+    def _results_of_windows(self, corpora: list[Corpus], windows: Sequence[Sequence[Window]]) -> list[SystemResult]:
+        estimator, options = self.estimator, self.settings
+        estimates_of = estimate_windows(
+            self.NAME.lower(), estimator, corpora, windows, on_long=options.on_long, examples_of=self._examples
+        )
+        return [
+            system_result(estimator, len(corpus), of_system, estimates, options.multiref, self.penalty)
+            for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)
+        ]
 
     # makes the model's inputs for a window: one example for each reference without gaps
     _examples: ExamplesOf = staticmethod(window_examples)

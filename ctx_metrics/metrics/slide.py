@@ -5,28 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..corpus import Corpus
 from ..errors import InputError
+from ..models.estimator import Estimator, Penalty
 from ..notices import Notice, counted, notice, tallied
 from ..run.context import Stream
-from ..scoring.results import SystemResult, coverage
+from ..scoring.results import SystemResult, best_reference, coverage
 from ..settings import setting
 from ..windows import PARTIAL, Window, check_window, sentence_windows, token_windows
 from ..wording import worded
 from .comet import COMET, COMETSettings
-from .windowed import read_texts, system_results, window_examples
+from .windowed import estimate_windows, read_texts, window_examples
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..models.estimator import Estimator, Penalty
     from .keywords import References, SLIDEKeywords, Systems
-
-import numpy as np
-
-from ..models.estimator import Penalty
-from ..scoring.results import best_reference
-from .windowed import estimate_windows
 
 WINDOW = 6
 PARTIAL_DEFAULT = "weight"
@@ -98,11 +94,11 @@ class SLIDE(COMET):
         check_window(self.window, self.stride, "slide")
         self.signature.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
 
-    def _average(self) -> "Penalty | None":
+    def _average(self) -> Penalty | None:
         options = self.settings
         return self.average_of(None if options.tokens is not None else options.window or WINDOW)
 
-    def average_of(self, window: int | None) -> "Penalty | None":
+    def average_of(self, window: int | None) -> Penalty | None:
         """Return the penalty by which windows are averaged, or None for the plain mean.
 
         Unless the user says otherwise, windows of one sentence use penalties, as comet does, and longer ones the mean,
@@ -118,7 +114,7 @@ class SLIDE(COMET):
         windows = [self._windows_of(*each) for each in zip(corpora, counts, strict=True)]
         blanks = [blank_lines(*each, self.estimator.inputs) for each in zip(corpora, windows, strict=True)]
         documents = corpora[0].documents()
-        results = system_results(self.NAME.lower(), self.estimator, corpora, windows, **self._reading)
+        results = self._results_of_windows(corpora, windows)
         for each in zip(windows, counts, blanks, results, strict=True):
             self._count_windows(documents, *each)
         return results
@@ -163,9 +159,12 @@ class SLIDE(COMET):
             result.notices.append(
                 Notice(f"partial window was {drop}", f"partial windows were {drop}", dropped, unit="")
             )
-        special, inputs = self.estimator.special_tokens, self.estimator.inputs
-        over = [i for i, tokens in enumerate(counts) if tokens + special > (self.tokens or math.inf)]
-        inside, exceeded = f"an empty {read_texts(inputs)} inside a window", f"{self.tokens} tokens"
+        over = []
+        if self.tokens is not None:
+            content = self.tokens - self.estimator.special_tokens
+            over = [i for i, tokens in enumerate(counts) if tokens > content]
+        inside = f"an empty {read_texts(self.estimator.inputs)} inside a window"
+        exceeded = f"{self.tokens} tokens"
         numbers, notices = tallied(
             [
                 Notice.at(
@@ -200,7 +199,7 @@ def blank_lines(corpus: Corpus, windows: Sequence[Window], inputs: str) -> list[
     return sorted(blank)
 
 
-def token_counts(estimator: "Estimator", corpus: Corpus) -> list[int]:
+def token_counts(estimator: Estimator, corpus: Corpus) -> list[int]:
     """Return each segment's number of tokens over all texts that the model reads, with the longest of several references."""
     of_segment = [window_examples(corpus, Window(i, i + 1, 1.0), estimator.inputs) for i in range(len(corpus))]
     counts = iter(estimator.token_counts([example for examples in of_segment for example in examples]))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, islice
-from typing import Any
 
 import numpy as np
 
@@ -140,28 +139,6 @@ def _needs(metric: str, estimator: Estimator, name: str, flag: str) -> str:
     inputs = setting_named(f"--{metric}-inputs", "inputs", others[0] if others else "")
     without = f", or score without it with {inputs}" if others else ""
     return f"{metric}: the model reads {estimator.inputs} and needs the {TEXTS[name]}s: give {flag}{without}"
-
-
-def system_results(
-    metric: str,
-    estimator: Estimator,
-    corpora: Sequence[Corpus],
-    windows: Sequence[Sequence[Window]],
-    *,
-    multiref: str,
-    penalty: Penalty | None = None,
-    **reading: Any,
-) -> list[SystemResult]:
-    """Return each system's result from its windows.
-
-    penalty    if given, the rows hold negated penalties instead of values
-    reading    keyword arguments of estimate_windows
-    """
-    estimates_of = estimate_windows(metric, estimator, corpora, windows, **reading)
-    return [
-        system_result(estimator, len(corpus), of_system, estimates, multiref, penalty)
-        for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)
-    ]
 
 
 def system_result(

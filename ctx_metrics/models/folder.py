@@ -13,9 +13,9 @@ from torch import nn
 
 from ..engine.checkpoint import checked_tensor
 from ..errors import ModelError
-from ..opening import file_hashes, identity, opening, read_json
+from ..opening import file_hashes, file_sha256, identity, opening, read_json
 from ..writing import write_tensors, write_whole
-from .hub import ResolvedModel, file_sha256, resolve
+from .hub import ResolvedModel, resolve
 
 N = TypeVar("N", bound=nn.Module)
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
@@ -41,6 +41,14 @@ def read_config(folder: Path) -> dict:
             f"{folder / CONFIG} is not a JSON object, so this is not a trained model; copy the folder again"
         )
     return config
+
+
+def model_type(folder: Path) -> object:
+    """What config.json says of the model's kind; None for a folder without a readable config.json."""
+    try:
+        return read_config(folder).get("model_type")
+    except ModelError:
+        return None
 
 
 def check_fields(folder: Path, config: Mapping, fields: Mapping[str, Any], command: str = "train") -> None:

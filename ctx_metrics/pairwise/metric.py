@@ -1,15 +1,17 @@
 """Pairwise evaluation: how often is a system's output the better one of two (Guzman, Joty, Marquez and Nakov 2015)?"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from ..corpus import Corpus, digest
+from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..language import guard_english
+from ..metrics.keywords import References, Systems
 from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
@@ -23,8 +25,6 @@ from .features.specs import Feature, parse_features
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import References, Systems
-    from .keywords import PairwiseKeywords
     from .model import Outputs
 
 
@@ -53,6 +53,17 @@ class PairwiseSettings:
                 "pairwise: opponents must be lists of strings, not files; "
                 + worded("leave --pairwise-against out here", "read them for against with read_lines")
             )
+
+
+class PairwiseKeywords(TypedDict, total=False):
+    """The metric's keywords, for type checkers."""
+
+    model: str | None
+    against: Systems | None
+    baseline: bool
+    sources: Collection[str] | None
+    target_lang: str | None
+    engine: EngineOptions
 
 
 class Pairwise(ContextMetric):

@@ -18,7 +18,8 @@ from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..models.embedded import FOLDER
 from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
-from ..models.hub import EMBEDDED, LEARNED, ResolvedModel, file_sha256, hub_folder
+from ..models.hub import EMBEDDED, LEARNED, ResolvedModel, hub_folder
+from ..opening import file_sha256
 from ..wording import metric_with_model
 from .network import PairwiseNetwork, Shape, mean_probability
 from .scaling import project, scale

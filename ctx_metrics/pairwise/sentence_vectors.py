@@ -83,21 +83,17 @@ class SentenceVectors:
     """Computes the vectors of texts from several sources, before any PCA.
 
     encoder    "embedded", a folder, or a hub name[@revision]; only loaded if a source needs it
-    counts     counts of the last call over distinct texts: "empty" (texts in which a source finds no tokens), "words"
-               (looked up in files), "unknown_words" (those without a vector), "truncated" (texts too long for the encoder)
+    counts     counts of the last call over distinct texts: "words" (looked up in files), "unknown_words" (those without a
+               vector), "truncated" (texts too long for the encoder)
 
     The layers needed are announced to the encoder at once, so that metrics with the same encoder share a pass.
     """
 
     def __init__(
-        self,
-        sources: Sequence[VectorSource],
-        encoder: str = hub.EMBEDDED,
-        engine: EngineOptions = EngineOptions(),
-        quiet: bool = False,
+        self, sources: Sequence[VectorSource], encoder: str = hub.EMBEDDED, engine: EngineOptions = EngineOptions()
     ):
         self.sources = list(sources)
-        self.counts = dict.fromkeys(("empty", "unknown_words", "words", "truncated"), 0)
+        self.counts = dict.fromkeys(("unknown_words", "words", "truncated"), 0)
         self._model = self._encoder = None
         self._readouts: dict = {}  # {tuple of layers: readout}
         if layers := dict.fromkeys(source.layers for source in self.sources if source.kind == "encoder"):
@@ -108,7 +104,7 @@ class SentenceVectors:
             self._readouts = {each: _readout(each, self._encoder.layers) for each in layers}
             self._encoder.require(self._readouts.values())
         self._files = {
-            path: VectorFile(path, quiet or engine.quiet, unit=False, flag=FLAG)
+            path: VectorFile(path, engine.quiet, unit=False, flag=FLAG)
             for path in dict.fromkeys(source.path for source in self.sources if source.path is not None)
         }
 
@@ -127,11 +123,10 @@ class SentenceVectors:
         lower case. A text without tokens, or without a known word, gets zeros.
         """
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        distinct, empty = list(rows), np.zeros(len(rows), bool)
+        distinct = list(rows)
         self.counts = dict.fromkeys(self.counts, 0)
-        encoded = self._encoded(distinct, label, empty)
-        of_words = {path: self._of_words(file, distinct, empty) for path, file in self._files.items()}
-        self.counts["empty"] = int(empty.sum())
+        encoded = self._encoded(distinct, label)
+        of_words = {path: self._of_words(file, distinct) for path, file in self._files.items()}
         of_sources = [
             encoded[source.layers] if source.path is None else of_words[source.path] for source in self.sources
         ]
@@ -140,32 +135,29 @@ class SentenceVectors:
         order = [rows[text] for text in texts]
         return [vectors[order] for vectors in of_sources]
 
-    def _encoded(self, texts: list[str], label: str, empty: np.ndarray) -> dict[tuple[int, ...] | None, np.ndarray]:
-        """Return the vectors for each tuple of layers; set `empty` where a text has no tokens."""
+    def _encoded(self, texts: list[str], label: str) -> dict[tuple[int, ...] | None, np.ndarray]:
+        """Return the vectors for each tuple of layers."""
         encoder = self._encoder
         if encoder is None:
             return {}
         vectors = {layers: np.zeros((len(texts), encoder.width), np.float32) for layers in self._readouts}
         tokens = encoder.tokenizer(texts)
         self.counts["truncated"] = sum(text.cut > 0 for text in tokens)
-        full = np.array([text.content > 0 for text in tokens], bool)
-        empty |= ~full
-        with encoder.progress(label, int(full.sum())):
-            for block in _blocks(encoder, np.flatnonzero(full), [len(text.ids) for text in tokens]):
+        full = np.flatnonzero([text.content > 0 for text in tokens])
+        with encoder.progress(label, len(full)):
+            for block in _blocks(encoder, full, [len(text.ids) for text in tokens]):
                 states = encoder.encode([tokens[row] for row in block], self._readouts.values())
                 for row, of_text in zip(block, states, strict=True):
                     for layers, readout in self._readouts.items():
                         vectors[layers][row] = of_text[readout]
         return vectors
 
-    def _of_words(self, file: VectorFile, texts: list[str], empty: np.ndarray) -> np.ndarray:
-        """Return the vectors from a file; set `empty` where a text has no tokens."""
+    def _of_words(self, file: VectorFile, texts: list[str]) -> np.ndarray:
         vectors = np.zeros((len(texts), file.dimensions), np.float32)
         for row, of_text in enumerate(file(texts)):
             known = [vector for vector in of_text if vector is not None]
             self.counts["words"] += len(of_text)
             self.counts["unknown_words"] += len(of_text) - len(known)
-            empty[row] |= not of_text
             if known:
                 vectors[row] = np.mean(known, axis=0, dtype=np.float64)
         return vectors

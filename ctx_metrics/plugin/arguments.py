@@ -16,8 +16,7 @@ from ..registry import MetricTable, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
 from ..settings import CommandLine, SuggestingParser, add_flags, setting
-from ..standard_streams import check_output, open_closed
-from ..writing import check_not_input
+from ..writing import check_not_input, check_output, open_closed
 from .capture import Command, Run
 
 

@@ -5,9 +5,9 @@ import functools
 import io
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from types import ModuleType
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from types import ModuleType, SimpleNamespace
 
 from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric, Score
@@ -18,29 +18,29 @@ from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, capabilities
-from ..standard_streams import lost, printing
 from ..wording import by_flags
+from ..writing import lost, printing
 from .arguments import parser_class
 from .capture import Command, Run
 from .view import view
+
+# names of `sacrebleu.sacrebleu` that methods of Replacements replace
+REPLACED = (
+    "smart_open filter_subset sanity_check_lengths print_single_results print_results_table print_subset_results main"
+).split()
 
 
 def extend(module: ModuleType) -> None:
     """Rebind names of `sacrebleu.sacrebleu`, and `filter_subset` of `sacrebleu.utils`, which --detail calls there."""
     assert isinstance(metrics.METRICS, MetricTable)  # see extend of the package
     command = Command(metrics.METRICS)
-    utils.filter_subset = _remembering_rows(utils.filter_subset, command)
+    ours = Replacements(module, command)
+    utils.filter_subset = ours.filter_subset
     vars(module).update(
         METRICS=CommandTable(command),
         argparse=view(module.argparse, ArgumentParser=parser_class(command)),
-        io=view(module.io, TextIOWrapper=functools.partial(_standard_input, command)),
-        smart_open=_with_clear_lines(module.smart_open, command),
-        filter_subset=utils.filter_subset,
-        sanity_check_lengths=_noting_systems(module.sanity_check_lengths, command),
-        print_single_results=_after_files(_short_at_the_margin(module.print_single_results, command), command),
-        print_results_table=_after_files(_json_safe(module.print_results_table), command),
-        print_subset_results=_with_context(module.print_subset_results, command),
-        main=_with_clear_errors(module.main, command),
+        io=view(module.io, TextIOWrapper=ours.standard_input),
+        **{name: getattr(ours, name) for name in REPLACED},
     )
 
 
@@ -136,73 +136,30 @@ def _sentences_in_order(metric: Metric, system: Sequence[str]) -> Iterator[Score
         yield metric._aggregate_and_compute([row])
 
 
-def _json_safe(print_results_table: Callable[..., None]) -> Callable[..., None]:
-    """Return a print_results_table that converts numbers that json cannot write.
+class Replacements:
+    """What stands in for functions of sacrebleu's command, under their names; `_own` has the originals."""
 
-    Under NumPy 2, the bootstrap means of chrF and TER are np.float32, which crash sacrebleu's default format. NaN becomes
-    null.
-    """
+    def __init__(self, module: ModuleType, command: Command):
+        self._own, self._command = SimpleNamespace(**{name: getattr(module, name) for name in REPLACED}), command
 
-    @functools.wraps(print_results_table)
-    def wrapper(results, signatures, args):
-        for cell in (cell for column in results.values() for cell in column if hasattr(cell, "p_value")):
-            for key, value in vars(cell).items():
-                value = value.item() if hasattr(value, "item") else value
-                if args.format == "json" and isinstance(value, float) and math.isnan(value):
-                    value = None
-                setattr(cell, key, value)
-        return print_results_table(results, signatures, args)
+    def standard_input(self, buffer, encoding: str):
+        """Return the standard input for main(); raises InputError unless all lines have the same number of columns."""
+        if (run := self._command.active) is None:
+            return io.TextIOWrapper(buffer, encoding=encoding)
+        name = "the standard input"
+        lines = io.StringIO(decode(buffer.read(), name, encoding), newline=None)
+        columns = [line.rstrip().count("\t") + 1 for line in lines]
+        if not columns:
+            raise InputError(f"{name} is empty; give the hypotheses there, one per line, or name their file with -i")
+        run.columns = columns[0]
+        _check_columns(name, columns, columns[0], "line 1 has {}; sacrebleu drops an empty last column: use -i FILES")
+        lines.seek(0)
+        return lines
 
-    return wrapper
-
-
-def _short_at_the_margin(print_single_results: Callable[..., None], command: Command) -> Callable[..., None]:
-    """Return a print_single_results that prints our signatures in short form, if one of our metrics is printed with others.
-
-    All lines then start at the margin. Aligned scores, as sacrebleu prints them, would put 176 blanks before BLEU's line.
-    """
-
-    @functools.wraps(print_single_results)
-    def wrapper(results, args):
-        run = command.run
-        if args.format != "text" or args.score_only or not run or not run.asked.chosen or len(results) == 1:
-            return print_single_results(results, args)
-        from ..scoring.base import ContextMetric  # at the top, every start of sacrebleu would import it
-
-        metrics = [run.metrics[name] for name in sorted(run.metrics)]  # in sacrebleu's order of results
-        if not any(isinstance(metric, ContextMetric) for metric in metrics):
-            return print_single_results(results, args)
-        for metric, line in zip(metrics, results, strict=True):
-            if isinstance(metric, ContextMetric):
-                signature = metric.get_signature()
-                line = line.replace(signature.format(), signature.format(short=True), 1)
-            print_single_results([line], args)
-
-    return wrapper
-
-
-def _standard_input(command: Command, buffer, encoding: str):
-    """Return the standard input for main(); raises InputError unless all lines have the same number of columns."""
-    if (run := command.active) is None:
-        return io.TextIOWrapper(buffer, encoding=encoding)
-    name = "the standard input"
-    lines = io.StringIO(decode(buffer.read(), name, encoding), newline=None)
-    columns = [line.rstrip().count("\t") + 1 for line in lines]
-    if not columns:
-        raise InputError(f"{name} is empty; give the hypotheses there, one per line, or name their file with -i")
-    run.columns = columns[0]
-    _check_columns(name, columns, columns[0], "line 1 has {}; sacrebleu drops an empty last column: use -i FILES")
-    lines.seek(0)
-    return lines
-
-
-def _with_clear_lines(smart_open, command: Command):
-    """Return a smart_open that returns a file's lines; raises InputError unless it is text with the columns of -nr."""
-
-    @functools.wraps(smart_open)
-    def wrapper(file, *args, encoding="utf-8", **options):
-        if (run := command.active) is None:
-            return smart_open(file, *args, encoding=encoding, **options)
+    def smart_open(self, file, *args, encoding="utf-8", **options):
+        """Return a file's lines; raises InputError unless it is text with the columns of -nr."""
+        if (run := self._command.active) is None:
+            return self._own.smart_open(file, *args, encoding=encoding, **options)
         lines = split_lines(read_text(file, encoding), file)
         if not lines:
             raise InputError(f"{file} is empty; it must hold one segment per line")
@@ -212,30 +169,18 @@ def _with_clear_lines(smart_open, command: Command):
             _check_columns(file, columns, number, "-nr asks for {} references")
         return lines
 
-    return wrapper
-
-
-def _check_columns(name: str, columns: list[int], wanted: int, why: str) -> None:
-    for number, given in enumerate(columns, 1):
-        if given != wanted:
-            shown = counted(given, "tab-separated column", "tab-separated columns")
-            raise InputError(f"{name}, line {number}: {shown}, but {why.format(wanted)}")
-
-
-def _remembering_rows(filter_subset, command: Command):
-    """Return a filter_subset whose results store which rows of the test set they are."""
-
-    @functools.wraps(filter_subset)
-    def wrapper(systems, test_sets, langpair, origlang, subset=None):
-        systems, run = list(systems), command.active
+    def filter_subset(self, systems, test_sets, langpair, origlang, subset=None):
+        """Return selected rows, which store which rows of the test set they are."""
+        systems, run = list(systems), self._command.active
         if run is None or (origlang is None and subset is None) or not isinstance(systems[0], list):
-            return filter_subset(systems, test_sets, langpair, origlang, subset)
+            return self._own.filter_subset(systems, test_sets, langpair, origlang, subset)
         run.whole_length = len(systems[0])
         references = systems[-run.asked.flags.num_refs :]
         for number, system in enumerate(systems[: -len(references)]):
             run.check_lengths(number, system, references)  # filter_subset would cut all streams to the shortest
+        numbered = [*systems, range(len(systems[0]))]
         try:
-            *picked, indices = filter_subset([*systems, range(len(systems[0]))], test_sets, langpair, origlang, subset)
+            *picked, indices = self._own.filter_subset(numbered, test_sets, langpair, origlang, subset)
         except Exception as error:  # sacrebleu raises bare Exceptions here, or KeyError for some test sets' layout
             why = "" if isinstance(error, KeyError) else f": {error}"
             raise InputError(
@@ -248,43 +193,57 @@ def _remembering_rows(filter_subset, command: Command):
             results.append(segments)
         return results
 
-    return wrapper
-
-
-def _noting_systems(sanity_check_lengths, command: Command):
-    """Return a sanity_check_lengths that also stores the system; main() calls it per system before building the metrics."""
-
-    @functools.wraps(sanity_check_lengths)
-    def wrapper(system, refs, test_set=None):
-        run = command.run
+    def sanity_check_lengths(self, system, refs, test_set=None):
+        """Also store the system; main() calls this per system before it builds the metrics."""
+        run = self._command.run
         assert run
         if run.asked.active:
             run.check_lengths(len(run.systems), system, refs)
-        sanity_check_lengths(system, refs, test_set=test_set)
+        self._own.sanity_check_lengths(system, refs, test_set=test_set)
         named = Segments(system)
         named.indices, named.name = getattr(system, "indices", None), run.system_name(len(run.systems))
         run.systems.append(named)
         if not run.asked.chosen:
             run.report_unused()
 
-    return wrapper
+    def print_single_results(self, results, args):
+        """Print our signatures in short form if one of our metrics is printed with others.
 
+        All lines then start at the margin. Aligned scores, as sacrebleu prints them, would put 176 blanks before BLEU's.
+        """
+        with self._printing():
+            run = self._command.run
+            if args.format != "text" or args.score_only or not run or not run.asked.chosen or len(results) == 1:
+                return self._own.print_single_results(results, args)
+            from ..scoring.base import ContextMetric  # at the top, every start of sacrebleu would import it
 
-class WithContextOf:
-    """Stands in for a plugin metric under --detail: builds it again for each subset, with the context of its rows."""
+            metrics = [run.metrics[name] for name in sorted(run.metrics)]  # in sacrebleu's order of results
+            if not any(isinstance(metric, ContextMetric) for metric in metrics):
+                return self._own.print_single_results(results, args)
+            for metric, line in zip(metrics, results, strict=True):
+                if isinstance(metric, ContextMetric):
+                    signature = metric.get_signature()
+                    line = line.replace(signature.format(), signature.format(short=True), 1)
+                self._own.print_single_results([line], args)
 
-    def __init__(self, run: Run, metric: MetricSettings):
-        self._run, self._metric = run, metric
+    def print_results_table(self, results, signatures, args):
+        """Convert numbers that json cannot write.
 
-    def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-        [metric] = self._run.build([self._metric], references, [system]).values()
-        return metric.corpus_score(system, None)
+        Under NumPy 2, the bootstrap means of chrF and TER are np.float32, which crash sacrebleu's default format. NaN
+        becomes null.
+        """
+        for cell in (cell for column in results.values() for cell in column if hasattr(cell, "p_value")):
+            for key, value in vars(cell).items():
+                value = value.item() if hasattr(value, "item") else value
+                if args.format == "json" and isinstance(value, float) and math.isnan(value):
+                    value = None
+                setattr(cell, key, value)
+        with self._printing():
+            return self._own.print_results_table(results, signatures, args)
 
-
-def _with_context(print_subset_results, command: Command):
-    @functools.wraps(print_subset_results)
-    def wrapper(metrics, full_system, full_refs, args):
-        run = command.run
+    def print_subset_results(self, metrics, full_system, full_refs, args):
+        """Print the scores of subsets; each of our metrics is built again for each, with the context of its rows."""
+        run = self._command.run
         assert run
         ours = {each.name.upper(): each for each in run.asked.chosen}
         if isinstance(args.origlang, str):  # sacrebleu would iterate over its letters
@@ -293,58 +252,36 @@ def _with_context(print_subset_results, command: Command):
             name: WithContextOf(run, ours[name.upper()]) if name.upper() in ours else metric
             for name, metric in metrics.items()
         }
-        with printing() if command.active else nullcontext():
-            return print_subset_results(metrics, full_system, full_refs, args)
+        with printing() if self._command.active else nullcontext():
+            return self._own.print_subset_results(metrics, full_system, full_refs, args)
 
-    return wrapper
+    @contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Write the run's files before the block prints its scores.
 
-
-def _after_files(print_scores, command: Command):
-    """Return a print_scores that first writes the run's files.
-
-    If the reader of the standard output, such as head, has closed it, the first printed line ends the process.
-    """
-
-    @functools.wraps(print_scores)
-    def wrapper(*args, **options):
-        if (run := command.active) is None:
-            return print_scores(*args, **options)
+        If the reader of the standard output, such as head, has closed it, the first printed line ends the process.
+        """
+        if (run := self._command.active) is None:
+            yield
+            return
         _write_files(run)
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="surrogateescape")  # file names need not be valid text
         with printing():
-            return print_scores(*args, **options)
+            yield
 
-    return wrapper
-
-
-def _write_files(run: Run) -> None:
-    """Write the run's files; an error is raised only after the scores are printed, so that the scores are not lost."""
-    if not run.asked.targets:
-        return
-    from . import files
-
-    try:
-        files.write(run)
-    except InputError as error:
-        run.unwritten = error
-
-
-def _with_clear_errors(main, command: Command):
-    """Return a main() that ends with one line and exit code 1, not a traceback, for errors that a user can fix."""
-
-    @functools.wraps(main)
-    def wrapper():
+    def main(self) -> None:
+        """Run the command, which ends with one line and exit code 1, not a traceback, for errors that a user can fix."""
+        command = self._command
         try:
             try:
                 with by_flags():
-                    main()
+                    self._own.main()
             except SystemExit as end:  # --sentence-level ends this way
                 if end.code or not (command.run and command.run.unwritten):
                     raise
             if command.run and command.run.unwritten:
                 raise command.run.unwritten
-            return
         except KeyboardInterrupt as stopped:
             if not command.active:
                 raise
@@ -363,4 +300,32 @@ def _with_clear_errors(main, command: Command):
             sys.stderr.write(f"sacreBLEU: error: {of_test_set}{line}\n")
             sys.exit(1)
 
-    return wrapper
+
+def _check_columns(name: str, columns: list[int], wanted: int, why: str) -> None:
+    for number, given in enumerate(columns, 1):
+        if given != wanted:
+            shown = counted(given, "tab-separated column", "tab-separated columns")
+            raise InputError(f"{name}, line {number}: {shown}, but {why.format(wanted)}")
+
+
+class WithContextOf:
+    """Stands in for a plugin metric under --detail: builds it again for each subset, with the context of its rows."""
+
+    def __init__(self, run: Run, metric: MetricSettings):
+        self._run, self._metric = run, metric
+
+    def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        [metric] = self._run.build([self._metric], references, [system]).values()
+        return metric.corpus_score(system, None)
+
+
+def _write_files(run: Run) -> None:
+    """Write the run's files; an error is raised only after the scores are printed, so that the scores are not lost."""
+    if not run.asked.targets:
+        return
+    from . import files
+
+    try:
+        files.write(run)
+    except InputError as error:
+        run.unwritten = error

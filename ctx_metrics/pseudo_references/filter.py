@@ -95,7 +95,7 @@ def _check_lengths(golds: Sequence[Stream], pseudo: Sequence[Stream], names: lis
     for name, stream in zip([*gold_names, *names], [*golds, *pseudo], strict=True):
         if len(stream) != len(golds[0]):
             lines = counted(len(stream), "line", "lines")
-            raise InputError(f"{name}: {lines} for {counted(len(golds[0]), 'reference', 'references')}")
+            raise InputError(f"{name} has {lines}, but reference stream 1 has {len(golds[0])}")
 
 
 def _notices(

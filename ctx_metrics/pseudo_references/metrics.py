@@ -8,8 +8,10 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus, list_of_strings
+from ..engine_options import EngineOptions
 from ..errors import InputError
-from ..notices import Notice, counted, notice
+from ..metrics.keywords import CharacterNgrams, Lowercasing, References, Systems
+from ..notices import Notice, notice
 from ..run.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
@@ -22,8 +24,14 @@ from .inputs import PSEUDO_REFERENCES, PseudoFilter
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import References, Systems
-    from .keywords import PseudoReferenceKeywords
+
+class PseudoReferenceKeywords(Lowercasing, CharacterNgrams, total=False):
+    """All keywords of the pseudo-reference metrics, for type checkers; each metric has some of them."""
+
+    target_lang: str | None
+    pseudo_references: References
+    pseudo_filter: PseudoFilter | str
+    engine: EngineOptions
 
 
 class PseudoReferenceMetric(DerivedMetric):
@@ -96,10 +104,6 @@ class PseudoReferenceMetric(DerivedMetric):
 
     def _selection(self, corpus: Corpus) -> Selection:
         """Return the pseudo-references that the filter keeps for these gold references; the same for every system."""
-        for name, stream in zip(self.names, self.pseudo, strict=True):
-            if len(stream) != len(corpus):
-                lines = counted(len(stream), "line", "lines")
-                raise InputError(f"{name} has {lines}, but there are {counted(len(corpus), 'segment', 'segments')}")
         for name, stream in zip(self.names, self.pseudo, strict=True):
             if any(list(gold) == stream for gold in corpus.references):
                 notice(f"pseudo-references of {name} are equal to the reference and have no effect")

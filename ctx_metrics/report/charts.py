@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 
+from ..meta.measures.correlation import pearson
 from .content import Content
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -198,9 +199,7 @@ def _metrics(content: Content) -> Chart:
         _choice("up", titles, 1, "Up"),
     )
     scores = np.array([[of_system.segments for of_system in each.scores] for each in content.columns])
-    rows = [
-        [title, *(_pearson(scores[i].ravel(), other.ravel()) for other in scores)] for i, title in enumerate(titles)
-    ]
+    rows = [[title, *(pearson(scores[i].ravel(), other.ravel()) for other in scores)] for i, title in enumerate(titles)]
     return Chart("Metric against metric, by segment", spec, ["Pearson's r, all systems", *titles], rows)
 
 
@@ -218,7 +217,7 @@ def _systems(content: Content) -> Chart:
     rows = []
     for each in content.columns:
         scores = np.array([of_system.segments for of_system in each.scores])
-        rows += [[each.title, name, *(_pearson(scores[i], other) for other in scores)] for i, name in enumerate(names)]
+        rows += [[each.title, name, *(pearson(scores[i], other) for other in scores)] for i, name in enumerate(names)]
     return Chart("System against system, by segment", spec, ["Pearson's r by", "System", *names], rows)
 
 
@@ -254,10 +253,3 @@ def _wins(content: Content) -> Chart:
     )
     header = ["% of segments won by", "System", *names]
     return Chart("How often a system's segment has the better score", chart.to_dict(validate=False), header, rows)
-
-
-def _pearson(one: np.ndarray, other: np.ndarray) -> float:
-    known = ~(np.isnan(one) | np.isnan(other))
-    if known.sum() < 2 or one[known].std() == 0 or other[known].std() == 0:
-        return float("nan")
-    return float(np.corrcoef(one[known], other[known])[0, 1])

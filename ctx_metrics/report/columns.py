@@ -11,6 +11,7 @@ from ..corpus import document_ranges
 from ..errors import InputError
 from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
 from ..meta.judgements.score_files import read_scores
+from ..meta.measures.correlation import document_means
 from ..notices import notice
 from ..run.context import Context
 from ..scoring.comparison import Column, compare, weighted_mean
@@ -68,17 +69,11 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design)
     segments = metric.segment_scores
     of_systems = row_means(segments) if metric.system_scores is None else metric.system_scores
     sign = -1 if metric.name.lower() == "ter" and (segments > 0).any() else 1
-    ranges = None if doc_ids is None else document_ranges(doc_ids)
+    documents = document_means(segments, doc_ids) if doc_ids is not None else segments[:, :0]
     rows = [np.column_stack([np.nan_to_num(own), ~np.isnan(own)]) for own in segments]
     scores = [
-        Scores(
-            own.tolist(),
-            [] if ranges is None else [_mean(own[start:end]) for start, end in ranges],
-            float(system),
-            metric.name,
-            row.tolist(),
-        )
-        for own, system, row in zip(segments, of_systems, rows, strict=True)
+        Scores(own.tolist(), of_documents.tolist(), float(system), metric.name, row.tolist())
+        for own, of_documents, system, row in zip(segments, documents, of_systems, rows, strict=True)
     ]
     comparison = None
     if not np.allclose(of_systems, row_means(segments), rtol=0, atol=CLOSE, equal_nan=True):
@@ -96,10 +91,6 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design)
             testing=design.testing,
         )
     return Column(metric.name, metric.signature, scores, sign, comparison)
-
-
-def _mean(scores: np.ndarray) -> float:
-    return float(row_means(scores[None])[0])
 
 
 def missing_words(context: Context, design: Design) -> Column | None:

@@ -1,13 +1,13 @@
 """The content of a report on one run: texts, scores, comparisons of systems, and notices."""
 
 import hashlib
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..cli.common.output import plain
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import notice
@@ -71,14 +71,9 @@ def as_data(content: Content) -> dict[str, Any]:
             {
                 "title": each.title,
                 "sign": each.sign,
-                "p_holm": None
-                if each.comparison is None
-                else [[*map(known, row)] for row in each.comparison.adjusted.tolist()],
-                "system": [known(of_system.system) for of_system in each.scores],
-                "segments": [[*map(known, of_system.segments)] for of_system in each.scores],
-                "documents": [[*map(known, of_system.documents)] for of_system in each.scores]
-                if context.doc_ids is not None
-                else None,
+                "p_holm": None if each.comparison is None else plain(each.comparison.adjusted, None),
+                **{name: plain([getattr(of, name) for of in each.scores], None) for name in ("system", "segments")},
+                "documents": plain([of.documents for of in each.scores], None) if content.documents else None,
             }
             for each in content.columns
         ],
@@ -86,11 +81,6 @@ def as_data(content: Content) -> dict[str, Any]:
         "details": _details(content),
         "matches": [*_matches(content)],
     }
-
-
-def known(score: float) -> float | None:
-    """A score for JSON: None for NaN."""
-    return None if math.isnan(score) else score
 
 
 def _windows(content: Content) -> Sequence[Mapping[str, Any]]:

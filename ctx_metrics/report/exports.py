@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..cli.common.output import plain
 from ..notices import notice
 from ..separated import separated
-from .content import Content, known
+from .content import Content
 
 SEVERITIES = {"critical": "major"}  # in Pearmut, which knows only minor and major
 
@@ -61,7 +62,7 @@ def subset2evaluate(content: Content) -> str:
             "ref": (context.references[0][i] or "") if context.references else "",
             "tgt": {name: context.systems[s][i] for s, name in enumerate(content.names)},
             "scores": {
-                name: {each.title: known(each.sign * each.scores[s].segments[i]) for each in content.columns}
+                name: {each.title: each.sign * each.scores[s].segments[i] for each in content.columns}
                 for s, name in enumerate(content.names)
             },
         }
@@ -109,4 +110,4 @@ def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(plain(value, None), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

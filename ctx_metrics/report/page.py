@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..cli.common.output import number
 from ..errors import InputError
 from ..scoring.comparison import Column, Comparison
 from .columns import missing_words
@@ -61,7 +62,7 @@ def page(content: Content, title: str) -> str:
         content=content,
         columns=columns,
         tested=[column for column in columns if column[2]],
-        table=table,
+        cell=cell,
         charts=drawn,
         data=base64.b64encode(
             gzip.compress(text.encode(errors="replace"), mtime=0)
@@ -76,20 +77,20 @@ def script() -> str:
     return "\n".join((FOLDER / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
 
 
-def cell(score: float) -> str:
-    """A score as the commands print it: one decimal; "-" for NaN."""
-    return "-" if math.isnan(score) else f"{score:.1f}"
+def cell(value: Any) -> str:
+    """A score, or a name, as the commands print it: one decimal; "-" for NaN."""
+    return number(value, 1, "-")
 
 
 def rows(column: Column, names: Sequence[str]) -> list[list[str]]:
     """One row per system: its score and, if resampled, the mean and half-width of the interval, and the rank."""
     comparison = column.comparison
     found = []
-    for number, (name, of_system) in enumerate(zip(names, column.scores, strict=True)):
+    for s, (name, of_system) in enumerate(zip(names, column.scores, strict=True)):
         row = [name, cell(of_system.system)]
         if comparison is not None and not math.isnan(of_system.system):
-            numbers = comparison.means[number], comparison.margins[number]
-            row += [*map(cell, numbers), str(comparison.ranks[number])]
+            numbers = comparison.means[s], comparison.margins[s]
+            row += [*map(cell, numbers), str(comparison.ranks[s])]
         found.append(row)
     return found
 
@@ -108,7 +109,3 @@ def pairs(column: Column, names: Sequence[str]) -> list[list[str]]:
 def _difference(points: float, comparison: Comparison, i: int, j: int) -> str:
     star = "*" * comparison.differ(i, j)
     return "-" if math.isnan(points) else f"{points:+.1f}{star} (p {comparison.adjusted[i, j]:.3f})"
-
-
-def table(value: Any) -> str:
-    return cell(value) if isinstance(value, float) else str(value)

@@ -9,6 +9,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus
 from ..metrics.bertscore import BERTScore, WeightSettings, idf_setting
+from ..metrics.keywords import CharacterNgrams, Encoding, Lowercasing, References, Systems
 from ..notices import notice
 from ..run.context import Capabilities, Stream
 from ..scoring.base import ContextMetric, SystemResult
@@ -25,8 +26,16 @@ from .sentence_cosine import SentenceCosine
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..metrics.keywords import References, Systems
-    from .keywords import RoundTripKeywords
+
+class RoundTripKeywords(Lowercasing, CharacterNgrams, Encoding, total=False):
+    """All keywords of the round-trip metrics, for type checkers; each metric has some of them."""
+
+    sources: Collection[str] | None
+    source_lang: str | None
+    roundtrips: Systems | None
+    backtranslator: str | None
+    average: bool
+    idf: str
 
 
 class RoundTripMetric(DerivedMetric):

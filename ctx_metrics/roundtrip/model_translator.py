@@ -15,7 +15,7 @@ from ..engine.memory import memory_for
 from ..engine.tokenizer import check_growth
 from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
-from ..models.hub import HubKind, ResolvedModel, encoder_files, is_whole, located
+from ..models.hub import HubKind, encoder_files, is_whole, located
 from ..notices import quiet_libraries
 from ..opening import file_hashes, identity, opening, shown
 from ..wording import setting_named
@@ -26,69 +26,6 @@ UNSET_MAX_LENGTH = (None, 20)  # max_length of a generation_config without one; 
 SHOWN = 6  # number of codes shown in messages
 _UNREADABLE = "cannot be loaded as a translation model: {why}; fetch it again, or name another one"
 _LANGUAGE_TOKEN = re.compile(r"[a-z]{2,3}_[A-Za-z]{2,4}")
-
-
-class ModelTranslator(BackTranslator):
-    """Translates the longest lines first, in batches of a token budget.
-
-    source_lang, target_lang    of the run, such as "en" and "de": the model translates from target_lang into source_lang
-    """
-
-    def __init__(
-        self,
-        options: BackTranslation,
-        source_lang: str | None = None,
-        target_lang: str | None = None,
-        engine: EngineOptions = EngineOptions(),
-    ):
-        resolved = resolve_translation(options.translator)
-        self.model = model = TranslationModel(resolved, options.beams, options.max_length, engine)
-        codes = self._set_direction(options, source_lang, target_lang)
-        revision = f"@{resolved.revision}" if resolved.revision else ""
-        parts = [f"hf-{resolved.name}{revision}-{resolved.ckpt}", *codes, f"beams{model.beams}"]
-        if options.max_length:
-            parts.append(f"max{options.max_length}")
-        if (dtype := number_format(engine.dtype, model.device)) != "fp32":
-            parts.append(dtype)
-        if options.label:
-            parts.append(options.label)
-        self.name = "-".join(parts)
-
-    def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:
-        """Set the model's languages; return the codes that it needed."""
-        model, name = self.model, self.model.model.name
-        codes = model.language_codes
-        if not model.names_source and options.source_code:
-            raise InputError(
-                f"--rtt-bt-from {options.source_code}: {name} has no code for the language it translates from"
-            )
-        if not codes:
-            if options.target_code:
-                raise InputError(
-                    f"--rtt-bt-to {options.target_code}: {name} translates into one language, without a code"
-                )
-            if model.own_direction == (source_lang, target_lang) != (target_lang, source_lang):
-                raise InputError(
-                    f"{name} translates from {source_lang} into {target_lang}, as the systems did; back-translation needs a "
-                    f"model from {target_lang} into {source_lang}"
-                )
-            return []
-        target = own_code(source_lang, options.target_code, codes, "--rtt-bt-to", name)
-        source = None
-        if model.names_source:
-            source = own_code(target_lang, options.source_code, codes, "--rtt-bt-from", name)
-        model.set_direction(source, target)
-        return [source, target] if source else [target]
-
-    def chunks(self, lines: Sequence[str]) -> list[list[str]]:
-        tokens, _ = self.model.tokenize(lines)
-        batches = token_batches([len(ids) * self.model.beams for ids in tokens], self.model.budget.tokens)
-        return [[lines[i] for i in batch] for batch in batches]
-
-    def translate(self, lines: Sequence[str]) -> list[Translation]:
-        tokens, cut = self.model.tokenize(lines)
-        both = zip(self.model.generate(tokens), cut, strict=True)
-        return [made._replace(input_cut=input_cut) for made, input_cut in both]
 
 
 def own_code(language: str | None, given: str | None, codes: Sequence[str], flag: str, model: str) -> str:
@@ -141,35 +78,50 @@ def _files_to_fetch(files: set[str], label: str) -> list[str]:
 TRANSLATION = HubKind(_files_to_fetch, is_whole, "translation model: config.json or the weights are missing")
 
 
-def resolve_translation(name: str) -> ResolvedModel:
-    return located(name, TRANSLATION, lambda folder: identity(file_hashes(_files(folder)), folder))
-
-
-class TranslationModel:
+class ModelTranslator(BackTranslator):
     """A translation model for one direction, with its tokenizer. Code in a checkpoint is never run.
 
-    model          a model returned by resolve_translation
-    beams          number of beams; None: that of the model's generation_config. There is no sampling
-    max_length     maximum number of tokens in a translation; None: that of the model's generation_config, else MAX_LENGTH
+    Translates the longest lines first, in batches of a token budget, without sampling. Beams and the maximum length that the
+    options do not set are those of the model's generation_config, else 1 and MAX_LENGTH. The weights are loaded at the first
+    text.
 
-    The weights are loaded at the first text.
+    source_lang, target_lang    of the run, such as "en" and "de": the model translates from target_lang into source_lang
     """
 
     def __init__(
         self,
-        model: ResolvedModel,
-        beams: int | None = None,
-        max_length: int | None = None,
+        options: BackTranslation,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
         engine: EngineOptions = EngineOptions(),
     ):
-        self.model = model
+        self.model = model = located(
+            options.translator, TRANSLATION, lambda folder: identity(file_hashes(_files(folder)), folder)
+        )
         self.device, self.dtype = resolve_device(engine.device), resolve_dtype(engine.dtype)
         check_tf32(self.device, self.dtype)
         self.budget = TokenBudget(self.device, engine.batch_tokens)
         self._hashes = file_hashes(_files(model.folder))
-        self.config, self.tokenizer, generation = _read(model.folder)
+        self.config, self.tokenizer, self._generation = _read(model.folder)
+        self._set_lengths(options.beams, options.max_length)
+        self._prefix = ""
+        self._language_ids: set[int] = set()
+        self._network: Any | None = None
+        codes = self._set_direction(options, source_lang, target_lang)
+        revision = f"@{model.revision}" if model.revision else ""
+        parts = [f"hf-{model.name}{revision}-{model.ckpt}", *codes, f"beams{self.beams}"]
+        if options.max_length:
+            parts.append(f"max{options.max_length}")
+        if (dtype := number_format(engine.dtype, self.device)) != "fp32":
+            parts.append(dtype)
+        if options.label:
+            parts.append(options.label)
+        self.name = "-".join(parts)
+
+    def _set_lengths(self, beams: int | None, max_length: int | None) -> None:
+        generation = self._generation
         positions = getattr(self.config, "max_position_embeddings", None)
-        with opening(model.folder, _UNREADABLE):
+        with opening(self.model.folder, _UNREADABLE):
             self.max_input = min(self.tokenizer.model_max_length, positions or self.tokenizer.model_max_length)
             self.beams = beams or generation.num_beams or 1
             if not isinstance(self.beams, int):
@@ -179,17 +131,44 @@ class TranslationModel:
                 own = generation.max_length - 1  # it includes the decoder's start token
         if max_length and positions and max_length >= positions:
             raise InputError(
-                f"--rtt-max-length {max_length}: {model.name} has {positions} positions; take at most {positions - 1}"
+                f"--rtt-max-length {max_length}: {self.model.name} has {positions} positions; take at most {positions - 1}"
             )
         self.max_length = min(max_length or own or MAX_LENGTH, (positions or max_length or MAX_LENGTH + 1) - 1)
-        self._generation = generation
-        self._generation._from_model_config = False  # otherwise transformers may derive it from config.json again
-        self._generation.update(
+        generation._from_model_config = False  # otherwise transformers may derive it from config.json again
+        generation.update(
             num_beams=self.beams, max_new_tokens=self.max_length, max_length=None, do_sample=False, use_cache=True
         )
-        self._prefix = ""
-        self._language_ids: set[int] = set()
-        self._network: Any | None = None
+
+    def _set_direction(self, options: BackTranslation, source_lang: str | None, target_lang: str | None) -> list[str]:
+        """Set the languages; return the model's own codes of those that it must be told."""
+        name, codes = self.model.name, self.language_codes
+        if not self.names_source and options.source_code:
+            raise InputError(
+                f"--rtt-bt-from {options.source_code}: {name} has no code for the language it translates from"
+            )
+        if not codes:
+            if options.target_code:
+                raise InputError(
+                    f"--rtt-bt-to {options.target_code}: {name} translates into one language, without a code"
+                )
+            if self.own_direction == (source_lang, target_lang) != (target_lang, source_lang):
+                raise InputError(
+                    f"{name} translates from {source_lang} into {target_lang}, as the systems did; back-translation needs a "
+                    f"model from {target_lang} into {source_lang}"
+                )
+            return []
+        target = own_code(source_lang, options.target_code, codes, "--rtt-bt-to", name)
+        if not self.names_source:  # MarianMT into several languages
+            self._prefix = f">>{target}<< "
+            return [target]
+        source = own_code(target_lang, options.source_code, codes, "--rtt-bt-from", name)
+        self.tokenizer.src_lang = source
+        of_token = getattr(self.tokenizer, "get_lang_id", self.tokenizer.convert_tokens_to_ids)
+        self._language_ids = {of_token(code) for code in codes}
+        # the first mBART starts its decoder with the language; all others are forced to generate it first
+        first = type(self.tokenizer).__name__.startswith("MBartTokenizer")
+        self._generation.update(**{"decoder_start_token_id" if first else "forced_bos_token_id": of_token(target)})
+        return [source, target]
 
     @property
     def language_codes(self) -> list[str]:
@@ -215,17 +194,15 @@ class TranslationModel:
             return source, target
         return None
 
-    def set_direction(self, source: str | None, target: str) -> None:
-        """Set the source and target language, given by the model's own codes."""
-        if not self.names_source:  # MarianMT into several languages
-            self._prefix = f">>{target}<< "
-            return
-        self.tokenizer.src_lang = source
-        of_token = getattr(self.tokenizer, "get_lang_id", self.tokenizer.convert_tokens_to_ids)
-        self._language_ids = {of_token(code) for code in self.language_codes}
-        # the first mBART starts its decoder with the language; all others are forced to generate it first
-        first = type(self.tokenizer).__name__.startswith("MBartTokenizer")
-        self._generation.update(**{"decoder_start_token_id" if first else "forced_bos_token_id": of_token(target)})
+    def chunks(self, lines: Sequence[str]) -> list[list[str]]:
+        tokens, _ = self.tokenize(lines)
+        batches = token_batches([len(ids) * self.beams for ids in tokens], self.budget.tokens)
+        return [[lines[i] for i in batch] for batch in batches]
+
+    def translate(self, lines: Sequence[str]) -> list[Translation]:
+        tokens, cut = self.tokenize(lines)
+        both = zip(self.generate(tokens), cut, strict=True)
+        return [made._replace(input_cut=input_cut) for made, input_cut in both]
 
     def tokenize(self, lines: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
         """Return at most max_input token ids of each line, including special ones, and whether each line was cut."""

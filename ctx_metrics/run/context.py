@@ -177,8 +177,8 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
         can = capabilities(cls)
         if lacking and not isinstance(getattr(cls, "capabilities", None), Capabilities):
             raise InputError(f"{name}: needs a reference: {reference}")
-        given = {key: getattr(context, key) for key in can.reads}
-        given |= {key: context.inputs[key] for key in can.input_keywords if key in context.inputs}
+        given = {key: value for key, value in context.inputs.items() if key in can.keywords}
+        given |= {key: getattr(context, key) for key in can.reads}
         with _building(cls):
             metrics[name] = cls(**{"references": context.references, **given, **settings})
         can = capabilities(metrics[name])

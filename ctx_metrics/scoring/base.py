@@ -141,6 +141,7 @@ class ContextMetric(Metric):
     NAME: str
     Settings: type = NoSettings
     settings: Any  # a value of Settings
+    title: str  # the name under which the metric's scores are shown
     signature: dict[str, Any]  # what the signature says besides sacrebleu's entries
     capabilities = Capabilities()
     can: Capabilities  # what is left of them with these settings and this model
@@ -167,10 +168,7 @@ class ContextMetric(Metric):
         name, own = self.NAME.lower(), {each.name for each in fields(self.Settings)}
         if unread := sorted(given.keys() - own - self.can.keywords):
             raise unexpected(type(self), unread[0], own | self.can.keywords | {"references", "systems"})
-        self.given = given
-        self.settings = self.Settings(**{name: value for name, value in given.items() if name in own})
-        check_choices(self.settings, name)
-        self.signature = {}
+        self.given, self.title = given, self.NAME
         beside = {key: value for key, value in given.items() if key not in own}
         self._context = context_of(name, {"systems": systems, **beside}, self.can)
         self._results: dict[str, SystemResult] = {}
@@ -178,6 +176,9 @@ class ContextMetric(Metric):
             self._ref_cache = self._cache_references(references)
         self._check_required()
         self._own_streams = self._streams_by_system(self._context.systems)
+        self.signature = {}
+        self.settings = self.Settings(**{key: value for key, value in given.items() if key in own})
+        check_choices(self.settings, name)
         try:
             self._prepare()
         except RuntimeError as error:
@@ -243,11 +244,6 @@ class ContextMetric(Metric):
     def _inputs_of(self, hypotheses: Sequence[str]) -> dict[str, Any]:
         own = {name: streams.of(hypotheses) for name, streams in self._own_streams.items()}
         return {**self._context.inputs, **own}
-
-    @property
-    def title(self) -> str:
-        """The name under which the metric's scores are shown."""
-        return self.NAME
 
     @abstractmethod
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:

@@ -40,7 +40,7 @@ class DerivedMetric(ContextMetric):
     def _prepare(self) -> None:
         self.inner = self._make_inner()
         if isinstance(self.inner, ContextMetric):
-            self.inner.NAME = self.NAME
+            self.inner.NAME = self.inner.title = self.NAME
         self.signature = inner_settings(self.inner)
         self.can = replace(self.can, whole_corpus=capabilities(self.inner).whole_corpus)
 

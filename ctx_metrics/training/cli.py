@@ -189,22 +189,12 @@ def teacher_of(argv: Sequence[str]) -> str | None:
 
 
 def run(line: CommandLine) -> int:
-    data, options, model, output = line[Data], line[DataOptions], line[Model], line[Output]
-    architecture = line[Architecture]
+    data, architecture = line[Data], line[Architecture]
     usual = PAPER if data.kind != "comet" else UNIFIED if architecture.unified else COMET
     recipe = from_flags(Recipe, line, usual=usual)
     _check(line, architecture, recipe)
-    options = replace(options, text_checks=not data.no_text_checks)
     [teacher] = [None] if data.teacher is None else chosen_metrics(line, [data.teacher])
-
-    def train() -> None:
-        # here, so that a Ctrl-C while torch is imported is caught too
-        from .card import command
-
-        asked, words = "encoder" in line, command(line.argv)
-        _train(data, options, architecture, model, recipe, output, line[EngineOptions], teacher, asked, words)
-
-    return output.run(train)
+    return line[Output].run(lambda: _train(line, recipe, teacher))
 
 
 def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> None:
@@ -235,26 +225,13 @@ def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> Non
         error("--margin works only with --loss hinge and mse+hinge")
 
 
-def _train(
-    data: Data,
-    options: DataOptions,
-    architecture: Architecture,
-    model: Model,
-    recipe: Recipe,
-    output: Output,
-    engine: EngineOptions,
-    teacher: "MetricSettings | None",
-    asked: bool,
-    command: str,
-) -> None:
-    """Train a model, write its folder, and print how well it performs.
-
-    asked      whether the command line names the encoder
-    command    that command line
-    """
+def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") -> None:
+    """Train a model, write its folder, and print how well it performs."""
+    # here, so that a Ctrl-C while torch is imported is caught too
     from ..cli.common.output import table
     from ..models.folder import read_config
     from ..writing import check_writable
+    from .card import command
     from .data import Source, as_json, guard, known_languages, target_languages
     from .quality import report
     from .quality.development import read_development
@@ -264,6 +241,9 @@ def _train(
     from .quality.teacher import taught
     from .quality.unified import learn_unified
 
+    data, architecture, model = line[Data], line[Architecture], line[Model]
+    output, engine = line[Output], line[EngineOptions]
+    options = replace(line[DataOptions], text_checks=not data.no_text_checks)
     if data.teacher_scores and not os.path.exists(data.teacher_scores):
         check_writable(data.teacher_scores)
     with_curve = not output.no_plot and can_plot()
@@ -282,7 +262,8 @@ def _train(
             for texts in (training.partners, training.hypotheses)
             if None in pair
         ]
-        guard(f"train {data.kind}", asked, [pair[side] for pair in known.values() for side in sides], unknown)
+        read = [pair[side] for pair in known.values() for side in sides]
+        guard(f"train {data.kind}", "encoder" in line, read, unknown)
     if data.window is not None:
         training = with_windows(training, data.window, recipe.seed)
     if data.rows is not None:
@@ -291,9 +272,8 @@ def _train(
         "normalise": data.normalise,
         "average": data.average,
         "penalties_rooted": training.rooted,
+        **({"of_systems": training.by_system} if training.by_system else {}),
     }
-    if training.by_system:
-        targets["of_systems"] = training.by_system
     if teacher:
         kept = Path(data.teacher_scores) if data.teacher_scores else None
         training, signature = taught(training, teacher, languages=known, inputs=inputs, engine=engine, kept=kept)
@@ -304,7 +284,7 @@ def _train(
     }
     init = _first_weights(model.init, architecture)
     first = {} if init is None else read_config(init)
-    commands = [*first.get("commands", []), command]  # the whole history of the model
+    commands = [*first.get("commands", []), command(line.argv)]  # the whole history of the model
     output.begin()
     languages = model.languages or target_languages(architecture.encoder, known)
     if languages and first.get("languages") and not model.languages:
@@ -316,12 +296,12 @@ def _train(
         "notes": {"data": as_json(sources), "targets": targets, "commands": commands},
         "init": init,
     }
+    given = architecture, recipe, training, development
     if architecture.unified:
-        more: dict[str, Any] = {"window": data.window, "init_share": model.init_share or 0.0}
-        trained = learn_unified(architecture, recipe, training, development, **more, **common)
+        trained = learn_unified(*given, window=data.window, init_share=model.init_share or 0.0, **common)
     else:
-        caching: dict[str, Any] = {"cache": Path(output.cache or output.path / EMBEDDINGS), "cache_mb": output.cache_mb}
-        trained = learn(architecture, recipe, training, development, **caching, **common)
+        states = Path(output.cache or output.path / EMBEDDINGS)
+        trained = learn(*given, cache=states, cache_mb=output.cache_mb, **common)
     best, found = trained.checks[trained.best], trained.config["development"]
     rows = [[name, f"{score:.4f}"] for name, score in found["sets"].items()]
     mean = [["mean", f"{found['score']:.4f}"]] * (len(rows) > 1)

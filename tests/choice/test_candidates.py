@@ -124,7 +124,7 @@ def test_pseudo_references_of_their_own(tmp_path):
         ("c", ["a", "b", "c"], {}, "the number of lines per source is not known; give -n N"),
         ("c", ["a", "b", "c"], {"number": 2}, "c has 3 lines: 2 for each of 1 source, and 1 more"),
         ("c", ["a", "b", "c"], {"sources": ["x", "y"]}, "c has 3 lines, which is not a multiple of 2 sources"),
-        ("c", ["a", "b"], {"number": 1, "sources": ["x"]}, "c has candidates of 2 sources, but s has 1 line"),
+        ("c", ["a", "b"], {"number": 1, "sources": ["x"]}, "s has 1 line, but there are candidates for 2 sources"),
         ("c", [], {}, "c is empty; it must hold candidates"),
         ("c", ["a"], {"form": "nbest"}, "c, line 1: not a line of an n-best list, such as 0 ||| text ||| -1.5"),
         ("c", ["0 ||| a", "b"], {}, "c, line 2: not a line of an n-best list"),

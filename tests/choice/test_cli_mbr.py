@@ -221,11 +221,12 @@ def test_a_decoder_score_that_is_no_number(ctx, tmp_path):
     assert done.code == 1 and "a decoder score is nan, but --mix needs finite numbers" in done.err
 
 
-def test_too_few_references_are_found_before_anything_is_scored(ctx, tmp_path):
+@pytest.mark.parametrize("flag", ["--tune", "--docids"])
+def test_too_few_lines_are_found_before_anything_is_scored(ctx, tmp_path, flag):
     (tmp_path / "list").write_text("0 ||| a b ||| -1\n1 ||| a c ||| -2\n")
     (tmp_path / "src").write_text("x\ny\n")
     (tmp_path / "one").write_text("x\n")
-    done = ctx("rerank", tmp_path / "list", "-s", tmp_path / "src", "--tune", tmp_path / "one")
+    done = ctx("rerank", tmp_path / "list", "-s", tmp_path / "src", flag, tmp_path / "one")
     said = f"{tmp_path / 'one'} has 1 line, but there are candidates for 2 sources"
     assert done.code == 1 and said in done.err and "inputs:mt+src" not in done.err
 

@@ -1,6 +1,5 @@
 """Expected utilities by every method, over utilities whose values are known."""
 
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -234,7 +233,7 @@ def test_an_interrupt_says_what_is_kept(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt, match=said):
         choose(ITEMS, chooser(), cache=kept)
     with pytest.raises(KeyboardInterrupt, match="^$"):
-        choose(ITEMS, chooser(), nullcontext(SimpleNamespace(map=interrupted)))
+        choose(ITEMS, chooser(), SimpleNamespace(map=interrupted))
 
 
 TEXTS = ("It rained all day.", "It rained.", "", "  ", "We left early , too .", "It rained all day.")

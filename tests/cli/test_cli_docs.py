@@ -88,29 +88,30 @@ def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch, capfd):
     assert_about_as_printed(capfd.readouterr().out, unwrapped(re.sub("^ {4}", "", printed, flags=re.M).split("\n")))
 
 
-@pytest.mark.full
-def test_the_training_on_pairs(ctx, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "preferences.tsv").symlink_to(EXAMPLES / "preferences.tsv")
-    [(command, printed)] = blocks(TRAINING.split("## Pairs: ")[1].split("\n## ")[0])
-    done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
-    assert_about_as_printed(done.err + done.out, unwrapped(printed))
+ALONE = {
+    "training of pairs": blocks(TRAINING.split("## Pairs: ")[1].split("\n## ")[0]),
+    "pairwise": blocks(PAIRWISE),
+    "ranking": blocks(RANK),
+    "annotate": [block for block in blocks((DOCS / "annotate.md").read_text(encoding="utf-8")) if block[1]],
+}
 
 
 @pytest.mark.full
-def test_the_ranking(ctx):
-    [(command, printed)] = blocks(RANK)
-    done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
-    assert_about_as_printed(done.err + done.out, unwrapped(printed))
-
-
-@pytest.mark.full
-def test_pairwise_scores_as_its_page_shows():
-    commands = blocks(PAIRWISE)
-    assert len(commands) == 2
-    for command, printed in commands:
-        done = sacrebleu(*shlex.split(command)[1:], "--ctx-device", "cpu")
-        assert_about_as_printed(done.stderr + done.stdout, unwrapped(printed))
+@pytest.mark.parametrize("name", ALONE)
+def test_a_page_shows_what_is_printed(ctx, folder, monkeypatch, name):
+    columns = zip(*(lines_of(name) for name in ("docids.txt", SOURCE, A)), strict=True)
+    (folder / "corpus.tsv").write_text("".join("\t".join(row) + "\n" for row in columns))
+    monkeypatch.chdir(folder)
+    assert len(ALONE[name]) == 1 + (name == "pairwise")
+    for command, printed in ALONE[name]:
+        program, *argv = [*shlex.split(command), "--ctx-device", "cpu"]
+        if program == "sacrebleu":
+            done = sacrebleu(*argv)
+            text = done.stderr + done.stdout
+        else:
+            done = ctx(*argv)
+            text = done.err + done.out
+        assert_about_as_printed(text, unwrapped(printed))
 
 
 def test_the_ratings_of_the_tutorial_are_what_the_page_says():
@@ -210,14 +211,3 @@ def test_every_flag_of_comets_command_is_in_the_table(command):
     cells = [line.split("|")[1] for line in table.splitlines() if "|" in line]
     named = set(re.findall(r"`(--?[a-z][\w-]*)", "".join(cells)))
     assert len(flags) > 15 and flags <= named, flags - named
-
-
-@pytest.mark.full
-def test_the_annotated_table(ctx, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (_, nothing), (command, printed) = blocks((DOCS / "annotate.md").read_text(encoding="utf-8"))
-    columns = zip(*(lines_of(name) for name in ("docids.txt", SOURCE, A)), strict=True)
-    (tmp_path / "corpus.tsv").write_text("".join("\t".join(row) + "\n" for row in columns))
-    done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
-    assert_about_as_printed(done.err + done.out, unwrapped(printed))
-    assert not nothing

@@ -20,7 +20,8 @@ from ctx_metrics.errors import CtxMetricsError, InputError, ResourceError
 from ctx_metrics.models.hub import resolve
 from ctx_metrics.opening import file_sha256, opening
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
-from ctx_metrics.roundtrip.model_translator import TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.model_translator import ModelTranslator
 from ctx_metrics.roundtrip.sentence_encoder import resolve_sentence_model, shared_sentence_encoder
 
 QUIET = EngineOptions(device="cpu", quiet=True)
@@ -130,8 +131,7 @@ def test_a_text_encoder(tiny_bert, tmp_path, name):
 
 
 def translate(folder):
-    model = TranslationModel(resolve_translation(str(folder)), engine=QUIET)
-    return model.generate(model.tokenize(["the cat"])[0])
+    return ModelTranslator(BackTranslation(f"hf:{folder}", target_code="eng"), engine=QUIET).translate(["the cat"])
 
 
 KINDS = {

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from learned_folders import write_learned
-from plugin_conftest import REF, SACREBLEU, SOURCE, A, B, C, lines_of, run_forked, sacrebleu, strict
+from plugin_conftest import REF, SACREBLEU, A, B, C, lines_of, run_forked, sacrebleu, strict
 from sacrebleu.metrics import METRICS
 
 from ctx_metrics import InputError
@@ -187,27 +187,7 @@ def test_models_of_another_kind(kind, other, folders):
 # the command
 
 
-SMALL = ["--paired-ar-n", "60"]
-ALL = ["-m", "bertr", *CLASSES, "bleu", "--bertr-model", "{encoder}"]
-ALL += [word for kind in CLASSES for word in (f"--{kind}-model", f"{{{kind}}}")]
-ESIM_OF = ["-m", "esim", "--esim-model"]
-BILSTM_OF = [REF, "-i", A, "-m", "bilstm", "--bilstm-model"]
-RUNS = {
-    "paired": [REF, "-i", A, B, C, *ALL, "--paired-ar", "-j", "2", *SMALL],
-    "paired text": [REF, "-i", A, B, C, *ALL, "--paired-ar", "-f", "text", *SMALL],
-    "no source": [REF, "-i", A, *ESIM_OF, "{esim-src}"],
-    "source as reference": [SOURCE, "-i", A, *ESIM_OF, "{esim-src}", "--source", SOURCE],
-    "negative": [REF, "-i", "{gap}", *ESIM_OF, "{esim}", "--confidence", "-cin", "60"],
-    "negative text": [REF, "-i", "{gap}", *ESIM_OF, "{esim}", "--confidence", "-cin", "60", "-f", "text"],
-    "two references": [REF, B, "-i", A, "-m", "bilstm", "--bilstm-model", "{bilstm}", "--bilstm-multiref", "mean"],
-    "long": [*BILSTM_OF, "{bilstm-short}", "--bilstm-on-long", "error"],
-    "wrong kind": [*BILSTM_OF, "{esim}"],
-    "no model": [*BILSTM_OF, "./no/such/folder"],
-    "english": [*BILSTM_OF, "{bilstm-en}", "-l", "en-de"],
-    "esim": [REF, "-i", A, *ESIM_OF, "{esim}"],
-    "slide": [REF, "-i", A, "-m", "slide", "--slide-model", "{esim}", "--slide-window", "1"],
-    "comet": [REF, "-i", A, "-m", "comet", "--comet-model", "{esim}"],
-}
+ALL = [REF, "-i", A, B, C, "-m", "bertr", *CLASSES, "bleu", "--paired-ar", "-j", "2", "--paired-ar-n", "60"]
 LOGGED = """
 from ctx_metrics.engine.forward import PackedEncoder
 forward = PackedEncoder.__call__
@@ -220,78 +200,24 @@ PackedEncoder.__call__ = logged
 """
 
 
-@pytest.fixture(scope="module")
-def runs(folders, tiny_bert, tmp_path_factory) -> dict:
-    root = tmp_path_factory.mktemp("runs")
-    (root / "gap.txt").write_text("\n" * len(lines_of(A)[:-9]) + "".join(f"{line}\n" for line in lines_of(A)[-9:]))
-    places = {**folders, "encoder": str(tiny_bert), "gap": str(root / "gap.txt")}
-    jobs = {name: {"args": [word.format(**places) for word in words]} for name, words in RUNS.items()}
-    results = run_forked(root, LOGGED, SACREBLEU, jobs)
-    for number, done in enumerate(results.values()):
-        log = root / f"{number}.log"
-        done.log = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
-    return results
-
-
 @pytest.mark.full
-def test_one_pass_of_the_command(runs, folders):
+def test_one_pass_of_the_command(folders, tiny_bert, tmp_path):
     """All systems and all four metrics: each text goes through the encoder once, in the parent process."""
-    log = runs["paired"].log
+    models = {"bertr": str(tiny_bert), **{kind: folders[kind] for kind in CLASSES}}
+    args = [*ALL, *(word for name, model in models.items() for word in (f"--{name}-model", model))]
+    jobs = {form: {"args": [*args, "-f", form]} for form in ("json", "text")}
+    done, as_text = run_forked(tmp_path, LOGGED, SACREBLEU, jobs).values()
+    log = [line.split() for line in (tmp_path / "0.log").read_text().splitlines()]
     texts = {line.lower() for file in (REF, A, B, C) for line in lines_of(file)}
     assert len({pid for pid, _ in log}) == 1
     assert len(log) == len({sequence for _, sequence in log})
     assert 0.9 * len(texts) < len(log) <= len(texts)  # texts that are cut can be the same then
-    rows = strict(runs["paired"].stdout)
+    rows = strict(done.stdout)
     for kind, metric in CLASSES.items():
         scores = [metric(model=folders[kind]).corpus_score(lines_of(file), [lines_of(REF)]).score for file in (A, B, C)]
         assert [row[metric.NAME]["score"] for row in rows] == pytest.approx(scores, abs=1e-3)
-        assert all(f"{score:.1f}" in runs["paired text"].stdout for score in scores)
-        assert re.search(f"sacreBLEU: {kind}: .*cut to 68 tokens a text", runs["paired"].stderr)
-
-
-@pytest.mark.full
-def test_a_negative_score_of_the_command(runs):
-    below = strict(runs["negative"].stdout)
-    assert below["score"] < -100 and below["confidence_mean"] < -100 and below["confidence_var"] > 0
-    interval = f"(μ = {below['confidence_mean']} ± {below['confidence_var']})"
-    assert runs["negative text"].stdout.endswith(f" = {below['score']} {interval} {below['verbose_score']}\n")
-    assert "50 segments have an empty hypothesis or reference and score -175" in runs["negative"].stderr
-
-
-@pytest.mark.full
-def test_other_texts_of_the_command(runs, folders):
-    found = strict(runs["two references"].stdout)
-    metric = BiLSTM(model=folders["bilstm"], multiref="mean")
-    score = metric.corpus_score(lines_of(A), [lines_of(REF), lines_of(B)]).score
-    assert found["nrefs"] == "2" and found["multiref"] == "mean" and found["score"] == pytest.approx(score, abs=0.051)
-    metric = ESIM(model=folders["esim-src"], sources=lines_of(SOURCE))
-    found = strict(runs["source as reference"].stdout)
-    assert found["score"] == pytest.approx(metric.corpus_score(lines_of(A)).score, abs=0.051)
-    assert found["inputs"] == "mt+src" and found["nrefs"] == "0"
-    assert "reads only English, but the language is 'de'; it is scored" in runs["english"].stderr
-
-
-@pytest.mark.full
-def test_comet_and_slide_read_the_same_model(runs):
-    score = strict(runs["esim"].stdout)["score"]
-    assert strict(runs["slide"].stdout)["score"] == strict(runs["comet"].stdout)["score"] == score
-    assert strict(runs["comet"].stdout)["name"] == "COMET"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "name, says",
-    [
-        ("long", "bilstm, segment 1: longer than the model reads (3 tokens a text), as 58 others are; "),
-        ("wrong kind", "holds no bilstm model, but one of esim: use -m esim --esim-model "),
-        ("no model", "no model folder './no/such/folder'"),
-        ("no source", "needs the sources: give --source FILE"),
-    ],
-)
-def test_what_a_user_can_mend_is_one_line(runs, name, says):
-    done = runs[name]
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("sacreBLEU: error: ") and done.stderr.count("\n") == 1 and says in done.stderr
+        assert all(f"{score:.1f}" in as_text.stdout for score in scores)
+        assert re.search(f"sacreBLEU: {kind}: .*cut to 68 tokens a text", done.stderr)
 
 
 def test_flags_are_in_the_help():

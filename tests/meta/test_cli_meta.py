@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_conftest import ctx  # noqa: F401  a fixture
+from cli_conftest import ctx, error  # noqa: F401  a fixture
 from disk_faults import refused
 from plugin_conftest import EXAMPLES
-from selection import some
 
 from ctx_metrics.meta import make_protocols, read_judged
 from ctx_metrics.meta.cli import PROTOCOLS
@@ -69,12 +68,6 @@ def values(done, protocol: str, name: str = "overall") -> dict[str, float]:
 def evaluation(done) -> dict:
     assert done.code == 0, done.err
     return json.loads(done.out)
-
-
-def error(done) -> str:
-    """The one line of a failed run."""
-    assert (done.code, done.out) == (1, "") and done.err.count("\n") == 1, done
-    return done.err.removeprefix("ctx-metrics: error: ").rstrip("\n")
 
 
 def test_the_examples_are_what_their_page_says():
@@ -153,8 +146,8 @@ def test_a_long_run_says_how_far_it_is(ctx, tmp_path, monkeypatch):
     assert done.code == 0, done.err
     for line in (
         r"ctx-metrics: bertr: [\d,]+ of [\d,]+ texts in \d+ s; about \d+ s left",
-        r"ctx-metrics: chrf: 2 of 5 systems in 0 s; about 0 s left",
-        r"ctx-metrics: acc-eq, significance: 1 comparison in 0 s",
+        r"ctx-metrics: chrf: 2 of 5 systems in \d+ s; about \d+ s left",
+        r"ctx-metrics: acc-eq, significance: 1 comparison in \d+ s",
     ):
         assert re.search(f"^{line}$", done.err, re.MULTILINE), done.err
     assert not re.search("bertr: . of 5 systems", done.err)  # the first one is all of its work
@@ -347,17 +340,13 @@ def test_the_grid_alone_takes_protocols_of_systems(ctx):
     assert wrong.code == 2 and "takes all windows and strides" in wrong.err
 
 
-@pytest.mark.parametrize("form", some(["png", "pdf", "svg"], ["png"]))
-def test_figures(ctx, tmp_path, form):
+def test_figures(ctx, tmp_path):
     pytest.importorskip("matplotlib")
     argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--format", "tsv", *QUICK]
-    done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new", "--plot-format", form)
-    assert done.code == 0 and done.err.startswith(
-        f"ctx-metrics: figures in {tmp_path / 'new'}: agreement.sys-acc.{form}, "
-    )
-    assert sorted(os.listdir(tmp_path / "new")) == [f"{name}.{form}" for name in FIGURES]
-    start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[form]
-    assert all(path.read_bytes().startswith(start) for path in (tmp_path / "new").iterdir())
+    done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new", "--plot-format", "svg")
+    assert done.err.startswith(f"ctx-metrics: figures in {tmp_path / 'new'}: agreement.sys-acc.svg, ")
+    assert sorted(os.listdir(tmp_path / "new")) == [f"{name}.svg" for name in FIGURES]
+    assert all(path.read_bytes().startswith(b"<?xml") for path in (tmp_path / "new").iterdir())
     assert all(row["low"] and row["high"] for row in done.rows() if row["set"] == "overall")  # the figure has intervals
 
 

@@ -87,13 +87,6 @@ def test_metrics_share_their_resamples(pooled):
     assert (bootstrap_parts(parts, pooled, seed=3) != bootstrap_parts(parts, pooled, seed=4)).any()
 
 
-def test_pooled_and_mean_over_sets():
-    # sets whose units are all alike have one value in every resample: 1/1 of 4 units and 0/3 of 2 units
-    parts = [np.tile([1.0, 1.0], (4, 1)), np.tile([0.0, 3.0], (2, 1))]
-    assert set(bootstrap_parts(parts, pooled=True, resamples=20)) == {4 / 10}
-    assert set(bootstrap_parts(parts, pooled=False, resamples=20)) == {1 / 2}
-
-
 def test_a_resample_without_a_denominator_is_nan():
     parts = [np.array([[1.0, 2.0], [0.0, 0.0]])]
     replicates = bootstrap_parts(parts, pooled=True, resamples=400)

@@ -316,16 +316,6 @@ def test_documents_agree_as_the_segments_of_their_means_do(segments, kind):
     assert got.p_values == want.p_values and got.ranks == want.ranks
 
 
-def test_documents_by_hand():
-    """Documents' means are (2, 5) and (0, 4) by people, (1, 3) and (0, 2) by the metric: deviations (-.75, 2.25, -2.75, 1.25)
-    and (-.5, 1.5, -1.5, .5), so r = 8.5 / sqrt(14.75 * 5) = .98978."""
-    human = np.array([[1.0, 3, 5], [0, 0, 4]])
-    judged = JudgedSet("toy", ["A", "B"], 3, doc_ids=["x", "x", "y"], segment_scores=human)
-    metric = MetricScores("m", np.array([[0.0, 2, 3], [-1, 1, 2]]), None)
-    [agreement] = evaluate([judged], {"toy": [metric]}, [PROTOCOLS["doc-pearson"]], NO_TEST).agreements
-    assert agreement.overall.tolist() == pytest.approx([0.98978], abs=1e-5)
-
-
 def test_documents_need_ids(segments, caplog):
     judged, scores = segments
     with caplog.at_level(logging.WARNING, "ctx_metrics"):

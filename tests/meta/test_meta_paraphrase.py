@@ -7,7 +7,7 @@ import lzma
 
 import numpy as np
 import pytest
-from cli_conftest import ctx  # noqa: F401  a fixture
+from cli_conftest import ctx, error  # noqa: F401  a fixture
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Score
 from scipy.stats import mannwhitneyu
@@ -89,12 +89,6 @@ def write(path, text: str):
     with opened(path, "wb") as file:
         file.write(text.encode())
     return path
-
-
-def error(done) -> str:
-    """The one line of a failed run."""
-    assert (done.code, done.out) == (1, "") and done.err.count("\n") == 1, done
-    return done.err.removeprefix("ctx-metrics: error: ").rstrip("\n")
 
 
 @pytest.mark.parametrize("packed", ["", ".gz", ".xz"])
@@ -237,16 +231,12 @@ def test_auc_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_auc_against_others(seed):
+def test_auc_against_scipy(seed):
     random = np.random.default_rng(seed)
     labels, scores = random.integers(2, size=60), random.integers(12, size=60).astype(float)  # many ties
     one, none = scores[labels == 1], scores[labels == 0]
-    brute = np.mean([(a > b) + (a == b) / 2 for a in one for b in none])
-    assert auc(labels, scores) == pytest.approx(brute, abs=1e-12)
     u = mannwhitneyu(one, none, method="asymptotic").statistic
     assert auc(labels, scores) == pytest.approx(u / (len(one) * len(none)), abs=1e-12)
-    sklearn = pytest.importorskip("sklearn.metrics")
-    assert auc(labels, scores) == pytest.approx(sklearn.roc_auc_score(labels, scores), abs=1e-12)
 
 
 def test_the_check_by_hand():
@@ -365,15 +355,13 @@ def test_the_command(ctx, files):
     assert "both directions" in ctx("meta", "paraphrase", *files, "-m", "chrf", "--both-directions", *QUICK).out
 
 
-def test_all_formats_say_the_same(ctx, files, tmp_path):
+def test_the_command_says_what_python_says(ctx, files):
     argv = ["meta", "paraphrase", *files, "-m", "chrf", "bertr", "--seed", "3", "--alpha", "0.2", *QUICK]
     whole = json.loads(ctx(*argv, "--format", "json").out)
     assert whole["settings"]["both_directions"] is False and not any(" " in name for name in whole["settings"])
     assert (whole["settings"]["alpha"], whole["settings"]["resamples"]) == (0.2, 20)
     assert [each["protocol"] for each in whole["agreements"]] == ["auc", "spearman", "pearson"]
     of_json = {(each["protocol"], m["metric"]): m["overall"] for each in whole["agreements"] for m in each["metrics"]}
-    rows = [row for row in ctx(*argv, "--format", "tsv").rows() if row["set"] == "overall"]
-    assert {(row["protocol"], row["metric"]): float(row["value"]) for row in rows} == pytest.approx(of_json, abs=1e-6)
     sets = read_pair_sets(files)
     metrics = [MetricSettings("chrf", CHRF), MetricSettings("bertr", BERTR)]
     report = paraphrase_check(
@@ -384,8 +372,6 @@ def test_all_formats_say_the_same(ctx, files, tmp_path):
     bounds = [{m["metric"]: m["interval"] for m in each["metrics"]} for each in whole["agreements"]]
     for each, of_protocol in zip(report.agreements, bounds):
         assert [of_protocol[name] for name in each.metrics] == each.intervals.tolist()
-    assert ctx(*argv, "-w", "4", "-o", tmp_path / "report.tex").code == 0
-    assert f"{of_json['auc', 'chrf']:.4f}".removeprefix("0") in (tmp_path / "report.tex").read_text(encoding="utf-8")
 
 
 def test_the_language_reaches_the_metrics(ctx, files):

@@ -13,7 +13,7 @@ from ctx_metrics.errors import CtxMetricsError, InputError
 from ctx_metrics.meta import figures as plots
 from ctx_metrics.meta.lengths import LengthCurves
 from ctx_metrics.meta.report import Agreement
-from ctx_metrics.plots.figure import BLUE, VERMILION, check, save
+from ctx_metrics.plots.figure import BLUE, VERMILION, check, check_figure, save
 
 NAN = float("nan")
 SYSTEMS = ["A", "B", "C_$2$", "D-系统", "refB"]
@@ -246,7 +246,7 @@ def test_saved_as_the_name_ends(tmp_path, ending, start, caplog):
 def test_a_figure_that_cannot_be_written(tmp_path):
     figure = plots.window_heatmap({(1, 1): 0.5}, 1)
     with pytest.raises(InputError, match=r"bmp: a figure's name ends in \.png, \.pdf, \.svg"):
-        save(figure, str(tmp_path / "x.bmp"))
+        check_figure(str(tmp_path / "x.bmp"))
     (tmp_path / "x.png").mkdir()
     with pytest.raises(InputError, match=r"cannot write .*x\.png"):
         save(figure, str(tmp_path / "x.png"))

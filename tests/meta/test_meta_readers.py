@@ -9,13 +9,15 @@ import pytest
 from embedded_regressor import unpacked
 from sacrebleu.metrics import BLEU, CHRF
 
-from ctx_metrics import InputError
+from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.judgements.readers.preferences import read_preferences, read_rankings
 from ctx_metrics.meta.judgements.readers.rows import header_of, language_pair, read_csv, read_rows
 from ctx_metrics.meta.judgements.readers.sentence_pairs import read_pairs
 from ctx_metrics.meta.measures.correlation import mad_outliers, pearson
+from ctx_metrics.meta.measures.taus import tau
+from ctx_metrics.meta.scoring import MetricSettings, score_set
 
 NAN = float("nan")
 
@@ -268,28 +270,19 @@ def test_rankings_that_cannot_be_used(wmt13, rows, message):
         wmt13(*rows)
 
 
-def tau(judged, score):
-    """(C - D - T, C - D, all) of a metric's scores of the preferences."""
-    known = {}
-    signs = []
-    for segment, *pair in judged.preferences.tolist():
-        for system in pair:
-            if (segment, system) not in known:
-                texts = judged.hypotheses[system][segment], [judged.references[0][segment]]
-                known[segment, system] = score(*texts).score
-        signs.append(np.sign(known[segment, pair[0]] - known[segment, pair[1]]))
-    signs = np.array(signs)
-    return (signs > 0).sum() - (signs <= 0).sum(), signs.sum(), len(signs)
+def scored(judged) -> list[np.ndarray]:
+    """The segment scores of BLEU and chrF."""
+    found = score_set(judged, [MetricSettings("bleu", BLEU), MetricSettings("chrf", CHRF)], EngineOptions(quiet=True))
+    return [each.segment_scores for each in found]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pair, bleu, chrf", [("kk-en", 0.285, 0.323), ("gu-en", 0.190, 0.240)])
 def test_darr_of_wmt19(shared_data, pair, bleu, chrf):
     (judged,) = read_judged(str(shared_data / "wmt19_darr" / f"{pair}.tsv.xz"))
-    for metric, expected in ((BLEU(effective_order=True), bleu), (CHRF(), chrf)):
-        strict, _, pairs = tau(judged, metric.sentence_score)
-        assert pairs == {"kk-en": 9728, "gu-en": 20110}[pair]
-        assert round(strict / pairs, 3) == expected
+    assert len(judged.preferences) == {"kk-en": 9728, "gu-en": 20110}[pair]
+    for scores, expected in zip(scored(judged), (bleu, chrf)):
+        assert round(tau(judged.preferences, scores, "darr"), 3) == expected
 
 
 @pytest.mark.slow
@@ -299,10 +292,8 @@ def test_segment_da_of_wmt16(shared_data, tmp_path):
     sets = {each.name: each for each in read_judged(str(tmp_path / "wmt15_16_da"))}
     assert sorted(len(each.hypotheses[0]) for each in sets.values()) == [500] * 5 + [560] * 7
     judged = sets["newstest2016.cs-en"]
-    for metric, expected in ((BLEU(effective_order=True), 0.557), (CHRF(), 0.657)):
-        rows = zip(judged.hypotheses[0], judged.references[0])
-        scores = [metric.sentence_score(output, [reference]).score for output, reference in rows]
-        assert np.corrcoef(scores, judged.segment_scores[0])[0, 1] == pytest.approx(expected, abs=6e-4)
+    for scores, expected in zip(scored(judged), (0.557, 0.657)):
+        assert pearson(judged.segment_scores, scores) == pytest.approx(expected, abs=6e-4)
 
 
 @pytest.mark.slow
@@ -316,9 +307,9 @@ def test_rankings_of_wmt13(shared_data, tmp_path):
     with open(csvs[0], newline="") as whole:
         (tmp_path / "first.csv").write_text("".join([next(whole) for _ in range(3001)]))
     judged = read_rankings([str(tmp_path / "first.csv")], *rest)
-    for metric, expected in ((BLEU(effective_order=True), 0.207), (CHRF(), 0.252)):
-        _, difference, pairs = tau(judged, metric.sentence_score)  # WMT14's: ties count in the denominator only
-        assert pairs == 24164 and round(difference / pairs, 3) == expected
+    assert len(judged.preferences) == 24164
+    for scores, expected in zip(scored(judged), (0.207, 0.252)):
+        assert round(tau(judged.preferences, scores, "wmt14"), 3) == expected
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from plugin_conftest import EXAMPLES
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from ctx_metrics import BERTR, COMET, SLIDE, InputError, Pairwise
+from ctx_metrics import BERTR, COMET, SLIDE, Pairwise
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judgements.judged import JudgedSet
@@ -239,9 +239,3 @@ def test_outputs_without_a_score_are_nan_and_said(caplog):
     assert np.isnan(bertr.segment_scores).tolist() == [[False, True]] * 2
     assert bertr.system_scores == pytest.approx([100, 100], abs=1e-3)
     assert "bertr: 2 outputs have no score on toy" in caplog.messages
-
-
-def test_a_set_without_texts_cannot_be_scored():
-    judged = JudgedSet("toy", ["A"], 1, segment_scores=np.array([[1.0]]))
-    with pytest.raises(InputError, match="^toy: there are no texts"):
-        score_set(judged, NEURAL)

@@ -279,11 +279,6 @@ def test_what_only_some_objects_name(jsonl, caplog):
     assert caplog.messages == ["t: left out 1 segment without a reference, of 2"]
 
 
-def test_another_score(jsonl, tmp_path):
-    assert jsonl({"mt": "a", "score": 1, "da": 80}, score="da").segment_scores.tolist() == [[80]]
-    assert jsonl({"mt": "a", "hter": 0.25}, score="hter").segment_scores.tolist() == [[-0.25]]
-
-
 def test_raters_are_averaged_or_kept(jsonl, tmp_path):
     rows = [{"mt": "a", "ref": "r", "score": score, "rater": rater} for score, rater in ((1, "x"), (4, "y"))]
     assert jsonl(*rows).segment_scores.tolist() == [[2.5]]

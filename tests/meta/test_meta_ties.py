@@ -8,23 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judged_scores import NAN, groups_of, scored
 
-from ctx_metrics.errors import InputError
 from ctx_metrics.meta.measures import ties
-from ctx_metrics.meta.measures.dominance import first_within, prefix_counts
-from ctx_metrics.meta.measures.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits
+from ctx_metrics.meta.measures.ties import (
+    PairCounts,
+    calibrate,
+    first_within,
+    group_accuracies,
+    pair_counts,
+    pair_credits,
+    prefix_counts,
+)
 
 pytestmark = pytest.mark.filterwarnings("error")
-NAN = float("nan")
-
-
-def scored(seed, shape, levels=6, missing=0.15):
-    """Many ties; the metric's scores are tenths, whose differences are rounded in many ways."""
-    rng = np.random.default_rng(seed)
-    human, metric = rng.integers(-4, 1, shape).astype(float), rng.integers(0, levels, shape) * 0.1
-    human[rng.random(shape) < missing] = NAN
-    metric[rng.random(shape) < missing] = NAN
-    return human, metric
 
 
 def tie_accuracy(human, metric, epsilon, average="item"):
@@ -48,12 +45,6 @@ def plain_counts(human, metric, epsilon):
         metric_tied = gap <= epsilon
         counts[(4 if tied else 3) if metric_tied else 2 if tied else 0 if agree else 1] += 1
     return PairCounts(*counts)
-
-
-def groups_of(human, metric, average):
-    if average == "none":
-        return [(human.ravel(), metric.ravel())]
-    return list(zip(human.T, metric.T)) if average == "item" else list(zip(human, metric))
 
 
 def plain_accuracy(groups, epsilon):
@@ -90,15 +81,6 @@ def test_prefix_counts_of_a_plain_loop(rows):
     assert equal.tolist() == [sum(v == value for v in values[:end]) for value, end in zip(values, ends)]
 
 
-def test_prefix_counts_of_distinct_values():
-    rng = np.random.default_rng(1)
-    for n in (1, 2, 3, 8, 9, 300):
-        values, ends = rng.normal(size=n), rng.integers(0, n + 1, n)
-        below, equal = prefix_counts(values, ends)
-        assert below.tolist() == [(values[:end] < value).sum() for value, end in zip(values, ends)]
-        assert equal.tolist() == [(values[:end] == value).sum() for value, end in zip(values, ends)]
-
-
 tenths = st.integers(-30, 30).map(lambda k: k * 0.1)
 reaches = st.one_of(st.integers(0, 20).map(lambda k: k * 0.1), st.floats(0, 3))
 
@@ -126,17 +108,6 @@ def test_pair_counts_at_every_observed_difference():
         for epsilon in sorted({0.0} | {gap for gap, _, _ in plain_pairs(human, metric)}):
             for near in (np.nextafter(epsilon, -1) if epsilon else 0.0, epsilon, np.nextafter(epsilon, 9)):
                 assert pair_counts(human, metric, near) == plain_counts(human, metric, near)
-
-
-def test_pair_counts_by_hand():
-    human, metric = np.array([1.0, 1, 2, 3, NAN]), np.array([5.0, 5, 1, 6, 7])
-    # pairs 01: tied by both; 02, 12: discordant; 03, 13, 23: concordant
-    counts = pair_counts(human, metric)
-    assert counts == PairCounts(3, 2, 0, 0, 1) and counts.pairs == 6
-    assert counts.right == 4
-    # at 1, pairs 03 and 13 are tied by the metric only
-    assert pair_counts(human, metric, 1.0) == PairCounts(1, 2, 0, 2, 1)
-    assert pair_counts(metric, human) == PairCounts(3, 2, 0, 0, 1)
 
 
 @pytest.mark.parametrize("human", [[], [1.0], [NAN, NAN, 1.0]])
@@ -195,11 +166,6 @@ def test_the_smallest_of_equal_epsilons_is_taken():
     assert calibrate(human[:, [1, 3]], metric[:, [1, 3]]) == (0.0, 1.0, 2, 2, False)
 
 
-def test_a_tie_of_score_0_counts_at_epsilon_0():
-    human, metric = np.array([[1.0, 1], [1, 2]]), np.array([[5.0, 5], [5, 5]])
-    assert calibrate(human, metric) == (0.0, 0.5, 2, 2, False)
-
-
 @pytest.mark.parametrize("seed", [62, 156, 187, 388])
 def test_rounding_does_not_decide(seed):
     # two epsilons are equally good, and float64 sums of the groups' 1, 1/3 and 1/6 prefer the larger one
@@ -232,12 +198,6 @@ def test_nothing_to_calibrate(average):
     assert np.isnan(group_accuracies(human, human, 0.0, average)[:, 0]).all()
 
 
-def test_groups_without_a_pair_are_left_out():
-    human, metric = np.array([[1.0, 1, NAN], [2, NAN, NAN]]), np.array([[3.0, 1, 1], [4, 1, 1]])
-    assert calibrate(human, metric) == (0.0, 1.0, 1, 1, False)
-    np.testing.assert_array_equal(group_accuracies(human, metric, 0.0), [[1, 1], [NAN, 0], [NAN, 0]])
-
-
 def test_lists_of_outputs():
     human, metric = scored(2, 40)
     assert calibrate(human, metric, "none")[:2] == tuple(map(float, plain_calibration([(human, metric)])[:2]))
@@ -256,8 +216,3 @@ def test_many_pairs_are_sampled_for_epsilon_only(average, monkeypatch):
     assert found.accuracy > best.accuracy - 0.02
     assert found.epsilon in {0.0} | {gap for group in groups for gap, _, _ in plain_pairs(*group)}
     assert not calibrate(human, metric, "item").sampled
-
-
-def test_unknown_average_is_refused():
-    with pytest.raises(InputError, match="'segment' is none of none, item, system"):
-        calibrate(np.zeros((2, 2)), np.zeros((2, 2)), "segment")

@@ -2,12 +2,13 @@
 
 import json
 import shutil
+from collections.abc import Collection
 
 import pytest
 import torch
 from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
-from damage import change_json, line, other, text, weights, without
+from damage import Damage, change, line, text, weights, without
 from safetensors.torch import load_file
 
 from ctx_metrics.engine_options import EngineOptions
@@ -72,6 +73,9 @@ def test_nothing_is_overwritten_or_half_written(comet_checkpoint, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+OTHER = "does not hold what was converted; convert the checkpoint again"
+
+
 @pytest.fixture(scope="module")
 def converted(comet_checkpoint, tmp_path_factory):
     folder = tmp_path_factory.mktemp("converted") / "regression"
@@ -79,22 +83,27 @@ def converted(comet_checkpoint, tmp_path_factory):
     return folder
 
 
-def other_epsilon(folder):
-    encoder = json.loads((folder / "config.json").read_text())["encoder"]
-    change_json(folder / "config.json", encoder={**encoder, "layer_norm_eps": 0.5})
+def described(name: str, without: Collection[str] = (), **changes) -> Damage:
+    """Change one of the objects in config.json."""
+
+    def damage(folder):
+        found = {**json.loads((folder / "config.json").read_text())[name], **changes}
+        change(folder, **{name: {key: value for key, value in found.items() if key not in without}})
+
+    return damage
 
 
 @pytest.mark.parametrize(
-    "damage, said",
+    "damage, says",
     [
-        (weights("estimator.ff.0.bias", lambda bias: bias + 1), "FOLDER does not hold what was converted"),
-        (other_epsilon, "FOLDER does not hold what was converted"),
-        (other("config.json", hyperparameters={}), "its hyper-parameters are not those of a COMET model"),
+        (weights("estimator.ff.0.bias", lambda bias: bias + 1), OTHER),
+        (described("encoder", layer_norm_eps=0.5), OTHER),
+        (described("hyperparameters", ["pool"]), "its hyper-parameters are not those of a COMET model"),
         (text("config.json", '{"model_type": "ctx-comet"}'), "config.json is not what ctx-metrics convert writes"),
         (without("model.safetensors"), "holds no model.safetensors; convert the checkpoint again"),
     ],
 )
-def test_altered_files_are_refused(converted, tmp_path, damage, said):
+def test_altered_files_are_refused(converted, tmp_path, damage, says):
     folder = shutil.copytree(converted, tmp_path / "altered")
     damage(folder)
-    assert said in line(lambda: load_estimator(str(folder), EngineOptions()), folder)
+    assert says in line(lambda: load_estimator(str(folder), EngineOptions()), folder)

@@ -11,62 +11,41 @@ from identities import identity_of, identity_of_folder
 
 from ctx_metrics.errors import ModelError
 from ctx_metrics.models import hub
+from ctx_metrics.opening import file_sha256
 
 # the embedded encoder
 
 
-def embedded_folder() -> Path:
-    return hub.resolve("embedded").folder
-
-
 @pytest.fixture
-def fake_package(tmp_path, monkeypatch):
-    """A package of the embedded encoder's name that is found before it, with given weights."""
-
-    def make(weights):
-        package = tmp_path / hub.EMBEDDED_PACKAGE
-        (package / "model").mkdir(parents=True)
-        (package / "__init__.py").write_text("raise RuntimeError('imported')")
-        if weights is not None:
-            (package / "model" / "model.safetensors").write_bytes(weights)
-        monkeypatch.syspath_prepend(str(tmp_path))
-        return package
-
-    return make
+def other_package(tmp_path, monkeypatch) -> Path:
+    """The model's folder, with the right files, in a package that is found in place of the embedded encoder's."""
+    model = shutil.copytree(hub.resolve("embedded").folder, tmp_path / hub.EMBEDDED_PACKAGE / "model")
+    (model.parent / "__init__.py").write_text("raise RuntimeError('imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return model
 
 
 def test_embedded():
     model = hub.resolve("embedded")
     assert model.embedded and model.revision is None and (model.folder / "config.json").exists()
     assert model.signature() == {"model": "embedded-all-MiniLM-L6-v2", "rev": None, "ckpt": hub.EMBEDDED_SHA256[:12]}
-    assert hub.file_sha256(model.folder / "model.safetensors") == hub.EMBEDDED_SHA256
+    assert file_sha256(model.folder / "model.safetensors") == hub.EMBEDDED_SHA256
 
 
-def test_the_embedded_package_is_not_imported(fake_package):
-    there = embedded_folder()
-    shutil.copytree(there, fake_package(None) / "model", dirs_exist_ok=True)
-    assert hub.resolve("embedded").ckpt == hub.EMBEDDED_SHA256[:12] and hub.resolve("embedded").folder != there
+def test_the_embedded_package_is_not_imported(other_package):
+    model = hub.resolve("embedded")
+    assert model.ckpt == hub.EMBEDDED_SHA256[:12] and model.folder == other_package
 
 
-@pytest.mark.parametrize(
-    "name, what",
-    [
-        ("model.safetensors", "weights hash to .*, not 53aa51172d14,"),
-        *((name, "files hash to .*") for name in ("config.json", "tokenizer.json", "1_Pooling/config.json")),
-    ],
-)
-def test_embedded_files_that_were_changed_are_refused(fake_package, name, what):
-    there = embedded_folder()
-    model = shutil.copytree(there, fake_package(None) / "model", dirs_exist_ok=True)
-    (model / name).write_bytes((model / name).read_bytes() + b" ")
-    with pytest.raises(ModelError, match=f"the embedded encoder's {what} so it is not used. Reinstall it with: pip"):
-        hub.resolve("embedded")
-
-
-def test_an_embedded_package_without_weights(fake_package):
-    fake_package(None)
-    with pytest.raises(ModelError, match="cannot read .*model.safetensors: No such file"):
-        hub.resolve("embedded")
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json", "1_Pooling/config.json"])
+def test_embedded_files_that_were_changed_or_removed_are_refused(other_package, name):
+    path = other_package / name
+    for damage in (lambda: path.write_bytes(path.read_bytes() + b" "), path.unlink):
+        damage()
+        with pytest.raises(
+            ModelError, match="embedded encoder's files hash to .*, not 6825c09709a3, so it is not used"
+        ):
+            hub.resolve("embedded")
 
 
 def test_the_embedded_package_is_missing(monkeypatch):
@@ -156,6 +135,24 @@ def test_names_of_hub_models(monkeypatch, tmp_path, name, repo, revision):
     monkeypatch.setattr(hub, "_snapshot", lambda *a: asked.append(a) or commit)
     model = hub.resolve(name)
     assert asked == [(repo, revision, hub.ENCODER)] and (model.name, model.revision) == (repo, "0123456789ab")
+
+
+def test_the_hint_to_fetch_names_the_revision(monkeypatch):
+    import huggingface_hub
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    def absent(*args, **options):
+        raise LocalEntryNotFoundError("not here")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", absent)
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", absent)
+    for name, hint in (
+        ("some/model", "(hf download some/model)"),
+        ("some/model@v2", "(hf download some/model --revision v2)"),
+    ):
+        with pytest.raises(ModelError) as error:
+            hub.resolve(name)
+        assert hint in str(error.value)
 
 
 # which weights

@@ -3,11 +3,10 @@
 import json
 
 import pytest
-from hub_server import REPOS, hub_in
+from hub_server import NEWER, REPOS, hub_in
 from identities import identity_of
 
-from ctx_metrics.errors import ModelError
-from ctx_metrics.models import hub
+pytestmark = pytest.mark.full
 
 BODY = """
 import dataclasses, signal
@@ -67,7 +66,6 @@ def outcomes(tmp_path_factory) -> dict[str, dict]:
     return results
 
 
-@pytest.mark.full
 def test_a_model_is_fetched_once_and_pinned(outcomes):
     first = outcomes["first"]
     assert (first["name"], first["revision"]) == ("own/both", "1" * 12)
@@ -76,7 +74,6 @@ def test_a_model_is_fetched_once_and_pinned(outcomes):
     assert first["asked"] and first["stdout"].count("\n") == 1
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("name", ["again", "no network, cached", "offline, cached", "revision again", "main still"])
 def test_what_is_cached_makes_no_request(outcomes, name):
     assert outcomes[name]["asked"] == [] and outcomes[name]["sigpipe"] == []
@@ -86,16 +83,14 @@ def test_what_is_cached_makes_no_request(outcomes, name):
     }
 
 
-@pytest.mark.full
 def test_a_revision(outcomes):
     assert outcomes["revision"]["revision"] == "2" * 12
     files = {name: REPOS["own/both"][name] for name in outcomes["revision"]["files"]}
-    expected = identity_of({**files, "model.safetensors": b"safe weights 2"})
+    expected = identity_of({**files, **NEWER["own/both"]})
     assert outcomes["revision"]["ckpt"] == expected != outcomes["first"]["ckpt"]
     assert outcomes["commit"]["folder"] == outcomes["revision"]["folder"] and outcomes["commit"]["asked"] == []
 
 
-@pytest.mark.full
 def test_other_kinds_of_weights(outcomes):
     assert outcomes["bin"]["files"] == ["config.json", "pytorch_model.bin", "vocab.txt"]
     assert outcomes["bin"]["ckpt"] == identity_of(REPOS["own/bin"])
@@ -108,7 +103,6 @@ def test_other_kinds_of_weights(outcomes):
     assert outcomes["single"]["name"] == "single" and outcomes["single"]["revision"] == "1" * 12
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     "name, says",
     [
@@ -129,43 +123,21 @@ def test_what_cannot_be_had_says_why(outcomes, name, says):
     assert "\n" not in outcomes[name]["error"]
 
 
-@pytest.mark.full
 def test_nothing_is_written_where_there_is_no_terminal(outcomes):
     assert {name: found["stderr"] for name, found in outcomes.items() if found["stderr"]} == {}
     assert all(found["stdout"].count("\n") == 1 for found in outcomes.values())
 
 
-@pytest.mark.full
 def test_offline_means_no_request(outcomes):
     assert outcomes["offline"]["asked"] == outcomes["offline, cached"]["asked"] == []
 
 
-@pytest.mark.full
 def test_weights_of_an_unusable_model_are_not_fetched(outcomes):
     assert not [line for line in outcomes["no weights"]["asked"] if "/resolve/" in line]
 
 
-@pytest.mark.full
 def test_a_broken_pipe_is_ignored_while_fetching(outcomes):
     fetched = [name for name in outcomes if outcomes[name]["sigpipe"]]
     assert {"first", "revision", "bin", "gated", "missing", "no network"} <= set(fetched)
     assert all(set(outcomes[name]["sigpipe"]) == {"SIG_IGN"} for name in fetched)
     assert all(found["after"] == "SIG_DFL" for found in outcomes.values())
-
-
-def test_the_hint_to_fetch_names_the_revision(monkeypatch):
-    import huggingface_hub
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    def absent(*args, **options):
-        raise LocalEntryNotFoundError("not here")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", absent)
-    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", absent)
-    for name, hint in (
-        ("some/model", "(hf download some/model)"),
-        ("some/model@v2", "(hf download some/model --revision v2)"),
-    ):
-        with pytest.raises(ModelError) as error:
-            hub.resolve(name)
-        assert hint in str(error.value)

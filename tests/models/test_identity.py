@@ -6,35 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 import yaml
 from cli_conftest import ctx  # noqa: F401  fixture
 from comet_checkpoints import RECIPES, build
+from damage import change_ckpt, other, weights
 from plugin_conftest import DOCIDS, REF, SOURCE, A, B, lines_of
-from safetensors.torch import load_file, save_file
 
 pytestmark = pytest.mark.full
 
 
-def encoder_weights(folder: Path) -> None:
-    tensors = load_file(folder / "model.safetensors")
-    tensors["embeddings.word_embeddings.weight"] *= 1.5
-    save_file(tensors, folder / "model.safetensors")
+encoder_weights = weights("embeddings.word_embeddings.weight", lambda tensor: tensor * 1.5)
 
 
 def comet_weights(folder: Path) -> None:
-    path = folder / "checkpoints" / "model.ckpt"
-    content = torch.load(path, weights_only=True)
-    content["state_dict"]["estimator.ff.0.bias"] = content["state_dict"]["estimator.ff.0.bias"] + 1.0
-    torch.save(content, path)
-
-
-def in_json(name: str, **values: object) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        content = json.loads((folder / name).read_text())
-        (folder / name).write_text(json.dumps({**content, **values}))
-
-    return change
+    change_ckpt(folder, state_dict={"estimator.ff.0.bias": lambda bias: bias + 1.0})
 
 
 def other_pieces(name: str) -> Callable[[Path], None]:
@@ -62,18 +47,18 @@ def hparams(folder: Path) -> None:
 FILES = ["-s", SOURCE, "-t", A, "-r", REF, "--docids", DOCIDS, "-l", "de-en"]
 CHANGES = [
     ("bertr", encoder_weights),
-    ("bertr", in_json("config.json", layer_norm_eps=0.5)),
+    ("bertr", other("config.json", layer_norm_eps=0.5)),
     ("bertr", other_pieces("tokenizer.json")),
-    ("bertscore", in_json("config.json", layer_norm_eps=0.5)),
+    ("bertscore", other("config.json", layer_norm_eps=0.5)),
     ("bertscore", other_pieces("tokenizer.json")),
     ("comet", comet_weights),
     ("comet", hparams),
-    ("comet", in_json("encoder/config.json", layer_norm_eps=0.5)),
+    ("comet", other("encoder/config.json", layer_norm_eps=0.5)),
     ("slide", other_pieces("encoder/tokenizer.json")),
-    ("slide", in_json("encoder/config.json", layer_norm_eps=0.5)),
-    ("mbr", in_json("encoder/config.json", layer_norm_eps=0.5)),
+    ("slide", other("encoder/config.json", layer_norm_eps=0.5)),
+    ("mbr", other("encoder/config.json", layer_norm_eps=0.5)),
     ("mbr", other_pieces("encoder/tokenizer.json")),
-    ("annotate", in_json("encoder/config.json", layer_norm_eps=0.5)),
+    ("annotate", other("encoder/config.json", layer_norm_eps=0.5)),
     ("annotate", other_pieces("encoder/tokenizer.json")),
     ("annotate", hparams),
 ]

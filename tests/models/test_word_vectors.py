@@ -114,6 +114,8 @@ def test_the_option_is_named(tmp_path, flag, said):
     for ask in (lambda: read_vectors(path, {"no"}, **flag), lambda: VectorFile(path, **flag)):
         with pytest.raises(InputError, match=f"vectors.txt, line 1: .*; {said} takes GloVe or word2vec text$"):
             ask()
+    with pytest.raises(InputError, match="vectors.txt is empty"):
+        VectorFile(written(tmp_path, ""))
 
 
 # a file that is asked for the words of texts
@@ -132,11 +134,6 @@ def test_words_of_texts(tmp_path):
 @pytest.mark.parametrize(("text", "dimensions"), [(GLOVE, 3), (WORD2VEC, 2), (b"\xef\xbb\xbf2 3\nthe 1 0 0\n", 3)])
 def test_dimensions_are_known_before_any_word(tmp_path, text, dimensions):
     assert VectorFile(written(tmp_path, text)).dimensions == dimensions
-
-
-def test_an_empty_file_is_said_at_once(tmp_path):
-    with pytest.raises(InputError, match="vectors.txt is empty"):
-        VectorFile(written(tmp_path, ""))
 
 
 def test_the_file_is_read_again_for_new_words_only(tmp_path):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pairwise_folders import change, write_pairwise
+from damage import change
+from pairwise_folders import write_pairwise
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 from selection import some

@@ -63,7 +63,7 @@ def test_preferences_keep_their_pairs(put, caplog):
 def test_a_pair_with_an_output_that_is_not_there(put, monkeypatch):
     path, judged = put("x.tsv", "better|worse|ref", "a|b|r"), preferences(rows=((0, 0, 1), (1, 0, 1)))
     judged.hypotheses[0][1] = None
-    monkeypatch.setattr("ctx_metrics.pairwise.training.data.read_judged", lambda *_, **__: [judged])
+    monkeypatch.setattr("ctx_metrics.pairwise.training.data.read_chosen", lambda *_, **__: [judged])
     assert read_pair_sets([path]).counts[path] == {"rows": 2, "kept": 1, "without an output": 1}
 
 
@@ -232,7 +232,7 @@ def test_a_path_without_a_pair(put, lines, says):
 
 def test_scores_of_systems_alone(put, monkeypatch):
     judged = JudgedSet("toy", ["A", "B"], 1, [["a"], ["b"]], [["r"]], system_scores=np.array([1.0, 2]))
-    monkeypatch.setattr("ctx_metrics.pairwise.training.data.read_judged", lambda *_, **__: [judged])
+    monkeypatch.setattr("ctx_metrics.pairwise.training.data.read_chosen", lambda *_, **__: [judged])
     with pytest.raises(InputError, match="toy: has only system scores"):
         read_pairs([put("any.tsv")])
 

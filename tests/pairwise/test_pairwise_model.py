@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pytest
 import torch
+from damage import change, rehash
 from identities import identity_of_folder
-from pairwise_folders import change, rehash, write_pairwise
+from pairwise_folders import write_pairwise
 from safetensors.numpy import load_file, save_file
 
 from ctx_metrics.errors import ModelError
-from ctx_metrics.models.hub import file_sha256
+from ctx_metrics.opening import file_sha256
 from ctx_metrics.pairwise.model import PairwiseModel
 from ctx_metrics.pairwise.sentence_vectors import SentenceVectors, parse_source
 

@@ -118,9 +118,8 @@ def test_means_of_layers_in_one_pass(tiny_bert, monkeypatch):
         assert of_source.dtype == np.float32 and of_source.shape == (len(TEXTS), 48)
         assert np.allclose(of_source, oracle(tiny_bert, TEXTS, layers), atol=1e-5)
     assert np.array_equal(found[0][1], found[0][4]) and not found[0][[2, 5]].any()
-    assert len(started) == 4  # distinct texts that have tokens
-    # "" and " " have none
-    assert vectors.counts == {"empty": 2, "unknown_words": 0, "words": 0, "truncated": 0}
+    assert len(started) == 4  # distinct texts that have tokens; "" and " " have none
+    assert vectors.counts == {"unknown_words": 0, "words": 0, "truncated": 0}
 
 
 def test_the_embedded_encoder_is_the_default():
@@ -137,7 +136,7 @@ def test_the_multilingual_encoder(multilingual):
     vectors = SentenceVectors([parse_source("encoder"), parse_source("encoder@0,12")], hub.MULTILINGUAL, options())
     assert vectors.signature() == {"model": hub.MULTILINGUAL_NAME, "rev": None, "ckpt": "1571fc982750"}
     last, mean = vectors(["Кошка сидела на ковре.", "", "猫が座っていた。"])
-    assert last.shape == mean.shape == (3, 384) and vectors.counts["empty"] == 1 and not last[1].any()
+    assert last.shape == mean.shape == (3, 384) and not last[1].any()
     encoder = shared_encoder(multilingual, options())
     [states] = encoder.encode(encoder.tokenizer(["猫が座っていた。"]), [(12,)])
     assert last[2] == pytest.approx(states[(12,)].mean(0).numpy(), abs=1e-5)
@@ -194,9 +193,9 @@ def test_means_of_word_vectors(glove, tiny_bert):
     # "." and "dog" are not there; (3, 4) + (0, 2) over 2; (3, 4) + (0, -5) + (0, 0) over 3
     assert np.allclose(found, [[1.5, 3], [1, -1 / 3], [0, 0], [0, 0], [1.5, 3], [0, 0]])
     # words of distinct texts: 3 + 3 + 1 + 0 + 1
-    assert vectors.counts == {"empty": 1, "unknown_words": 2, "words": 8, "truncated": 0}
+    assert vectors.counts == {"unknown_words": 2, "words": 8, "truncated": 0}
     vectors(["the dog"])
-    assert vectors.counts == {"empty": 0, "unknown_words": 1, "words": 2, "truncated": 0}
+    assert vectors.counts == {"unknown_words": 1, "words": 2, "truncated": 0}
 
 
 def test_the_mean_is_of_exact_sums(tmp_path):
@@ -219,7 +218,7 @@ def test_sources_stay_in_their_order(glove, tmp_path, tiny_bert):
     assert found[2].tolist() == [[7, 8, 9], [0, 0, 0], [0, 0, 0]]
     assert np.allclose(found[1][:2], oracle(tiny_bert, ["a dog", "the"], [0]), atol=1e-5) and not found[3][2].any()
     # 4 words looked up in each of two files; "the" is in one, "dog" in the other
-    assert vectors.counts == {"empty": 1, "unknown_words": 6, "words": 8, "truncated": 0}
+    assert vectors.counts == {"unknown_words": 6, "words": 8, "truncated": 0}
 
 
 def test_no_texts(glove, tiny_bert):

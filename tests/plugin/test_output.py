@@ -10,11 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from plugin_conftest import strict
+from sacrebleu import sacrebleu
+from sacrebleu.metrics import METRICS
 from sacrebleu.significance import Result
 from sacrebleu.utils import print_results_table
 
 from ctx_metrics.plugin import command
-from ctx_metrics.plugin.command import _json_safe as json_safe
+from ctx_metrics.plugin.capture import Command
+
+OURS = command.Replacements(sacrebleu, Command(METRICS))
 
 
 def table(*cells) -> dict:
@@ -28,7 +32,7 @@ def arguments(style: str = "json") -> Namespace:
 @pytest.mark.parametrize("kind", [np.float32, np.float64, float])
 def test_numbers_of_numpy_are_written(capsys, kind):
     """chrF's and TER's means are np.float32 under NumPy 2."""
-    json_safe(print_results_table)(
+    OURS.print_results_table(
         table(Result(kind(50.5), None, kind(50.25), kind(1.5)), Result(kind(50.5), kind(0.25))), {}, arguments()
     )
     first, second = strict(capsys.readouterr().out)
@@ -43,20 +47,20 @@ def test_stock_dies_of_float32():
 
 
 def test_nan_becomes_null(capsys):
-    json_safe(print_results_table)(table(Result(math.nan, 0.5, np.float32("nan"), math.nan)), {}, arguments())
+    OURS.print_results_table(table(Result(math.nan, 0.5, np.float32("nan"), math.nan)), {}, arguments())
     assert strict(capsys.readouterr().out)[0]["M"] == {"score": None, "p_value": 0.5, "mean": None, "ci": None}
 
 
 @pytest.mark.parametrize("style", ["text", "latex"])
 def test_other_formats_still_show_nan(capsys, style):
-    json_safe(print_results_table)(table(Result(math.nan, 0.5, math.nan, 0.1)), {}, arguments(style))
+    OURS.print_results_table(table(Result(math.nan, 0.5, math.nan, 0.1)), {}, arguments(style))
     assert "nan" in capsys.readouterr().out
 
 
 def test_tables_without_numpy_are_as_stock_prints_them(capsys):
     for style in ("json", "text", "latex"):
         for cells in ([Result(1.5, 0.5, 1.25, 0.5)], ["12.5", "7.0"]):
-            json_safe(print_results_table)(table(*cells), {"M": "a:b"}, arguments(style))
+            OURS.print_results_table(table(*cells), {"M": "a:b"}, arguments(style))
             ours = capsys.readouterr().out
             print_results_table(table(*cells), {"M": "a:b"}, arguments(style))
             assert ours == capsys.readouterr().out
@@ -67,5 +71,6 @@ def test_a_name_that_is_no_text_is_printed_as_its_bytes(monkeypatch):
     printed = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, "utf-8", write_through=True))
     monkeypatch.setattr(command, "_write_files", lambda run: None)
-    command._after_files(print, SimpleNamespace(active="a run"))(os.fsdecode(b"caf\xe9"))
+    with command.Replacements(sacrebleu, SimpleNamespace(active="a run"))._printing():
+        print(os.fsdecode(b"caf\xe9"))
     assert printed.getvalue() == b"caf\xe9\n"

@@ -11,7 +11,6 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.hub import checkpoint_hash
-from ctx_metrics.pseudo_references.paraphrase import learn as paraphrase
 from ctx_metrics.pseudo_references.paraphrase.classifier import ParaphraseClassifier
 from ctx_metrics.training.data import data_sha256
 from ctx_metrics.training.loop import Loop
@@ -130,19 +129,12 @@ def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch,
     assert written[0] == written[1]
 
 
-def test_begun_anew_where_that_is_asked_for(train, tmp_path, monkeypatch):
+def test_begun_anew_where_that_is_asked_for(train, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / STATE).write_text("another training's")
     assert "is not the state of a training; delete it" in train("--rank", 4).err
     assert train("--rank", 4, "--restart").code == 0 and not (out / STATE).exists()
-    monkeypatch.setattr(paraphrase, "encode_pairs", interrupt)
-    done = train("--rank", 4, "--overwrite")
-    assert (done.code, done.err) == (130, "ctx-metrics: stopped\n")  # there is nothing to keep yet
-
-
-def interrupt(*given):
-    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,15 @@ import shutil
 import pytest
 import torch
 from classifiers import PAIRS, logits_alone, write_classifier
+from damage import as_pytorch, change, change_json, in_turn, line, other, rehash, text, weights, without
 from identities import identity_of_folder
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from selection import some_rows
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
-from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, file_sha256, resolve
+from ctx_metrics.models.hub import ResolvedModel, checkpoint_hash, resolve
+from ctx_metrics.opening import file_sha256
 from ctx_metrics.pseudo_references.paraphrase import classifier as paraphrase
 from ctx_metrics.pseudo_references.paraphrase import pair_classifier as adapted_classifier
 from ctx_metrics.pseudo_references.paraphrase.classifier import (
@@ -57,30 +59,13 @@ def adapted(tmp_path, tiny_bert):
     return tmp_path / "adapted"
 
 
-def change(folder, **fields):
-    config = json.loads((folder / "config.json").read_text())
-    config = {name: value for name, value in {**config, **fields}.items() if value is not None}
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def change_weights(folder, without=(), rehash=True, **tensors):
-    found = {**{name: tensor.clone() for name, tensor in load_file(folder / "model.safetensors").items()}, **tensors}
-    save_file({n: t for n, t in found.items() if n not in without}, folder / "model.safetensors", {"format": "pt"})
-    if rehash:
-        change(folder, weights_sha256=file_sha256(folder / "model.safetensors"))
-
-
 def said_of(caplog) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "ctx_metrics"]
 
 
 def refused(folder) -> str:
-    """The one line that using the folder says, without the folder's path, which it names."""
-    with pytest.raises(ModelError) as caught:
-        ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS)
-    text = str(caught.value)
-    assert "\n" not in text and str(folder) in text and len(text.replace(str(folder), "")) < 320, text
-    return text.replace(str(folder), "FOLDER")
+    """The one line that using the folder says."""
+    return line(lambda: ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS), folder)
 
 
 ENCODERS, BUDGETS = ("tiny_bert", "tiny_roberta", "tiny_xlmr"), (1, 40, 4000)
@@ -160,9 +145,7 @@ def test_long_pairs_lose_the_end_of_their_longer_sentence_and_are_counted(bert, 
 @pytest.mark.parametrize("encoder, most", [("tiny_bert", 70), ("tiny_roberta", 72), ("tiny_xlmr", 72)])
 def test_no_more_tokens_than_the_model_has_positions(tmp_path, request, caplog, encoder, most):
     folder = write_classifier(tmp_path / "c", request.getfixturevalue(encoder))
-    change_tokenizer = json.loads((folder / "tokenizer_config.json").read_text())
-    change_tokenizer.pop("model_max_length")  # so that the positions alone can tell
-    (folder / "tokenizer_config.json").write_text(json.dumps(change_tokenizer))
+    change_json(folder / "tokenizer_config.json", ["model_max_length"])  # so that the positions alone can tell
     pair = ("the cat " * 60, "the dog " * 60)
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         (found,) = ParaphraseClassifier(str(folder), QUIET).probabilities([pair])
@@ -236,8 +219,7 @@ def test_bf16_and_unknown_devices(bert):
 def test_pytorch_weights_load_and_those_with_code_are_refused(folder):
     wanted = ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS)
     tensors = load_file(folder / "model.safetensors")
-    (folder / "model.safetensors").unlink()
-    torch.save(tensors, folder / "pytorch_model.bin")
+    as_pytorch(folder)
     assert ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS) == pytest.approx(wanted, abs=1e-6)
 
     class Trap:
@@ -255,24 +237,29 @@ def test_code_beside_the_weights_is_not_run(folder):
     assert "cannot be loaded as a sequence classifier" in refused(folder)
 
 
-def test_what_is_no_paraphrase_classifier(tmp_path, tiny_bert, folder):
+@pytest.mark.parametrize(
+    "damage, says",
+    [
+        (text("tokenizer.json", "{"), "FOLDER: its tokenizer cannot be loaded: "),
+        (text("config.json", "["), "FOLDER cannot be loaded as a sequence classifier: "),
+        (without("model.safetensors"), "holds no weights"),
+        (
+            text("tokenizer_config.json", '{"tokenizer_class": "PreTrainedTokenizerFast"}'),
+            "FOLDER: its tokenizer has no padding token, so pairs cannot be read in batches",
+        ),
+    ],
+)
+def test_a_damaged_classifier(folder, damage, says):
+    damage(folder)
+    assert says in refused(folder)
+
+
+def test_what_is_no_paraphrase_classifier(tmp_path, tiny_bert):
     assert "is not a sequence classifier: classifier.bias is not among its weights" in refused(tiny_bert)
     three = write_classifier(tmp_path / "three", tiny_bert, labels=3)
     assert refused(three).startswith("FOLDER has 3 labels")
-    (folder / "tokenizer.json").write_text("{")
-    assert refused(folder).startswith("FOLDER: its tokenizer cannot be loaded: ")
-    (folder / "config.json").write_text("[")
-    assert refused(folder).startswith("FOLDER cannot be loaded as a sequence classifier: ")
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="holds no weights"):
-        ParaphraseClassifier(str(folder), QUIET)
     with pytest.raises(ModelError, match="no model folder './not there'"):
         ParaphraseClassifier("./not there", QUIET)
-
-
-def test_a_tokenizer_must_pad(folder):
-    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
-    assert refused(folder) == "FOLDER: its tokenizer has no padding token, so pairs cannot be read in batches"
 
 
 def test_an_adapted_folder_is_its_encoder_with_the_changes_added(adapted, tiny_bert):
@@ -298,36 +285,37 @@ def test_an_adapted_folder_is_its_encoder_with_the_changes_added(adapted, tiny_b
     assert {tensor.dtype for tensor in tensors.values() if tensor.dim() > 1} == {torch.float16}
 
 
-def test_faults_of_an_adapted_folder(adapted, tmp_path):
-    def copy(**fields):
-        copied = shutil.copytree(adapted, tmp_path / "copy", dirs_exist_ok=True)
-        change(copied, **fields)
-        return copied
+def bias(value: list[float] | None):
+    """Weights whose last bias is another, in a folder that vouches for them."""
+    return in_turn(weights("classify.bias", lambda _: None if value is None else torch.tensor(value)), rehash)
 
-    name = "classify.bias"
-    assert refused(copy(rank=None)) == "FOLDER/config.json lacks rank, which `ctx-metrics paraphrase train` writes"
-    for wrong in (0, -1, True, "3", 1.0):
-        assert refused(copy(rank=wrong)).endswith(
-            f"rank is {json.dumps(wrong)}, which cannot be; copy the folder again"
-        )
-    assert "FOLDER/config.json: rank 99 is more than the encoder's width, 48" in refused(copy(rank=99))
-    assert "does not fit its config.json (encoder.encoder.layer.0." in refused(copy(rank=2))
-    assert "was trained on an encoder that hashes to 000000000000" in refused(copy(encoder_ckpt="0" * 12))
-    assert "its encoder './gone' cannot be used" in refused(copy(encoder="./gone"))
-    altered = copy()
-    change_weights(altered, rehash=False, **{name: torch.ones(2)})
-    assert "the weights were changed, or belong to another model" in refused(altered)
-    change_weights(copy(), **{name: torch.ones(3)})
-    assert "(classify.bias: [3] and [2])" in refused(altered)
-    change_weights(copy(), without=[name])
-    assert "(classify.bias: not there and [2])" in refused(altered)
-    change_weights(copy(), more=torch.ones(1))
-    assert "(more: [1] and not there)" in refused(altered)
-    change_weights(copy(), **{name: torch.tensor([0.0, float("nan")])})
-    assert "classify.bias is not finite everywhere; train the model again" in refused(altered)
-    (altered / "model.safetensors").write_bytes(b"broken")
-    change(altered, weights_sha256=file_sha256(altered / "model.safetensors"))
-    assert "cannot be read" in refused(altered)
+
+@pytest.mark.parametrize(
+    "damage, says",
+    [
+        (
+            lambda folder: change(folder, ["rank"]),
+            "FOLDER/config.json lacks rank, which `ctx-metrics paraphrase train`",
+        ),
+        *(
+            (other("config.json", rank=rank), f"rank is {json.dumps(rank)}, which cannot be; copy the folder again")
+            for rank in (0, -1, True, "3", 1.0)
+        ),
+        (other("config.json", rank=99), "FOLDER/config.json: rank 99 is more than the encoder's width, 48"),
+        (other("config.json", rank=2), "does not fit its config.json (encoder.encoder.layer.0."),
+        (other("config.json", encoder_ckpt="0" * 12), "was trained on an encoder that hashes to 000000000000"),
+        (other("config.json", encoder="./gone"), "its encoder './gone' cannot be used"),
+        (weights("classify.bias", torch.ones_like), "the weights were changed, or belong to another model"),
+        (bias([1.0, 1.0, 1.0]), "(classify.bias: [3] and [2])"),
+        (bias(None), "(classify.bias: not there and [2])"),
+        (in_turn(weights("more", lambda _: torch.ones(1)), rehash), "(more: [1] and not there)"),
+        (bias([0.0, float("nan")]), "classify.bias is not finite everywhere; train the model again"),
+        (in_turn(text("model.safetensors", "broken"), rehash), "cannot be read"),
+    ],
+)
+def test_faults_of_an_adapted_folder(adapted, damage, says):
+    damage(adapted)
+    assert says in refused(adapted)
 
 
 # ---- the embedded classifier

@@ -107,8 +107,8 @@ def test_three_metrics_filter_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("golds", "pseudo", "words"),
     [
-        ([["G"]], [named("x.txt", ["a", "b"])], "x.txt: 2 lines for 1 reference"),
-        ([["G", "H"], ["G"]], [["a", "b"]], "reference stream 2: 1 line for 2 references"),
+        ([["G"]], [named("x.txt", ["a", "b"])], "x.txt has 2 lines, but reference stream 1 has 1"),
+        ([["G", "H"], ["G"]], [["a", "b"]], "reference stream 2 has 1 line, but reference stream 1 has 2"),
         ([], [["a"]], "give gold references"),
     ],
 )

@@ -136,12 +136,6 @@ def test_documents_open(driver, report):
     WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
 
 
-def test_charts_are_drawn(driver, report):
-    opened(driver, report, "#charts")
-    drawn(driver)
-    assert not errors(driver)
-
-
 def drawn(driver):
     """Wait until each figure has its chart."""
     WebDriverWait(driver, 20).until(

@@ -7,38 +7,23 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 import toy_translation as toys
-
-from ctx_metrics.cli import main
+from cli_conftest import ctx  # noqa: F401  a fixture
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, capfd):
+def run(ctx, monkeypatch, tmp_path):
     """run("-t", ...) gives exit code, standard output and standard error, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-
-    def call(*argv):
-        capfd.readouterr()
-        try:
-            code = main(["roundtrip", *map(str, argv)])
-        except SystemExit as error:
-            code = error.code
-        return (code, *capfd.readouterr())
-
-    return call
+    return partial(ctx, "roundtrip")
 
 
-def write(path, *lines):
-    path.parent.mkdir(exist_ok=True, parents=True)
-    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return path.name
-
-
-def test_a_command_from_end_to_end(run, tmp_path):
-    write(tmp_path / "a.de.txt", "eins", "", "zwei \r drei")
+def test_a_command_from_end_to_end(run, tmp_path, put):
+    put("a.de.txt", "eins", "", "zwei \r drei")
     with gzip.open(tmp_path / "b.txt.gz", "wt") as file:
         file.write("eins\nvier\neins\n")
     code, out, err = run("-t", "a.de.txt", "b.txt.gz", "--rtt-bt", "cmd:sed 's/^/> /'", "-o", "new/rtt")
@@ -49,11 +34,11 @@ def test_a_command_from_end_to_end(run, tmp_path):
     assert "Back-translator: cmd-" in out and "new/rtt/a.de.rtt.txt" in out and "Copies" not in out
 
 
-def test_a_model_from_end_to_end_with_guards(run, tmp_path):
+def test_a_model_from_end_to_end_with_guards(run, tmp_path, put):
     toy, lines = toys.trained_marian(), toys.lines(30, seed=11)
-    write(tmp_path / "src.txt", *(toy.expected(line) for line in lines))
-    write(tmp_path / "a.txt", *lines)
-    write(tmp_path / "b.txt", toy.expected(lines[0]), "", *lines[2:])
+    put("src.txt", *(toy.expected(line) for line in lines))
+    put("a.txt", *lines)
+    put("b.txt", toy.expected(lines[0]), "", *lines[2:])
     flags = ["-t", "a.txt", "b.txt", "-l", "en-de", "--bt", f"hf:{toy.folder}", "-s", "src.txt", "--ctx-device", "cpu"]
     code, out, err = run(*flags, "--rtt-beams", "2")
     assert code == 0
@@ -75,30 +60,30 @@ def test_a_model_from_end_to_end_with_guards(run, tmp_path):
     assert f"Back-translator: hf-{toy.folder.name}-" in out and out.endswith("-beams2\n")
 
 
-def test_a_failure_writes_no_file_and_the_next_run_goes_on(run, tmp_path):
-    write(tmp_path / "a.txt", *"abcd")
-    write(tmp_path / "a.rtt.txt", "of an earlier run")
+def test_a_failure_writes_no_file_and_the_next_run_goes_on(run, tmp_path, put):
+    put("a.txt", *"abcd")
+    put("a.rtt.txt", "of an earlier run")
     drops = 'cmd:tee -a asked | sed "$(ls | grep -q mend || echo /c/d)"'
     flags = ["-t", "a.txt", "--rtt-batch-lines", "2", "--rtt-bt", drops]
     code, out, err = run(*flags)
     assert (code, out, err.count("\n")) == (1, "", 1) and err.startswith("ctx-metrics: error: cmd: line-count drift: ")
     assert (tmp_path / "a.rtt.txt").read_text() == "of an earlier run\n"
-    write(tmp_path / "mended")
+    put("mended")
     code, out, err = run(*flags)
     assert code == 0 and err.startswith("ctx-metrics: round trip: 2 of 4 distinct lines from the cache ")
     assert (tmp_path / "a.rtt.txt").read_text() == "a\nb\nc\nd\n"
     assert (tmp_path / "asked").read_text() == "a\nb\nc\nd\nc\nd\n"
 
 
-def test_the_system_named_as_the_back_translator_is_said(run, tmp_path):
-    write(tmp_path / "google.txt", "eins")
-    write(tmp_path / "ours.txt", "eins")
+def test_the_system_named_as_the_back_translator_is_said(run, put):
+    put("google.txt", "eins")
+    put("ours.txt", "eins")
     _, _, err = run("-t", "google.txt", "ours.txt", "--rtt-bt", "cmd:sed s/ei/i/", "--rtt-bt-name", "google-2026")
     assert "seems to be the system google: its round trips score too high" in err and "ours" not in err
 
 
-def test_wrong_usage(run, tmp_path):
-    write(tmp_path / "a.txt", "eins")
+def test_wrong_usage(run, put):
+    put("a.txt", "eins")
     assert run("-t", "a.txt")[0] == 2
     assert "the back-translator is missing: name it with --rtt-bt" in run("-t", "a.txt")[2]
     assert "'opus' is not a back-translator: give hf:MODEL" in run("-t", "a.txt", "--rtt-bt", "opus")[2]
@@ -121,12 +106,12 @@ def test_wrong_usage(run, tmp_path):
         (["-t", "latin.txt"], "latin.txt, line 1: byte 2 (0xe4) is not utf-8"),
     ],
 )
-def test_faults_are_one_line_and_no_command_is_started(run, tmp_path, flags, said):
-    write(tmp_path / "a.txt", "eins")
-    write(tmp_path / "b.txt", "eins")
-    write(tmp_path / "two.txt", "one", "two")
-    write(tmp_path / "empty.txt")
-    write(tmp_path / "in/a.txt", "eins")
+def test_faults_are_one_line_and_no_command_is_started(run, tmp_path, put, flags, said):
+    put("a.txt", "eins")
+    put("b.txt", "eins")
+    put("two.txt", "one", "two")
+    put("empty.txt")
+    put("in/a.txt", "eins")
     (tmp_path / "b.rtt.txt").mkdir()
     (tmp_path / "latin.txt").write_bytes(b"h\xe4tte\n")
     code, out, err = run(*flags, "--rtt-bt", "cmd:touch started; cat")
@@ -149,9 +134,9 @@ sys.exit(cli.main(["roundtrip", *sys.argv[1:]]))
         (["--rtt-cache", "none"], "nothing is kept;"),
     ],
 )
-def test_ctrl_c(run, tmp_path, cache, said):
+def test_ctrl_c(run, tmp_path, put, cache, said):
     """Stopped in the second portion: exit code 130, and what is kept is said."""
-    write(tmp_path / "a.txt", *"abcd")
+    put("a.txt", *"abcd")
     command = "cmd:cat > portion; grep -q c portion && echo > waiting && exec sleep 60; cat portion"
     flags = ["-t", "a.txt", "--rtt-batch-lines", "2", "--rtt-bt", command, *cache]
     with open(tmp_path / "err", "wb") as errors:
@@ -167,7 +152,7 @@ def test_ctrl_c(run, tmp_path, cache, said):
     assert re.search(f"stopped; {said}", line)
     assert not (tmp_path / "a.rtt.txt").exists()
     if not cache:  # and it does go on there
-        write(tmp_path / "a.txt", *"ab")
+        put("a.txt", *"ab")
         _, _, err = run(*flags)
         assert "2 of 2 distinct lines from the cache" in err
 

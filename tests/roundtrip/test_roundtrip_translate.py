@@ -98,17 +98,6 @@ def test_another_label_asks_again_and_without_a_cache_all_is_asked(own_cache):
     assert len(list((own_cache / "xdg/ctx-metrics/roundtrip").iterdir())) == 2
 
 
-def test_nothing_of_a_failed_portion_is_kept(own_cache):
-    """The second of three portions fails; then only it and the third are asked again."""
-    drops = "tee -a asked | sed -e 's/^/> /' -e \"$(ls | grep -q mend || echo '/ d$/d')\""
-    with pytest.raises(InputError, match="was given 2 lines from 'c' on and wrote 1 line;"):
-        by_command([list("abcdef")], drops, batch_lines=2)
-    assert asked(own_cache) == list("abcd")
-    (own_cache / "mended").write_text("")
-    assert by_command([list("abcdef")], drops, batch_lines=2)[0] == [[f"> {line}" for line in "abcdef"]]
-    assert asked(own_cache) == list("abcdcdef")
-
-
 KILLED = """
 import sys
 from ctx_metrics.engine_options import EngineOptions
@@ -167,7 +156,7 @@ def test_the_identity_names_what_changes_a_translation():
 def counting(monkeypatch):
     """The token sequences that models were asked to translate; the third batch is interrupted."""
     sent = []
-    generate = model_translator.TranslationModel.generate
+    generate = model_translator.ModelTranslator.generate
 
     def interrupted(self, tokens):
         if len(sent) == 2:
@@ -176,7 +165,7 @@ def counting(monkeypatch):
         sent.append(tokens)
         return generate(self, tokens)
 
-    monkeypatch.setattr(model_translator.TranslationModel, "generate", interrupted)
+    monkeypatch.setattr(model_translator.ModelTranslator, "generate", interrupted)
     return sent
 
 
@@ -208,17 +197,17 @@ def test_batches_keep_to_the_budget_and_the_longest_come_first(counting):
 
 def test_out_of_memory_halves_the_batch(monkeypatch, caplog):
     toy, lines = toys.trained_marian(), toys.lines(12, seed=9)
-    generated = model_translator.TranslationModel._generated
+    generated = model_translator.ModelTranslator._generated
 
     def small(self, tokens):
         if len(tokens) > 4:
             raise RuntimeError("CUDA out of memory")
         return generated(self, tokens)
 
-    monkeypatch.setattr(model_translator.TranslationModel, "_generated", small)
+    monkeypatch.setattr(model_translator.ModelTranslator, "_generated", small)
     assert by_model([lines], toy.folder, cache="none")[0] == [[toy.expected(line) for line in lines]]
     assert caplog.messages[0].startswith("out of memory on cpu with ")
-    monkeypatch.setattr(model_translator.TranslationModel, "_generated", lambda *_: small(None, range(9)))
+    monkeypatch.setattr(model_translator.ModelTranslator, "_generated", lambda *_: small(None, range(9)))
     with pytest.raises(ResourceError, match="a single line of 2 tokens with 1 beams; try beams=1"):
         by_model([["cat"]], toy.folder, cache="none")
 

@@ -12,10 +12,8 @@ from ctx_metrics.roundtrip.metrics import _Cosine
 from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-HYPOTHESES = ["the cat sat on the mat", "a red bird ran home", "", "dog"]
 REFERENCES = ["a cat sat on a mat", "the old bird ran fast home", "x", ""]
 QUIET = EngineOptions(quiet=True)
-ODD = ["a", " ", "Ünïcödé 猫 \u200b", "[CLS] [PAD] [MASK]", "tab\tand \u2028 line", "word " * 400, "🎉" * 5, "A. B? C!"]
 
 
 def library_cosines(hypotheses, references) -> list[float]:
@@ -98,21 +96,6 @@ def test_agrees_with_sentence_transformers_on_the_example_files():
         assert found == pytest.approx(library_cosines(system, references), abs=1e-5)
 
 
-@pytest.mark.full
-def test_agrees_with_sentence_transformers_on_odd_texts():
-    texts = [text for text in ODD if text.strip()]
-    pairs = [(left, right) for left in texts for right in texts[:3]]
-    metric = SentenceCosine(engine=QUIET, target_lang="en")
-    found = [metric.sentence_score(left, [right]).score / 100 for left, right in pairs]
-    assert found == pytest.approx(library_cosines(*map(list, zip(*pairs))), abs=1e-5)
-
-
-def test_empty_sides_score_0(tiny_bert):
-    metric = SentenceCosine(model=str(tiny_bert), engine=QUIET)
-    scores = [s.score for s in metric.segment_scores(HYPOTHESES, [REFERENCES])]
-    assert scores[2:] == [0, 0] and min(map(abs, scores[:2])) > 1
-
-
 def test_signature(tiny_bert):
     metric = SentenceCosine([REFERENCES], model=str(tiny_bert), multiref="mean", engine=QUIET)
     info = metric.get_signature().info
@@ -154,18 +137,6 @@ def test_the_name_is_the_derived_metrics(stub, caplog):
     assert metric.corpus_score(["a", "a"], [["b", None]]).name == "RTTSBERT"
     assert caplog.messages == ["rttsbert: 1 segment has no reference and is left out (segment 2)"]
     assert stub.asked[0][1] == "rttsbert"
-
-
-def test_the_library_is_not_imported_for_packed_models(tiny_bert, forked):
-    code = f"""
-import sys
-from ctx_metrics.roundtrip.metrics import _Cosine
-from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
-SentenceCosine(model={str(tiny_bert)!r}).corpus_score(["a dog"], [["a cat"]])
-assert "sentence_transformers" not in sys.modules
-"""
-    done = forked(code)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

@@ -11,7 +11,8 @@ from selection import some, some_rows
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
-from ctx_metrics.roundtrip.model_translator import TRANSLATION, TranslationModel, resolve_translation
+from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.model_translator import TRANSLATION, ModelTranslator
 
 CPU = EngineOptions(device="cpu")
 MULTILINGUAL = {
@@ -22,21 +23,21 @@ MULTILINGUAL = {
 }
 
 
-def load(folder, *settings) -> TranslationModel:
-    return TranslationModel(resolve_translation(str(folder)), *settings, engine=CPU)
+def load(folder, beams=None, max_length=None, source=None, target=None, engine=CPU) -> ModelTranslator:
+    settings = {"beams": beams, "max_length": max_length, "source_code": source, "target_code": target}
+    return ModelTranslator(BackTranslation(f"hf:{folder}", **settings), engine=engine)
 
 
-def copy_of(folder, tmp_path, **config):
-    """A copy of a model's folder, with some values of its config.json changed."""
-    copy = tmp_path / "copy"
-    shutil.copytree(folder, copy)
-    path = copy / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **config}))
+def copy_of(folder, tmp_path, file="generation_config.json", **values):
+    """A copy of a model's folder, with some values of a file changed."""
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    path = copy / file
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
     return copy
 
 
 def translated(model, lines) -> list[str]:
-    return [made.text for made in model.generate(model.tokenize(lines)[0])]
+    return [made.text for made in model.translate(lines)]
 
 
 @pytest.mark.parametrize("beams", some([1, 4], [4]))
@@ -46,7 +47,7 @@ def test_the_trained_model_replaces_each_word_in_any_batch(beams):
     expected = [toy.expected(line) for line in lines]
     assert translated(model, lines) == expected
     assert [translated(model, [line])[0] for line in lines[:15]] == expected[:15]
-    assert not any(made.output_cut for made in model.generate(model.tokenize(lines)[0]))
+    assert not any(made.output_cut for made in model.translate(lines))
 
 
 @pytest.mark.parametrize(
@@ -61,9 +62,8 @@ def test_a_batch_changes_nothing_and_all_is_as_transformers_has_it(kind, beams):
 
     make, source, target = MULTILINGUAL[kind]
     folder, lines = make(), toys.lines(8, seed=2)
-    model = load(folder, beams, 9)
-    model.set_direction(source, target)
-    together = model.generate(model.tokenize(lines)[0])
+    model = load(folder, beams, 9, source, target)
+    together = model.translate(lines)
     tokenizer = AutoTokenizer.from_pretrained(str(folder), src_lang=source, local_files_only=True)
     network = AutoModelForSeq2SeqLM.from_pretrained(str(folder), local_files_only=True).eval()
     code = tokenizer.get_lang_id(target) if kind == "m2m" else tokenizer.convert_tokens_to_ids(target)
@@ -79,28 +79,28 @@ def test_a_batch_changes_nothing_and_all_is_as_transformers_has_it(kind, beams):
 
 
 def test_language_codes():
-    assert load(toys.random_marian()).language_codes == ["deu", "eng", "fra"]
-    assert load(toys.trained_marian().folder).language_codes == []
-    assert load(toys.random_nllb()).language_codes == ["deu_Latn", "eng_Latn", "est_Latn", "zho_Hans", "zho_Hant"]
-    assert {"de", "en", "zh"} < set(load(toys.random_m2m()).language_codes)
-    assert {"de_DE", "en_XX"} < set(load(toys.random_mbart()).language_codes)
-    assert load(toys.trained_marian().folder).own_direction == ("de", "en")
-    assert load(toys.random_m2m()).own_direction is None
+    own = load(toys.trained_marian().folder)
+    assert (own.language_codes, own.own_direction) == ([], ("de", "en"))
+    assert load(toys.random_marian(), target="fra").language_codes == ["deu", "eng", "fra"]
+    for kind, codes in {
+        "nllb": {"deu_Latn", "eng_Latn", "est_Latn", "zho_Hans", "zho_Hant"},
+        "m2m": {"de", "en", "zh"},
+        "mbart50": {"de_DE", "en_XX"},
+    }.items():
+        make, source, target = MULTILINGUAL[kind]
+        model = load(make(), source=source, target=target)
+        assert codes <= {*model.language_codes} and model.own_direction is None
 
 
 def test_the_target_of_a_multilingual_marian_stands_before_the_text():
-    model = load(toys.random_marian())
-    model.set_direction(None, "fra")
+    model = load(toys.random_marian(), target="fra")
     [ids], _ = model.tokenize(["the cat"])
     assert model.tokenizer.convert_ids_to_tokens(ids) == [">>fra<<", "▁the", "▁cat", "</s>"]
 
 
 def test_the_source_language_is_told():
-    model = load(toys.random_m2m())
-    model.set_direction("de", "en")
-    [german], _ = model.tokenize(["the cat"])
-    model.set_direction("fr", "en")
-    [french], _ = model.tokenize(["the cat"])
+    sources = (load(toys.random_m2m(), source=source, target="en") for source in ("de", "fr"))
+    german, french = (model.tokenize(["the cat"])[0][0] for model in sources)
     assert german[0] != french[0] and german[1:] == french[1:]
 
 
@@ -129,11 +129,7 @@ def test_lengths_and_beams(tmp_path):
         1,
         23,
     )  # its positions; transformers' 20 is no bound
-    copy = copy_of(toy.folder, tmp_path)
-    settings = json.loads((copy / "generation_config.json").read_text())
-    (copy / "generation_config.json").write_text(
-        json.dumps({**settings, "num_beams": 3, "max_length": 10, "do_sample": True})
-    )
+    copy = copy_of(toy.folder, tmp_path, num_beams=3, max_length=10, do_sample=True)
     model = load(copy)
     assert (model.beams, model.max_length) == (3, 9)
     assert (load(copy, 2, 5).beams, load(copy, 2, 5).max_length) == (2, 5)
@@ -143,33 +139,24 @@ def test_lengths_and_beams(tmp_path):
 
 def test_nothing_is_drawn_at_random_and_one_beam_is_one(tmp_path, capfd):
     """A random model with a generation_config that asks for sampling with beams."""
-    copy, lines = copy_of(toys.random_nllb(), tmp_path), toys.lines(8, seed=6)
-    settings = json.loads((copy / "generation_config.json").read_text())
-    (copy / "generation_config.json").write_text(
-        json.dumps({**settings, "do_sample": True, "temperature": 3.0, "num_beams": 3})
-    )
-    drawing, greedy = load(copy, 1, 9), load(toys.random_nllb(), 1, 9)
-    for model in (drawing, greedy):
-        model.set_direction("deu_Latn", "eng_Latn")
+    copy = copy_of(toys.random_nllb(), tmp_path, do_sample=True, temperature=3.0, num_beams=3)
+    drawing, greedy = (load(folder, 1, 9, "deu_Latn", "eng_Latn") for folder in (copy, toys.random_nllb()))
+    lines = toys.lines(8, seed=6)
     capfd.readouterr()
     assert translated(drawing, lines) == translated(greedy, lines)
     assert capfd.readouterr() == ("", "")  # nor says transformers anything
 
 
 def test_the_identity_follows_the_files_beside_the_weights(tmp_path):
-    toy = toys.trained_marian()
-    copy = copy_of(toy.folder, tmp_path)
-    (copy / "config.json").write_bytes((toy.folder / "config.json").read_bytes())
-    before = resolve_translation(str(toy.folder)).ckpt
-    assert resolve_translation(str(copy)).ckpt == before
-    settings = json.loads((copy / "generation_config.json").read_text())
-    (copy / "generation_config.json").write_text(json.dumps({**settings, "length_penalty": 2.0}))
-    assert resolve_translation(str(copy)).ckpt != before
+    folder = toys.trained_marian().folder
+    same = shutil.copytree(folder, tmp_path / "same")
+    assert load(same).model.ckpt == load(folder).model.ckpt
+    assert load(copy_of(folder, tmp_path, length_penalty=2.0)).model.ckpt != load(folder).model.ckpt
 
 
 def test_half_precision():
     toy = toys.trained_marian()
-    model = TranslationModel(resolve_translation(str(toy.folder)), engine=EngineOptions(device="cpu", dtype="bf16"))
+    model = load(toy.folder, engine=EngineOptions(device="cpu", dtype="bf16"))
     assert translated(model, ["cat dog"]) == [toy.expected("cat dog")]
     assert {p.dtype for p in model._network.parameters()} == {torch.bfloat16}
 
@@ -197,7 +184,7 @@ def test_folders_that_cannot_be_used(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="is a bert model, which does not translate"):
         load(tiny_bert)
     toy = toys.trained_marian()
-    copy = copy_of(toy.folder, tmp_path, encoder_layers=2)
+    copy = copy_of(toy.folder, tmp_path, "config.json", encoder_layers=2)
     with pytest.raises(ModelError, match="its weights lack model.encoder.layers.1"):
         load(copy).generate([[2, 0]])
     (copy / "vocab.json").unlink()

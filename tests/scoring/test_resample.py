@@ -161,20 +161,14 @@ def test_few_documents_are_said(caplog):
     assert "only 7 documents" in caplog.text
 
 
-def test_resamples_without_a_scored_document_give_no_p_value(caplog):
-    metric, texts = given([0.2, 0.3, "-", "-"], ["a", "a", "b", "b"])
-    other = ["0.4", "0.4", "-", "-"]
+@pytest.mark.parametrize("unit, ids", [("document", ["a", "a", "b", "b"]), ("segment", None)])
+def test_resamples_without_a_score_give_no_p_value(caplog, unit, ids):
+    metric, texts = given([0.2, 0.3 if ids else "-", "-", "-"], ids)
+    other = ["0.4", texts[1].replace("0.3", "0.4"), "-", "-"]
     results = DocumentPairedTest([("a", texts), ("b", other)], {"GIVEN": metric}, None, "bs", 50)()[1]["GIVEN"]
-    assert [each.score for each in results] == [25, 40] and all(each.p_value is each.ci is None for each in results)
-    assert "some resamples hold no scored document" in caplog.text
-
-
-def test_resamples_without_a_scored_segment_give_no_p_value(caplog):
-    metric, texts = given(["0.2", "-", "-", "-"])
-    other = ["0.4", "-", "-", "-"]
-    results = DocumentPairedTest([("a", texts), ("b", other)], {"GIVEN": metric}, None, "bs", 50)()[1]["GIVEN"]
-    assert [each.score for each in results] == [20, 40] and all(each.p_value is each.ci is None for each in results)
-    assert "some resamples hold no scored segment" in caplog.text
+    assert [each.score for each in results] == [25 if ids else 20, 40]
+    assert all(each.p_value is each.ci is None for each in results)
+    assert f"some resamples hold no scored {unit}" in caplog.text
 
 
 def test_without_documents_it_is_sacrebleus_test():

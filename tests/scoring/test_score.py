@@ -39,14 +39,8 @@ def signature(settings: dict = {}, **arguments) -> ContextSignature:
 
 
 EVERY = dict.fromkeys(ContextSignature.ABBREVIATIONS, "v")
-FULL = {
-    "n_bootstrap": 1000,
-    "seed": 12345,
-    "test_set": "wmt18",
-    "langpair": "de-en",
-    "origlang": "de",
-    "subset": "country:US",
-}
+FULL = {"n_bootstrap": 1000, "seed": 12345, "test_set": "wmt18", "langpair": "de-en", "origlang": "de"}
+FULL["subset"] = "country:US"
 
 
 def test_every_key_has_an_abbreviation_of_its_own():
@@ -269,11 +263,8 @@ def test_pickling_drops_the_systems_and_keeps_the_results():
     metric = Lengths(REFS, [ONE, TWO])
     metric.corpus_score(ONE, None)
     again = pickle.loads(pickle.dumps(metric))
-    assert (
-        len(again._context.systems) == 0
-        and again.corpus_score(TWO, None).score == pytest.approx(20.0)
-        and again.passes == [2]
-    )
+    assert again.corpus_score(TWO, None).score == pytest.approx(20.0)
+    assert (len(again._context.systems), again.passes) == (0, [2])
 
 
 def test_statistics_take_arrays():
@@ -291,10 +282,5 @@ def test_no_attribute_shows_up_in_the_signature_by_accident():
     metric = Lengths(REFS, [ONE], target_lang="en", source_lang="de")
     assert not {"test_set", "langpair", "origlang", "subset"} & set(vars(metric))
     metric.corpus_score(ONE, None)
-    assert [part.split(":")[0] for part in str(metric.get_signature()).split("|")] == [
-        "nrefs",
-        "inputs",
-        "scale",
-        "ctx",
-        "version",
-    ]
+    keys = [part.split(":")[0] for part in str(metric.get_signature()).split("|")]
+    assert keys == ["nrefs", "inputs", "scale", "ctx", "version"]

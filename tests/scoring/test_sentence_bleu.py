@@ -146,12 +146,6 @@ def test_reference_ngrams_are_made_once(monkeypatch):
 def test_signature():
     metric = SentenceBLEU([["a"]], tokenize="intl", lowercase=True)
     info = metric.get_signature().info
-    assert {key: info[key] for key in ("case", "eff", "tok", "smooth", "nrefs")} == {
-        "case": "lc",
-        "eff": "no",
-        "tok": "intl",
-        "smooth": "moses",
-        "nrefs": 1,
-    }
+    assert {"case": "lc", "eff": "no", "tok": "intl", "smooth": "moses", "nrefs": 1}.items() <= info.items()
     assert SentenceBLEU([["a"]]).get_signature().info["case"] == "mixed"
     assert "s:moses" in metric.get_signature().format(short=True)

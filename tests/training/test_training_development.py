@@ -53,8 +53,6 @@ def test_values_that_cannot_be_compared(put):
     for broken in (np.nan, np.inf, -np.inf):
         with pytest.raises(InputError, match="1 of 3 development values are not finite numbers"):
             found.score(np.array([1, broken, 2]))
-    with pytest.raises(ValueError, match=r"values of shape \(2,\) for 3 rows"):
-        found.score(np.zeros(2))
 
 
 def test_judgements_of_one_output_are_averaged(put):
@@ -149,7 +147,6 @@ def test_tau_against_counting(put):
         (["mt|ref|score", "a|r|1", "b|q|None"], "pearson", "t: fewer than two usable outputs"),
         (["mt|ref|score|seg", "a|r|1|1", "a|r|2|2"], "pearson", "t: fewer than two usable outputs"),
         (["mt|src|score", "a|r|1"], "pearson", "t: has no references, which the inputs"),
-        (["mt|ref|score", "a|r|1"], "spearman", "development metric 'spearman' is none of pearson, darr"),
     ],
 )
 def test_data_that_cannot_be_used(put, lines, metric, message):
@@ -160,8 +157,6 @@ def test_data_that_cannot_be_used(put, lines, metric, message):
 def test_no_data(put):
     with pytest.raises(InputError, match="no development files"):
         read_development([])
-    with pytest.raises(InputError, match="inputs 'src' are none of"):
-        read_development([], inputs="src")
 
 
 @pytest.mark.slow

@@ -140,10 +140,6 @@ def test_preferences_stay_as_they_are(put):
 def test_what_cannot_be_learned_from(put):
     with pytest.raises(InputError, match="t.tsv: no row is left to learn from; left out 2 rows without a score"):
         read_training_set([put("t.tsv", "mt|ref|score", "a|r|None", "b|r|None")])
-    with pytest.raises(InputError, match="inputs 'ref' are none of"):
-        read_training_set([], inputs="ref")
-    with pytest.raises(InputError, match="normalise 'rater' is none of annotator, file, none"):
-        read_training_set([], normalise="rater")
     with pytest.raises(InputError, match="no files to learn from"):
         read_training_set([])
 

@@ -147,7 +147,7 @@ def test_first_weights_must_fit(train, tmp_path, tiny_roberta):
     train(out="a")
     for other, what in (
         ({"kind": "bilstm"}, "has model_type ctx-esim"),
-        ({"more": {"layers": [1, 2]}}, "has layers .*, and this training .1, 2."),
+        ({"more": {"layers": [1, 2]}}, "has layers .*, not .1, 2."),
         ({"more": {"pooling": "avg"}}, "has pooling both"),
         ({"encoder": tiny_roberta}, "has encoder_ckpt "),
     ):

@@ -14,8 +14,8 @@ from ctx_metrics.engine.checkpoint import read_weights
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.models.hub import file_sha256
 from ctx_metrics.models.load import load_estimator
+from ctx_metrics.opening import file_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set

@@ -19,10 +19,10 @@ from ...run.context import Context, MetricSettings
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
+from ..candidates import Item, check_form, read_items, render, say_duplicates
 
 if TYPE_CHECKING:
     from ..blocks import Chooser, Chosen
-    from ..candidates import Item
 
 finite = partial(number, float, lambda value: value > -math.inf, "a finite number")
 # our equivalents of comet-mbr's flags
@@ -65,10 +65,8 @@ class Candidates:
     def languages(self) -> tuple[str | None, str | None]:
         return self.language_pair or (None, None)
 
-    def read(self, references: str | None = None) -> "list[Item]":
+    def read(self, references: str | None = None) -> list[Item]:
         """Read the candidates, and their pseudo-references if a file of them is given."""
-        from ..candidates import read_items
-
         items = read_items(
             self.candidates,
             self.input_format,
@@ -145,17 +143,16 @@ class Choosing:
     work: Work
     kept: Kept
 
-    def scored(self, items: "Sequence[Item]", chooser: "Chooser") -> "Chosen":
+    def scored(self, items: Sequence[Item], chooser: "Chooser") -> "Chosen":
         """Score the candidates; print counts and signatures."""
         from ...scale.blocks import opened
         from ...scale.kept import ResultCache
         from ..blocks import choose
-        from ..candidates import say_duplicates
-        from ..written import check_form
 
         check_form(items, self.written.form)
         cache = ResultCache(self.kept.ctx_cache) if self.kept.ctx_cache is not None else None
-        found = choose(items, chooser, opened(self.work.on, self.work.workers), cache)
+        with opened(self.work.on, self.work.workers) as place:
+            found = choose(items, chooser, place, cache)
         say_duplicates(items)
         for name, counts in found.counts.items():
             if some := [f"{kind} = {number:,}" for kind, number in counts.items() if number]:
@@ -167,12 +164,9 @@ class Choosing:
         for name, signature in () if self.context.engine.quiet else signatures.items():
             notice(f"{name}|{signature}")
 
-    def write(
-        self, items: "Sequence[Item]", scores: Sequence[Sequence[float]], approximate: Sequence[str] = ()
-    ) -> None:
-        """Write the choices; see written.render."""
+    def write(self, items: Sequence[Item], scores: Sequence[Sequence[float]], approximate: Sequence[str] = ()) -> None:
+        """Write the choices; see candidates.render."""
         from ...cli.common.output import write
-        from ..written import render
 
         write(render(items, scores, self.written.form, self.written.top, approximate), self.written.output)
 

@@ -8,18 +8,15 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from ...cli.common.metrics import metric_names, named_metric
 from ...errors import InputError
 from ...flag_types import File, Positive
-from ...notices import counted
 from ...reading import read_lines
 from ...settings import CommandLine, setting
+from ..candidates import Item, check_lines
 from . import choices
-
-if TYPE_CHECKING:
-    from ..candidates import Item
 
 SUMMARY = "choose among candidates by a reference-free metric"
 
@@ -92,7 +89,7 @@ def run(line: CommandLine) -> int:
     if documents.docids:
         asked.write(items, _of_documents(asked, documents, items))
         return 0
-    references = None if mixing.tune is None else _references(mixing, asked.candidates.encoding, len(items))
+    references = None if mixing.tune is None else _references(mixing, asked.candidates.encoding, items)
     if mixing.tune or mixing.mix:
         check_decoder_scores(items, "--tune" if mixing.tune else "--mix")
     found = asked.scored(items, Reranking(asked.metrics, asked.weights, asked.context))
@@ -129,27 +126,24 @@ def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents
         )
 
 
-def _references(mixing: Mixing, encoding: str, sources: int) -> list[str]:
+def _references(mixing: Mixing, encoding: str, items: list[Item]) -> list[str]:
     """The references of --tune, one per source."""
     from ..reranking import check_judge
 
     assert mixing.tune is not None
     check_judge(mixing.judge)
     lines = read_lines(mixing.tune, encoding)
-    if len(lines) != sources:
-        raise InputError(
-            f"{mixing.tune} has {counted(len(lines), 'line', 'lines')}, but there are candidates for {sources:,} sources; "
-            "give one reference per source"
-        )
+    check_lines(mixing.tune, lines, items)
     return lines
 
 
-def _of_documents(asked: choices.Choosing, documents: Documents, items: "list[Item]") -> list[list[float]]:
+def _of_documents(asked: choices.Choosing, documents: Documents, items: list[Item]) -> list[list[float]]:
     """Score the candidates as parts of whole documents, and print the signatures."""
     from ..documents import best_documents, best_paths
 
     assert documents.docids is not None
     doc_ids = read_lines(documents.docids, asked.candidates.encoding)
+    check_lines(documents.docids, doc_ids, items)
     if documents.documents == "path":
         found = best_paths(asked.metrics, asked.context, items, doc_ids, documents.beam or BEAM)
     else:

@@ -4,9 +4,8 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tqdm import tqdm
@@ -14,14 +13,13 @@ from tqdm import tqdm
 from ...cli.common.metrics import GRID_SETTINGS
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...language import language_pair
 from ...notices import notice, progress
 from ...run.context import MetricSettings
 from ...scoring.base import ContextMetric
 from ..judgements.judged import JudgedSet, MetricScores, is_human
-from ..judgements.readers import read_judged
+from ..judgements.readers import read_chosen
 from ..judgements.score_files import read_scores
-from ..scoring import build_metric, lacking, named_systems, score_set
+from ..scoring import build_metric, lacking, score_set
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
@@ -32,7 +30,7 @@ UNJUDGED = "without human judgements"
 
 def read_sets(paths: Sequence[str], data: "JudgedData") -> list[JudgedSet]:
     """Read the judged sets of all paths, and leave out systems with a notice."""
-    sets = [judged for path in paths for judged in _read(path, data)]
+    sets = [judged for path in paths for judged in read_chosen(path, data)]
     if data.unescape:
         sets = [judged.unescaped() for judged in sets]
     for name, times in Counter(judged.name for judged in sets).items():
@@ -103,7 +101,7 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     """System scores of slide for all windows w up to `largest` and strides s <= w, as metrics named slide(w,s)."""
     from ...metrics.slide import SLIDE, slide_grid
 
-    systems = named_systems(judged)
+    systems = judged.named_systems()
     metric = build_metric(judged, settings, systems, engine)
     if not isinstance(metric, SLIDE):
         raise InputError("--slide-grid is for the slide of ctx-metrics")
@@ -114,29 +112,6 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
         MetricScores(f"slide({window},{stride})", None, np.array(values, float), signature)
         for (window, stride), values in grid.items()
     ]
-
-
-def _read(path: str, data: "JudgedData") -> list[JudgedSet]:
-    """Read the sets of a path. A file whose name contains no language pair gets the one from -l."""
-    options: dict[str, Any] = {name: getattr(data, name) for name in ("human", "reference", "score", "outputs")}
-    if os.path.isdir(path) or not data.pairs:
-        return read_judged(path, pairs=data.pairs, **options)
-    sets, pairs = read_judged(path, **options), data.pairs
-    if any(judged.source_lang is None for judged in sets):
-        if len(pairs) > 1:
-            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
-        try:
-            source, target = language_pair(pairs[0])
-        except InputError as error:
-            raise InputError(f"-l {error}") from error
-        sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
-    if others := [judged for judged in sets if _pair(judged) not in pairs]:
-        raise InputError(f"{path}: its language pair is {_pair(others[0])}, not {' or '.join(pairs)} (-l)")
-    return sets
-
-
-def _pair(judged: JudgedSet) -> str:
-    return f"{judged.source_lang}-{judged.target_lang}"
 
 
 def _usable(
@@ -209,5 +184,5 @@ def _matches(pattern: str, judged: JudgedSet, system: str) -> bool:
         return name == wanted or fnmatchcase(name, wanted)
 
     of_set, colon, of_system = pattern.partition(":")
-    in_set = bool(colon) and (like(judged.name, of_set) or like(_pair(judged), of_set))
+    in_set = bool(colon) and (like(judged.name, of_set) or like(judged.pair, of_set))
     return like(system, pattern) or (in_set and like(system, of_system))

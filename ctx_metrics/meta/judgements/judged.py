@@ -87,6 +87,10 @@ class JudgedSet:
             raise InputError(f"{self.name}: there are no human judgements")
 
     @property
+    def pair(self) -> str:
+        return f"{self.source_lang}-{self.target_lang}"
+
+    @property
     def texts(self) -> Sequence[Sequence[str | None]]:
         return _given(self.hypotheses, f"{self.name}: there are no texts")
 
@@ -142,10 +146,14 @@ class JudgedSet:
             sources=None if self.sources is None else next(texts),
         )
 
+    def named_systems(self) -> list[Segments]:
+        """The outputs; each system's texts carry its name, for use in messages."""
+        return [named(texts, f"{self.name}/{name}") for name, texts in zip(self.systems, self.texts, strict=True)]
+
     def _streams(self) -> tuple[list[Segments], list[Segments], list[Segments]]:
         numbers = [f" {k}" if len(self.references) > 1 else "" for k in range(1, len(self.references) + 1)]
         return (
-            [named(texts, f"{self.name}/{name}") for name, texts in zip(self.systems, self.texts, strict=True)],
+            self.named_systems(),
             [named(each, f"{self.name}/reference{k}") for k, each in zip(numbers, self.references, strict=True)],
             [] if self.sources is None else [named(self.sources, f"{self.name}/source")],
         )

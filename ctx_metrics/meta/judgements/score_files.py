@@ -39,6 +39,7 @@ from .readers.rows import (
 NO_REFERENCE = "src"
 ANY_REFERENCE = "ref"  # used in file names if the data do not name their reference
 MADE_BY = ".signature.json"
+ABSENT = np.inf  # of a table without a row for a score; no score is infinite
 TABLE_COLUMNS = "level system segment metric score".split()  # of `ctx-metrics score`
 
 
@@ -68,15 +69,14 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
     return MetricScores(name or file.metric, of_segments, of_systems, *signatures)
 
 
-def read_score_folder(
-    folder: str, judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
-) -> list[MetricScores]:
+def read_score_folder(folder: str, judged: JudgedSet, taken: Collection[str] = ()) -> list[MetricScores]:
     """Read the scores of all metrics in a folder such as metric-scores/zh-en: those with one reference, and those without.
 
-    reference    whose files METRIC-REFERENCE to read, besides METRIC-src; "refA,refB" becomes refA.refB in file names. None:
-                 the set's own, or if the data do not name it: `ref`, else refA, else the first, with a notice
-    taken        names of other metrics. A metric without reference is named METRIC-src if METRIC is taken, or also exists
-                 with a reference
+    The files are METRIC-src, and METRIC-REFERENCE with the set's reference; "refA,refB" becomes refA.refB in file names. If
+    the data do not name it, the reference is `ref`, else refA, else the first, with a notice.
+
+    taken    names of other metrics. A metric without reference is named METRIC-src if METRIC is taken, or also exists with a
+             reference
     """
     files: dict[tuple[str, str], str] = {}
     for path in sorted(os.listdir(folder)):
@@ -85,7 +85,7 @@ def read_score_folder(
     if not files:
         raise InputError(f"{folder}: holds no files METRIC-REF{SEGMENTS} or METRIC-REF{SYSTEMS}")
     references = sorted({read for _, read in files} - {NO_REFERENCE})
-    chosen = _reference(folder, references, reference or judged.reference)
+    chosen = _reference(folder, references, judged.reference)
     kept = {key: path for key, path in files.items() if key[1] in (chosen, NO_REFERENCE)}
     times = Counter([metric for metric, _ in kept] + list(taken))
     return [
@@ -94,23 +94,21 @@ def read_score_folder(
     ]
 
 
-def read_scores(
-    paths: Sequence[str], judged: JudgedSet, reference: str | None = None, taken: Collection[str] = ()
-) -> list[MetricScores]:
+def read_scores(paths: Sequence[str], judged: JudgedSet, taken: Collection[str] = ()) -> list[MetricScores]:
     """Read the scores of a judged set from score files, folders of them, and tables of `ctx-metrics score`. A folder may
     contain a subfolder for each set or language pair.
 
-    If there are files of a metric with several references, its scores are named METRIC-REF. reference, taken: as for
-    read_score_folder; a file that is given by its own path is read whatever its reference.
+    If there are files of a metric with several references, its scores are named METRIC-REF. taken: as for
+    read_score_folder. A file that is given by its own path is read whatever its reference.
     """
     scores = []
     for path in paths:
         if not os.path.exists(path):
             raise InputError(f"cannot read {path}: No such file or directory")
         if os.path.isdir(path):
-            names = judged.name, f"{judged.source_lang}-{judged.target_lang}"
+            names = judged.name, judged.pair
             own = [os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))]
-            scores += read_score_folder(own[0] if own else path, judged, reference, taken)
+            scores += read_score_folder(own[0] if own else path, judged, taken)
         elif is_score_table(path):
             scores += read_score_table(path, judged)
     # the scores of both levels are read, whichever file is given
@@ -287,17 +285,15 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
     systems = {name: k for k, name in enumerate(judged.systems)}
     found: dict[str, dict[str, np.ndarray]] = {}  # by metric and level
     signatures: dict[str, str] = {}
-    seen: set[tuple[str, str, int, int]] = set()
     for row in rows:
         level, name, metric = (row.cells.get(column, "") for column in ("level", "system", "metric"))
         if level not in ("segment", "system") or name not in systems:
             continue
         system, i = systems[name], _segment(row, judged) if level == "segment" else 0
-        if (level, metric, system, i) in seen:
-            raise InputError(f"{row.where}: a second score of {_place(level, metric, name, i)}")
-        seen.add((level, metric, system, i))
         shape = len(systems), judged.segments if level == "segment" else 1
-        of_level = found.setdefault(metric, {}).setdefault(level, np.full(shape, np.nan))
+        of_level = found.setdefault(metric, {}).setdefault(level, np.full(shape, ABSENT))
+        if of_level[system, i] != ABSENT:
+            raise InputError(f"{row.where}: a second score of {_place(level, metric, name, i)}")
         of_level[system, i] = number(row.cells.get("score", ""), row.where)
         signatures.setdefault(metric, "")
         signatures[metric] = row.cells.get("signature", "") or signatures[metric]
@@ -305,9 +301,8 @@ def read_score_table(path: str, judged: JudgedSet) -> list[MetricScores]:
         raise InputError(f"{path}: no scores of {', '.join(judged.systems)}")
     for metric, of_levels in found.items():
         for level, table in of_levels.items():
-            for system, i in np.ndindex(table.shape):
-                if (level, metric, system, i) not in seen:
-                    raise InputError(f"{path}: no score of {_place(level, metric, judged.systems[system], i)}")
+            for system, i in np.argwhere(table == ABSENT).tolist():
+                raise InputError(f"{path}: no score of {_place(level, metric, judged.systems[system], i)}")
     return [_of_table(path, judged, metric, signatures[metric], **of_levels) for metric, of_levels in found.items()]
 
 

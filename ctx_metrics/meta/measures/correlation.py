@@ -6,10 +6,8 @@ import numpy as np
 from scipy.stats import kendalltau, rankdata
 
 from ...corpus import document_ranges
-from ...errors import InputError
 from ..judgements.judged import row_means
 
-AVERAGES = ("none", "item", "system")
 OUTLIER = 2.5  # in robust standard deviations from the median (Mathur et al. 2020)
 
 
@@ -43,8 +41,6 @@ def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average
     >>> group_coefficients(human[:, :1], metric[:, :1], "kendall", "none").round(3).tolist()  # 2 / sqrt(3 * 2)
     [0.816]
     """
-    if kind not in KINDS:
-        raise InputError(f"correlation: {kind!r} is none of {', '.join(KINDS)}")
     return KINDS[kind](*grouped(human, metric, average))
 
 
@@ -118,8 +114,6 @@ def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.nda
     >>> human.tolist(), metric.tolist()
     ([[1.0, 3.0], [nan, 4.0]], [[5.0, 7.0], [nan, 8.0]])
     """
-    if average not in AVERAGES:
-        raise InputError(f"average: {average!r} is none of {', '.join(AVERAGES)}")
     missing = np.isnan(human) | np.isnan(metric)
     human, metric = np.where(missing, np.nan, human), np.where(missing, np.nan, metric)
     if average == "none":

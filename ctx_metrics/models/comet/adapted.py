@@ -18,7 +18,7 @@ from ...engine.matching import OTHERS
 from ...errors import ModelError
 from ...opening import LazyMapping, file_hashes, identity, same_hashes
 from ..estimator import EMBEDDED_UNIFIED
-from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, read_config
+from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, model_type, read_config
 from ..hub import ResolvedModel
 from .checkpoint import ADAPTED_KIND, HEAD_LAYER, INPUTS, SEPARATORS, Hyperparameters
 
@@ -175,7 +175,4 @@ class _Merged(LazyMapping[str, Any]):
 
 
 def is_adapted(folder: Path) -> bool:
-    try:
-        return folder.is_dir() and read_config(folder).get("model_type") == ADAPTED_KIND
-    except ModelError:
-        return False
+    return model_type(folder) == ADAPTED_KIND

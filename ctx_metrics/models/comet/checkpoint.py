@@ -31,9 +31,10 @@ from ...engine.checkpoint import (
 )
 from ...engine.tokenizer import TextTokenizer
 from ...errors import InputError, ModelError
-from ...opening import file_hashes, identity, opening, read_json, same_hashes, shown
+from ...opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
 from ...writing import check_writable, replacing
-from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, file_sha256, hub_folder
+from ..folder import model_type
+from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, hub_folder
 
 CLASSES = ("regression_metric", "referenceless_regression_metric", "unified_metric", "xcomet_metric")
 # The encoders that unbabel-comet knows, with the number of separator tokens between two texts of a sequence.
@@ -245,22 +246,19 @@ class CometCheckpoint:
 
     def weights(self) -> EncoderTensors:
         """The encoder's tensors by their bare names, mapped from the file, which is opened again after release()."""
-        tensors = self._read()
+        tensors = self.tensors()
         places = {
             name.removeprefix(_ENCODER): (tensors, name, self.file) for name in tensors if name.startswith(_ENCODER)
         }
         return EncoderTensors(places, self.config)
 
-    def _read(self) -> Mapping[str, torch.Tensor]:
+    def tensors(self) -> Mapping[str, torch.Tensor]:
         if self.file.name == WEIGHTS_FILE:
             return SafeTensors(self.file)
         return load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
 
     def release(self) -> None:
         self._tensors = None
-
-    def all_tensors(self) -> dict[str, torch.Tensor]:
-        return dict(self._read())
 
 
 def side_hashes(root: Path, encoder: Path) -> dict[str, str]:
@@ -324,13 +322,8 @@ def place_of(name: str) -> str:
 
 def is_comet(folder: Path) -> bool:
     """Whether a folder looks like a COMET checkpoint: unbabel-comet's (or its folder `checkpoints`) or ours."""
-    if any(path for name in ("hparams.yaml", "checkpoints/*.ckpt", "*.ckpt") for path in folder.glob(name)):
-        return True
-    try:
-        with opening(folder):
-            return read_json(folder / CONFIG_FILE).get("model_type") in (CONFIG_KIND, ADAPTED_KIND)
-    except ModelError:
-        return False
+    unbabel = any(path for name in ("hparams.yaml", "checkpoints/*.ckpt", "*.ckpt") for path in folder.glob(name))
+    return unbabel or model_type(folder) in (CONFIG_KIND, ADAPTED_KIND)
 
 
 def _local_files(path: Path) -> tuple[Path, Path]:
@@ -496,7 +489,7 @@ def convert(source: str, target: Path) -> None:
         if side.exists():
             shutil.copyfile(side, work / side.name)
         tensors, held = {}, set()
-        for name, tensor in checkpoint.all_tensors().items():
+        for name, tensor in checkpoint.tensors().items():
             memory = tensor.untyped_storage().data_ptr()  # tied weights share memory, which safetensors refuses
             tensors[name] = (
                 tensor.clone(memory_format=torch.contiguous_format) if memory in held else tensor.contiguous()

@@ -122,7 +122,7 @@ class Data(NamedTuple):
 
 
 def run(line: CommandLine) -> int:
-    pairs, judgements, output, architecture = line[Pairs], line[Judgements], line[Output], line[Architecture]
+    architecture = line[Architecture]
     # "none" by itself means no features, or no vectors
     features, vectors = (
         () if [*each] == ["none"] else tuple(each) for each in (architecture.features, architecture.vectors)
@@ -130,16 +130,7 @@ def run(line: CommandLine) -> int:
     architecture = replace(architecture, features=features, vectors=vectors)
     recipe = from_flags(PairwiseRecipe, line, usual=RECIPES[line[NamedRecipe].recipe])
     _check(line, architecture, recipe)
-    options = replace(line[DataOptions], text_checks=not judgements.no_text_checks)
-
-    def train() -> None:
-        # here, so that a Ctrl-C while torch is imported is caught too
-        from ...training.card import command
-
-        asked, words = "encoder" in line, command(line.argv)
-        _train(pairs, judgements, options, architecture, recipe, output, line[EngineOptions], asked, words)
-
-    return output.run(train)
+    return line[Output].run(lambda: _train(line, architecture, recipe))
 
 
 def _check(line: CommandLine, architecture: Architecture, recipe: PairwiseRecipe) -> None:
@@ -163,31 +154,21 @@ def _check(line: CommandLine, architecture: Architecture, recipe: PairwiseRecipe
             error(f"--{name} works only with --cost kendall and logistic+kendall")
 
 
-def _train(
-    pairs: Pairs,
-    judgements: Judgements,
-    options: DataOptions,
-    architecture: Architecture,
-    recipe: PairwiseRecipe,
-    output: Output,
-    engine: EngineOptions,
-    asked: bool,
-    command: str,
-) -> None:
-    """Train a model, write its folder, and print how well it performs.
-
-    asked      whether the command line names the encoder
-    command    that command line
-    """
+def _train(line: CommandLine, architecture: Architecture, recipe: PairwiseRecipe) -> None:
+    """Train a model, write its folder, and print how well it performs."""
+    # here, so that a Ctrl-C while torch is imported is caught too
     from ...cli.common.output import number, table
+    from ...training.card import command
     from ...training.data import as_json, data_sha256
     from ..training import report
     from ..training.data import count_pairs
     from ..training.learn import learn
 
+    judgements, output = line[Judgements], line[Output]
     with_curve = not output.no_plot and can_plot()
-    data = _read(pairs, options, judgements.threshold, recipe.seed)
-    languages = _languages(architecture, asked, data)
+    options = replace(line[DataOptions], text_checks=not judgements.no_text_checks)
+    data = _read(line[Pairs], options, judgements.threshold, recipe.seed)
+    languages = _languages(architecture, "encoder" in line, data)
     notes: dict[str, Any] = as_json(data.sources)
     if judgements.outputs:  # read for rankings, which contain no texts
         paths = {"outputs": judgements.outputs, "reference": judgements.reference}
@@ -203,7 +184,7 @@ def _train(
             out=output.path,
             cache=Path(output.cache or features),
             languages=languages,
-            engine=engine,
+            engine=line[EngineOptions],
             notes={"data": notes},
         )
     best = trained.checks[trained.best]
@@ -214,7 +195,7 @@ def _train(
     )
     output.finish(
         trained.checks,
-        card=report.card(output.name, architecture, recipe, trained, data.sources, data.drawn, command),
+        card=report.card(output.name, architecture, recipe, trained, data.sources, data.drawn, command(line.argv)),
         curve=report.curve(trained.checks, trained.best, output.name) if with_curve else None,
         lines=[
             table(["Development pairs", "tau"], [[name, number(tau, 4, "-")] for name, tau in taus.items()]),

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...corpus import is_blank
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
 from ...meta.judgements.options import ALL, DataOptions
-from ...meta.judgements.readers import layout_of, read_judged
+from ...meta.judgements.readers import layout_of, read_chosen
 from ...meta.judgements.readers.table import read_judged_rows
 from ...meta.measures.taus import preferences_from_scores
 from ...notices import counted, notice
@@ -45,7 +45,7 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
     names: set[str] = set()
     check_given_once(paths)
     for path in paths:
-        read = _read(path, options)
+        read = read_chosen(path, options)
         count = Counter(rows=0, kept=0)
         for judged in read:
             if options.text_checks:
@@ -137,24 +137,6 @@ def usual_threshold(scores: np.ndarray) -> float:
     """
     given = scores[~np.isnan(scores)]
     return RAW_DA if given.size and given.min() >= 0 and 10 < given.max() <= 100 else 0.0
-
-
-def _read(path: str, options: DataOptions) -> list[JudgedSet]:
-    """Return the sets of a path; if a file's name gives no language pair, the only one in options.pairs applies."""
-    given, pairs = asdict(options), options.pairs
-    del given["text_checks"]
-    if os.path.isdir(path) or not pairs:
-        return read_judged(path, **given)
-    sets = read_judged(path, **{**given, "pairs": None})
-    if any(judged.source_lang is None for judged in sets):
-        if len(pairs) > 1:
-            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
-        source, _, target = pairs[0].partition("-")
-        sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
-    for judged in sets:
-        if (pair := f"{judged.source_lang}-{judged.target_lang}") not in pairs:
-            raise InputError(f"{path}: its language pair is {pair}, not {' or '.join(pairs)} (-l)")
-    return sets
 
 
 def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str | None) -> JudgedSet:

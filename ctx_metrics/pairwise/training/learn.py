@@ -16,6 +16,7 @@ from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...models import hub
 from ...notices import counted
+from ...opening import file_sha256
 from ...training.folder import STATE
 from ...training.loop import Loop
 from ...training.state import claim, encoder_name, finish
@@ -97,7 +98,7 @@ def learn(
                 "width": each.shape[1],
                 "dimensions": source.dimensions,
                 "path": None if source.path is None else str(Path(source.path).resolve()),
-                "sha256": None if source.path is None else hub.file_sha256(Path(source.path)),
+                "sha256": None if source.path is None else file_sha256(Path(source.path)),
             }
             for source, each in zip(sources, readings[0].vectors, strict=True)
         ],

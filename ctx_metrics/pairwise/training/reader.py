@@ -3,6 +3,7 @@
 import functools
 import io
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from ...models import hub
 from ...notices import counted, notice
 from ...training.state import digest
 from ...training.token_states import MEND, read_cached, write_cached
+from ...writing import os_errors
 from ..features import feature_scores, feature_settings
 from ..features.specs import Feature
 from ..sentence_vectors import SentenceVectors, VectorSource
@@ -117,10 +119,8 @@ class FeatureCache:
     def __init__(self, folder: Path | None):
         self.folder = None if folder is None else Path(folder)
         if self.folder is not None:
-            try:
+            with self._os_errors():
                 self.folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise self._unusable(error) from error
 
     def columns(self, signature: str, texts_key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the result of `compute`, from the cache if it is there; otherwise compute and store it.
@@ -131,25 +131,20 @@ class FeatureCache:
         if self.folder is None:
             return compute()
         path = self.folder / f"{digest([signature, texts_key, 'checksum'])}.npy"
-        try:
-            content = read_cached(path)
-            if content is not None:
-                return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        except ValueError:  # not a file of this cache, or an empty one
-            content = None
-        except FileNotFoundError:
-            content = b""
-        except OSError as error:
-            raise self._unusable(error) from error
-        if content is None:
+        if path.exists():
+            with self._os_errors():
+                content = read_cached(path)
+            with suppress(ValueError):  # not a file of this cache, or an empty one
+                if content is not None:
+                    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
             notice(f"{path}: the file is damaged; what it held is computed again")
         values, written = compute(), io.BytesIO()
         np.save(written, values, allow_pickle=False)
         write_cached(path, written.getvalue())
         return values
 
-    def _unusable(self, error: OSError) -> InputError:
-        return InputError(f"cannot use {self.folder} as feature cache: {error.strerror or error}{MEND}")
+    def _os_errors(self) -> AbstractContextManager[None]:
+        return os_errors(f"cannot use {self.folder} as feature cache", MEND)
 
 
 def texts_key(streams: Sequence[Sequence[str | None] | None]) -> str:

@@ -1,29 +1,22 @@
 """Architecture and training settings of a pairwise network: those of Guzmán et al. (2015), and a faster recipe."""
 
-from argparse import ArgumentTypeError, BooleanOptionalAction
+from argparse import BooleanOptionalAction
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Literal
 
 from ...errors import InputError
-from ...flag_types import Files, Model, Positive, Seed
-from ...settings import check_choices, setting
+from ...flag_types import Files, Model, Positive, Seed, number
+from ...settings import setting
 from ...training.flag_types import Above0, AtLeast0, Patience
 
-COSTS = ("logistic", "kendall", "logistic+kendall")
-OPTIMISERS = ("adagrad", "adamw")
 # The middle layer replaces the paper's 25 syntactic dimensions, the token embeddings its 50 of averaged word vectors.
 VECTORS = ("encoder@3:25", "encoder@0:50")
-MOST_UNITS = 10_000
 MOST = 1e6  # limit of factors of steps and costs; the product of two of them is still far below fp32's maximum
 
 
-def units(text: str) -> int:
-    if (number := int(text)) < 0:
-        raise ArgumentTypeError(f"{text} is not at least 0")
-    if number > MOST_UNITS:
-        raise ArgumentTypeError(f"{text} is above {MOST_UNITS:,}")
-    return number
+_units = partial(number, int, lambda value: 0 <= value <= 10_000, "a whole number from 0 to 10,000")
 
 
 @dataclass(frozen=True)
@@ -50,7 +43,7 @@ class Architecture:
         "embedded, multilingual, a folder, or a hub name[@revision]; it is not trained. (Default: embedded, English only)",
         "embedded",
     )
-    hidden: Annotated[int, units, "N"] = setting(
+    hidden: Annotated[int, _units, "N"] = setting(
         "Number of hidden units of each of the three groups; 0: logistic regression. (Default: the paper's 4)", 4
     )
     tied: bool = setting("Use one weight matrix for the groups of both outputs with the reference.", False)
@@ -74,13 +67,12 @@ class PairwiseRecipe:
                      learning_rate * weight_decay per step. Both apply this to biases too
     """
 
-    cost: str = setting(
+    cost: Literal["logistic", "kendall", "logistic+kendall"] = setting(
         "logistic; kendall, which is closer to tau and adds a term against ties; or logistic first, then kendall "
         "from its best weights.",
         "logistic",
-        choices=COSTS,
     )
-    optimiser: str = setting("Optimiser.", "adagrad", choices=OPTIMISERS)
+    optimiser: Literal["adagrad", "adamw"] = setting("Optimiser.", "adagrad")
     learning_rate: Above0 = setting("Learning rate of the optimiser.", 0.01)
     batch: Positive = setting("Number of pairs per step.", 30)
     weight_decay: AtLeast0 = setting("Weight decay of the optimiser.", 1e-4)
@@ -93,7 +85,6 @@ class PairwiseRecipe:
     seed: Seed = setting("Seed of the first weights, the orders, and a share for --dev.", 1)
 
     def __post_init__(self):
-        check_choices(self)
         for name in ("learning_rate", "weight_decay", "beta", "gamma"):
             if not 0 <= (value := getattr(self, name)) <= MOST:
                 raise InputError(f"{name.replace('_', ' ')} {value:g} is not from 0 to {MOST:,.0f}; name a smaller one")

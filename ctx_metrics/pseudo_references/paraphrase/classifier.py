@@ -18,12 +18,12 @@ from ...engine.tokenizer import check_growth
 from ...engine_options import EngineOptions
 from ...errors import InputError, ModelError
 from ...models.embedded import FOLDER
-from ...models.folder import encoder_of
+from ...models.folder import encoder_of, model_type
 from ...models.hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
 from ...notices import Progress, counted, notice
 from ...opening import opening, same_hashes, shown
 from ...wording import setting_named
-from .pair_classifier import is_adapted, load_adapted, read_adapted_config
+from .pair_classifier import KIND, load_adapted, read_adapted_config
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -77,7 +77,7 @@ class ParaphraseClassifier:
     def _hashed(self) -> dict[str, str]:
         folder = self.resolved.folder
         hashes = folder_hashes(folder)
-        if is_adapted(folder):
+        if model_type(folder) == KIND:
             hashes |= folder_hashes(encoder_of(folder, read_adapted_config(folder)).folder)
         return hashes
 
@@ -115,7 +115,7 @@ class ParaphraseClassifier:
         if self._network is None:
             folder = self.resolved.folder
             model: PreTrainedModel | PairClassifier
-            if is_adapted(folder):
+            if model_type(folder) == KIND:  # of another one, transformers reports what is wrong with it
                 model, encoder = load_adapted(folder)
                 tokenizer = load_tokenizer(encoder)
             else:

@@ -94,13 +94,6 @@ def new_pair_classifier(folder: Path) -> PairClassifier:
     return PairClassifier(encoder.float())
 
 
-def is_adapted(folder: Path) -> bool:
-    try:
-        return read_config(folder).get("model_type") == KIND
-    except ModelError:
-        return False  # transformers will report what is wrong with it
-
-
 def new_classifier(encoder: Path, rank: int) -> PairClassifier:
     """Return an encoder with low-rank changes of its linear layers and a new head."""
     model = new_pair_classifier(encoder)

@@ -13,7 +13,6 @@ from ...meta.judgements.options import ALL, DataOptions
 from ...notices import counted, notice
 from ..data import left_out
 from .judgements import (
-    PARTNERS,
     averaged,
     check_inputs,
     partners_of,
@@ -25,7 +24,6 @@ from .judgements import (
     whole_parts,
 )
 
-NORMALISE = ("annotator", "file", "none")
 FLAT = "standardised to 0"
 
 
@@ -99,10 +97,6 @@ def read_training_set(
     Each preference (better and worse) gives two rows in a group of their own with targets 1 and 0, which are neither
     standardised nor averaged: they are meant for a loss on pairs.
     """
-    if inputs not in PARTNERS:
-        raise InputError(f"inputs {inputs!r} are none of {', '.join(PARTNERS)}")
-    if normalise not in NORMALISE:
-        raise InputError(f"normalise {normalise!r} is none of {', '.join(NORMALISE)}")
     shares = {each.path: each for each in map(share, paths)}
     counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in shares}
     rooted: list[str] = []

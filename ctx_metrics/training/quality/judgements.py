@@ -279,7 +279,7 @@ def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequ
 def _of_table(path: str, score: str | None, reference: str | None) -> JudgementSet:
     judged = read_judged_rows(path, score, reference)
     if (references := len(judged[0].texts) - 3) > 1:
-        raise InputError(f"{stem(path)}: has {references} references; name one")
+        raise InputError(f"{stem(path)}: has {references} references; name one of them with --reference")
     numbers: dict[Hashable, int] = {}
     name = stem(path)
     rows = []
@@ -300,7 +300,7 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool, by_system: bool) -> J
     if judged.hypotheses is None or (scores is None and preferences is None):
         raise InputError(f"{judged.name}: has only system scores; training needs segment scores")
     if len(judged.references) > 1:
-        raise InputError(f"{judged.name}: has {len(judged.references)} references; name one")
+        raise InputError(f"{judged.name}: has {len(judged.references)} references; name one of them with --reference")
     if scores is not None or preferences is None:
         return JudgementSet(path, judged.name, judgements(judged, humans=True), False, alone and scored)
     rows = [

@@ -1,6 +1,6 @@
 """Trains a model on judged texts and writes its folder, for `ctx-metrics train`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
@@ -95,14 +95,7 @@ def learn(
     with ExitStack() as closed, memory_for("the training", encoder.device, SMALLER):
         if architecture.kind == "comet":
             features = [
-                FeatureInputs(
-                    encoder,
-                    each.hypotheses,
-                    partners=each.partners,
-                    layers=layers,
-                    max_content=max_length,
-                    label=f"{what} texts",
-                )
+                FeatureInputs(encoder, each, layers, max_length, f"{what} texts")
                 for each, what in ((training, "training"), (development, "development"))
             ]
             if init is None and isinstance(network, RegressorNetwork):
@@ -116,19 +109,52 @@ def learn(
             closed.enter_context(closing(embeddings))
             texts = [text for each in (training, development) for text in (*each.hypotheses, *each.partners)]
             embeddings.fill(texts)
-            sets = [TokenInputs(embeddings, each.hypotheses, each.partners) for each in (training, development)]
+            sets = [TokenInputs(embeddings, each) for each in (training, development)]
             cut = embeddings.cut
         if cut:
             notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
         task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
-        checks = loop.train()
-        scores = development.scores(task.values(sets[1]))
-    best = checks[loop.progress.best]
+        loop.train()
+        values = task.values(sets[1])
     config["training"] = {**asdict(recipe), "rows": len(training), "init": None if init is None else init.name}
-    config["development"] = {"metric": development.metric, "score": best.score, "step": best.step, "sets": scores}
-    config.update(notes or {})
-    return Trained(finish(out, config, network.state_dict()), checks, loop.progress.best)
+    return written(out, config, network.state_dict(), loop, development, values, notes)
+
+
+def written(
+    out: Path,
+    config: dict[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    loop: Loop,
+    development: DevelopmentSet,
+    values: np.ndarray,
+    notes: Mapping[str, Any] | None,
+    score: float | None = None,
+) -> Trained:
+    """Write a model after its training, with its development figures and the notes in config.json; delete the state.
+
+    values    of the development data, by the weights that are written
+    score     agreement of the values; None: that of the best check
+    """
+    checks, best = loop.progress.checks, loop.progress.best
+    config["development"] = {
+        "metric": development.metric,
+        "score": checks[best].score if score is None else score,
+        "step": checks[best].step,
+        "sets": development.scores(values),
+    }
+    return Trained(finish(out, {**config, **(notes or {})}, tensors), checks, best)
+
+
+def matching_config(init: Path, config: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the config.json of first weights; raises InputError if a field is not that of the model to train."""
+    given = read_config(init)
+    for name in names:
+        if given.get(name) != config[name]:
+            raise InputError(
+                f"{init} has {name} {given.get(name)}, not {config[name]}; start from a model with the same {name}"
+            )
+    return given
 
 
 def check_tokens(tokenizer: TextTokenizer, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
@@ -182,14 +208,8 @@ def digest_of(texts: TrainingSet | DevelopmentSet, *columns: np.ndarray) -> str:
 
 
 def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
-    given = read_config(init)
+    given = matching_config(init, config, ("model_type", "encoder_ckpt", "layers"))
     check_fields(init, given, FIELDS)
-    wanted = {name: config[name] for name in ("model_type", "encoder_ckpt", "layers", "network")}
-    for name, value in wanted.items():
-        if name != "network" and given[name] != value:
-            raise InputError(
-                f"{init} has {name} {given[name]}, and this training {value}; start from a model of the same"
-            )
     sizes = {name: size for name, size in config["network"].items() if name != "dropout"}  # dropout is not a size
     if differing := [
         f"{name} {given['network'].get(name)}" for name in sizes if given["network"].get(name) != sizes[name]
@@ -205,13 +225,14 @@ class TokenInputs:
     lengths    number of tokens of each row's partner and hypothesis, by which rows are batched
     """
 
-    def __init__(self, cache: EmbeddingCache, hypotheses: Sequence[str], partners: Sequence[str]):
-        self.cache, self.hypotheses, self.partners = cache, hypotheses, partners
-        self.lengths = list(zip(cache.lengths(partners), cache.lengths(hypotheses), strict=True))
+    def __init__(self, cache: EmbeddingCache, texts: TrainingSet | DevelopmentSet):
+        self.cache, self.sides = cache, (texts.hypotheses, texts.partners)
+        hypotheses, partners = map(cache.lengths, self.sides)
+        self.lengths = list(zip(partners, hypotheses, strict=True))
 
     def batch(self, rows: Sequence[int]) -> tuple:
         sides = []
-        for texts in (self.hypotheses, self.partners):
+        for texts in self.sides:
             states = self.cache.states([texts[row] for row in rows])
             sides += [torch.cat(states).float(), [len(each) for each in states]]
         return tuple(sides)
@@ -223,15 +244,13 @@ class FeatureInputs:
     def __init__(
         self,
         encoder: TextEncoder,
-        hypotheses: Sequence[str],
-        *,
-        partners: Sequence[str],
+        texts: TrainingSet | DevelopmentSet,
         layers: Sequence[int],
         max_content: int,
         label: str,
     ):
         mixes, features = [(layer,) for layer in layers], one_by_one(PairFeatures(layers))
-        pairs = list(zip(hypotheses, partners, strict=True))
+        pairs = list(zip(texts.hypotheses, texts.partners, strict=True))
         results = map_pairs(encoder, pairs, mixes, features, max_content=max_content, label=label)
         # no text is without tokens
         self.inputs = [result.value for result in results if isinstance(result.value, tuple)]

@@ -19,12 +19,11 @@ from ...engine.matching import token_pairs
 from ...engine.memory import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...engine_options import EngineOptions
-from ...errors import InputError
 from ...models import hub
 from ...models.comet.adapted import AdaptedCheckpoint
 from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPARATORS
 from ...models.comet.model import joined
-from ...models.folder import read_config, write_model
+from ...models.folder import read_config
 from ...notices import counted, notice
 from ..folder import STATE
 from ..loop import Loop, Progress, adamw, epoch_batches, training_dtype
@@ -32,10 +31,10 @@ from ..low_rank import LowRankLinear, learned
 from ..state import claim, digest, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .learn import Trained, check_tokens
+from .learn import Trained, check_tokens, matching_config, written
 from .network import UnifiedNetwork, new_network, padded, restore, round_as_stored, stored
 from .recipe import Architecture, Recipe
-from .task import Check, QualityTask
+from .task import QualityTask
 
 # the ways to read a row, and their shares: without a reference there is most to learn
 WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
@@ -255,6 +254,7 @@ def learn_unified(
     tokenizer = TextTokenizer(model.folder)
     positions = settings["max_position_embeddings"] - 2  # as in models.comet.model
     config = {
+        "model_type": ADAPTED_KIND,
         "encoder": encoder_name(architecture.encoder),
         "encoder_ckpt": model.ckpt,
         "encoder_model": encoder_kind(settings, tokenizer),
@@ -267,7 +267,8 @@ def learn_unified(
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
     if init is not None:
-        _start_from(init, network, config)
+        matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
+        restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
     first = {name: tensor.clone() for name, tensor in learned(network).items()} if init_share else {}
     texts = [*training.hypotheses, *training.references, *training.sources]
     fingerprint = {
@@ -294,39 +295,15 @@ def learn_unified(
         if init is None:
             task.standardise()
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
-        checks: list[Check] = loop.train()
+        loop.train()
         round_as_stored(network, DEVIATION)
         if first:
             for name, tensor in learned(network).items():
                 tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
             round_as_stored(network, DEVIATION)
-        best = checks[loop.progress.best]
         told = {"rows": len(training), "init": None if init is None else init.name, "init_share": init_share}
         config["training"] = {**asdict(recipe), **told, "dtype": engine.dtype, "window": window}
         values = task.values(inputs[1])
-        score = development.score(values) if first else best.score
         config["shares"] = task.shares.tolist()
-        config["development"] = {
-            "metric": development.metric,
-            "score": score,
-            "step": best.step,
-            "sets": development.scores(values),
-        }
-        config.update(notes or {})
-        write_model(out, {"model_type": ADAPTED_KIND, **config}, stored(network, MEAN, DEVIATION))
-    (out / STATE).unlink(missing_ok=True)
-    return Trained(read_config(out), checks, loop.progress.best)
-
-
-def _start_from(init: Path, network: UnifiedNetwork, config: Mapping[str, Any]) -> None:
-    given = read_config(init)
-    wanted = {
-        "model_type": ADAPTED_KIND,
-        **{name: config[name] for name in ("encoder_ckpt", "inputs", "rank", "network")},
-    }
-    for name, value in wanted.items():
-        if given.get(name) != value:
-            raise InputError(
-                f"{init} has {name} {given.get(name)}, not {value}; start from a model with the same {name}"
-            )
-    restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
+        score = development.score(values) if first else None
+        return written(out, config, stored(network, MEAN, DEVIATION), loop, development, values, notes, score)

@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ....errors import InputError
+from ....language import language_pair
 from ....notices import notice
 from ..judged import JudgedSet
+from ..options import DataOptions
 from .da import SCORES, da_files, read_da, read_system_da
 from .mqm import read_mqm
 from .preferences import read_preferences, read_rankings
@@ -47,11 +50,30 @@ def read_judged(
     if os.path.isdir(path):
         return _read_folder(path, pairs, human, reference)
     judged = _read_file(path, reference, score, outputs)
-    pair = f"{judged.source_lang}-{judged.target_lang}"
-    if pairs is not None and pair not in pairs:
-        there = pair if judged.source_lang else judged.name
+    if pairs is not None and judged.pair not in pairs:
+        there = judged.pair if judged.source_lang else judged.name
         raise InputError(f"{path}: none of the pairs {', '.join(pairs)}; there are {there}")
     return [judged]
+
+
+def read_chosen(path: str, options: DataOptions) -> list[JudgedSet]:
+    """Read the judged sets that a command line chooses. A file whose name contains no language pair gets the one from -l."""
+    given = {name: getattr(options, name) for name in ("human", "reference", "score", "outputs")}
+    if os.path.isdir(path) or not (pairs := options.pairs):
+        return read_judged(path, pairs=options.pairs, **given)
+    sets = read_judged(path, **given)
+    if any(judged.source_lang is None for judged in sets):
+        if len(pairs) > 1:
+            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
+        try:
+            source, target = language_pair(pairs[0])
+        except InputError as error:
+            raise InputError(f"-l {error}") from error
+        sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
+    for judged in sets:
+        if judged.pair not in pairs:
+            raise InputError(f"{path}: its language pair is {judged.pair}, not {' or '.join(pairs)} (-l)")
+    return sets
 
 
 def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: str | None) -> list[JudgedSet]:
