@@ -13,20 +13,17 @@ DOCTOR = "; `ctx-metrics doctor` shows what is broken\n"
 
 
 @pytest.mark.parametrize(
-    "statement, said",
+    "statement, why",
     [
-        (
-            "raise ImportError('libtorch_cpu.so: cannot open it')",
-            "torch cannot be imported (ImportError: libtorch_cpu.so: cannot open it)",
-        ),
-        ("1 / 0", "torch cannot be imported (ZeroDivisionError: division by zero)"),
+        ("raise ImportError('libtorch_cpu.so: cannot open it')", "ImportError: libtorch_cpu.so: cannot open it"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
     ],
-    ids=["ImportError", "another error"],
 )
-def test_a_torch_that_cannot_be_imported_is_one_line(tmp_path, statement, said):
+def test_a_torch_that_cannot_be_imported_is_one_line(tmp_path, statement, why):
     (tmp_path / "torch.py").write_text(statement)
     done = sacrebleu(REF, "-i", A, "-m", "bleu", "bertr", PYTHONPATH=str(tmp_path))
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"sacreBLEU: error: {said}{DOCTOR}")
+    said = f"sacreBLEU: error: torch cannot be imported ({why}){DOCTOR}"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
 
 
 RUNS = """

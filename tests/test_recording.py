@@ -22,15 +22,9 @@ def recording(*args: object) -> subprocess.CompletedProcess:
 def recorded(tmp_path_factory) -> list[dict]:
     folder = tmp_path_factory.mktemp("recording")
     shutil.copytree(EXAMPLES, folder / "inputs" / "examples")
-    places = (
-        TOOL.parent.parent,
-        folder / "out.jsonl",
-        "--bin",
-        Path(sys.executable).parent,
-        "--inputs",
-        folder / "inputs",
-    )
-    done = recording(*places, "--jobs", "1", "--only", "-m nist --ctx-seg-scores|cite rouge|: ctx-metrics --help")
+    flags = ["--bin", Path(sys.executable).parent, "--inputs", folder / "inputs", "--jobs", "1", "--only"]
+    flags.append("-m nist --ctx-seg-scores|cite rouge|: ctx-metrics --help")
+    done = recording(TOOL.parent.parent, folder / "out.jsonl", *flags)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in (folder / "out.jsonl").read_text(encoding="utf-8").splitlines()]
 

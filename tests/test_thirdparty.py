@@ -3,20 +3,7 @@
 import json
 
 import pytest
-from plugin_conftest import (
-    DOCIDS,
-    EXAMPLES,
-    REF,
-    SOURCE,
-    A,
-    B,
-    C,
-    add_package,
-    add_test_set,
-    add_toylen,
-    lines_of,
-    picks_from_xml,
-)
+from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, add_package, add_toylen, lines_of
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 from selection import some
 
@@ -125,31 +112,6 @@ def test_paired_tests(toylen, test):
     assert [row["ToyLen"]["score"] for row in rows] == pytest.approx([ratio(name, SOURCE) for name in (A, B, C)])
     assert rows[0]["ToyLen"]["p_value"] is None and all(0 < row["ToyLen"]["p_value"] <= 1 for row in rows[1:])
     assert len(made["systems"]) == 3
-
-
-@picks_from_xml
-def test_detail_gives_each_subset_its_rows(toylen, tmp_path):
-    root, doc_ids = tmp_path / "sets", lines_of(DOCIDS)
-    origlangs = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in doc_ids]
-    domains = ["news" if doc_id.startswith("news") else "other" for doc_id in doc_ids]
-    add_test_set(root, "wmt23", "de-en", lines_of(SOURCE), lines_of(REF), doc_ids, origlangs, domains)
-    done, made = toylen(
-        "-t", "wmt23", "-l", "de-en", "-i", EXAMPLES / A, "-m", "toylen", "chrf", "--detail", SACREBLEU=str(root)
-    )
-    assert done.returncode == 0, done.stderr
-    printed = dict(line.split(":", 1) for line in done.stdout.splitlines() if "sentences=" in line and "ToyLen" in line)
-    for key, wanted in {
-        "origlang=de domain=ALL": [lang == "de" for lang in origlangs],
-        "origlang=en domain=ALL": [lang == "en" for lang in origlangs],
-        "origlang=de domain=news": [domain == "news" for domain in domains],
-    }.items():
-        value = next(text for name, text in printed.items() if name.strip() == key)
-        rows = [i for i, kept in enumerate(wanted) if kept]
-        score = 100 * sum(WORDS[A][i] for i in rows) / sum(WORDS[SOURCE][i] for i in rows)
-        assert f"sentences={len(rows)} " in value and float(value.split("=")[-1]) == pytest.approx(score, abs=0.06)
-    subset = next(seen for seen in made if len(seen["doc_ids"]) == domains.count("news"))
-    assert set(subset["doc_ids"]) == {"news-harbour"} and subset["sources"] == lines_of(SOURCE)[:13]
-    assert subset["systems"] == [lines_of(A)[:13]]
 
 
 BAD = {

@@ -191,13 +191,8 @@ class TextReader:
 
     def count(self) -> int:
         with readable(self.table.path), opened(self.table) as file:
-            if self.table.form == "csv":  # a row may span several lines
-                rows = sum(1 for _ in self._split(self._lines(file)))
-            else:
-                rows, last = 0, b"\n"
-                while piece := file.read(1 << 20):
-                    rows, last = rows + piece.count(b"\n"), piece[-1:]
-                rows += last != b"\n"
+            several = self.table.form == "csv"  # whose rows may span several lines
+            rows = sum(1 for _ in (self._split(self._lines(file)) if several else lines_of(file, self.table.path)))
         return max(0, rows - (self.table.form != "jsonl" and not self.numbered))
 
     def _lines(self, file: Any) -> Iterator[str]:

@@ -30,7 +30,6 @@ class Top(NamedTuple):
     number: int | None
 
     def of(self, rows: int) -> int:
-        """How many of `rows` rows to select."""
         return math.floor(self.share * rows + 1e-9) if self.share is not None else self.number or 0
 
 

@@ -56,8 +56,7 @@ class Form(Protocol):
     def of(cls, result: Any, said: list[Notice]) -> "Form | None":
         """The form of a result; None if it is too large to be kept."""
 
-    def result(self) -> Any:
-        """The result that this was made from."""
+    def result(self) -> Any: ...
 
 
 @dataclass(frozen=True)

@@ -136,10 +136,8 @@ def block_ranges(corpus: Corpus, size: int, whole_documents: bool) -> list[tuple
     >>> block_ranges(Corpus(["a"] * 5), 2, False)
     [(0, 2), (2, 4), (4, 5)]
     """
-    if not whole_documents:
-        return [(start, min(start + size, len(corpus))) for start in range(0, len(corpus), size)]
     ranges: list[tuple[int, int]] = []
-    for start, end in corpus.documents():
+    for start, end in corpus.documents() if whole_documents else [(i, i + 1) for i in range(len(corpus))]:
         if ranges and end - ranges[-1][0] <= size:
             ranges[-1] = (ranges[-1][0], end)
         else:

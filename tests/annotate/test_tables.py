@@ -44,28 +44,12 @@ def test_files_patterns_and_folders(tmp_path):
     assert find_tables([odd])[0].path == odd
 
 
-@pytest.mark.parametrize(
-    "names, message",
-    [
-        (["gone.tsv"], "cannot read {0}/gone.tsv: no such file or folder"),
-        (["gone*.tsv"], "{0}/gone*.tsv: no file fits this pattern"),
-        (["notes.md"], "{0}/notes.md: its name does not show its format; tables end with .tsv"),
-        (["empty"], "{0}/empty: there is no table in this folder; tables end with .tsv"),
-        (["a.tsv", "a.tsv"], "{0}/a.tsv is given twice; name each table once"),
-        (["a.tsv", "b.jsonl"], "{0}/b.jsonl has another format than {0}/a.tsv"),
-    ],
-)
-def test_what_is_no_table(tmp_path, names, message):
-    write(tmp_path / "a.tsv", TSV), write(tmp_path / "b.jsonl", "{}\n"), write(tmp_path / "notes.md", "")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="^" + re.escape(message.format(tmp_path))):
-        find_tables([str(tmp_path / name) for name in names])
-
-
-@pytest.mark.parametrize("address", ["nothing://a/b.tsv"])
-def test_a_protocol_that_is_not_known(address):
-    with pytest.raises(InputError, match="cannot read nothing://a/b.tsv: Protocol not known: nothing"):
-        find_tables([address])
+def test_a_folder_without_tables(tmp_path):
+    write(tmp_path / "notes.md", "")
+    with pytest.raises(
+        InputError, match=f"^{re.escape(str(tmp_path))}: there is no table in this folder; tables end with"
+    ):
+        find_tables([str(tmp_path)])
 
 
 def test_a_name_with_two_colons_is_local(tmp_path, monkeypatch):
@@ -216,37 +200,21 @@ def test_parquet(tmp_path):
 @pytest.mark.parametrize(
     "name, content, message",
     [
-        ("a.tsv", "src\tmt\none\n", "row 1: 1 column, but the first line has 2"),
         ("a.tsv", "src\tmt\tmt\n", "has two columns mt; it has src, mt, mt"),
-        ("a.tsv", "src\thyp\n", "has no column mt; it has src, hyp (--columns says which to read)"),
-        ("a.tsv", "src\tmt\tcomet\n", "has a column comet already; give the new ones other names with --names"),
-        ("a.tsv", b"src\tmt\none\t\xff\n", "line 2: byte 5 (0xff) is not utf-8; save it as UTF-8"),
-        ("a.csv", 'src,mt\n"one,two\n', "line 2: unexpected end of data"),
         ("a.jsonl", '{"src": "a", "mt": 1.5}\n', "row 1: column mt holds 1.5, not a text"),
-        ("a.jsonl", '{"src": "a", "mt": "b"}\n[1]\n', "line 2: not a JSON object with the columns as its keys"),
-        ("a.jsonl", '{"src": "a", "mt": "b"}\n{\n', "line 2: not JSON (Expecting"),
         ("a.jsonl", "[" * 100_000, "line 1: not JSON (it is nested too deeply); write one object per line"),
         ("a.jsonl", '{"mt": ' + "[" * 500 + "]" * 500 + ', "src": "a"}', "row 1: column mt holds a list, not a text"),
         ("a.jsonl", '{"mt": 1' + "0" * 5000 + "}", "line 1: not JSON (Exceeds the limit"),
-        (
-            "a.jsonl",
-            '{"src": "a", "mt": "b"}\n{"src": "a", "mt": "b", "comet": 1}\n',
-            "row 2 has a column comet already",
-        ),
-        ("a.tsv.gz", gzip.compress(TSV.encode() * 99)[:-30], "cannot read {0}: it is cut short"),
         (
             "a.tsv.gz",
             b"plain",
             "it is damaged, or no gzip file (Error -3 while decompressing data: incorrect header check)",
         ),
         ("a.tsv.xz", b"plain", "it is damaged, or no xz file (Input format not supported by decoder)"),
-        ("a.parquet", b"PAR1", "cannot read {0}: "),
     ],
 )
 def test_broken_tables(tmp_path, name, content, message):
-    if name.endswith("parquet"):
-        pytest.importorskip("pyarrow")
     path = write(tmp_path / name, content)
     with pytest.raises(InputError) as caught:
         list(reader_of(find_tables([path])[0], ["src", "mt"], ["comet"]).rows())
-    assert message.format(path) in str(caught.value) and path in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(caught.value) and path in str(caught.value) and "\n" not in str(caught.value)

@@ -1,7 +1,5 @@
 """Expected utilities by every method, over utilities whose values are known."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expe
 from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, MetricSettings, build
-from ctx_metrics.scale.kept import ResultCache
 
 
 class Known(Utility):
@@ -173,9 +170,7 @@ def test_an_item_is_drawn_for_alike_wherever_it_stands():
     ("given", "said"),
     [
         ({"refine": 2}, "--refine works only with --method aggregate; give both, or leave it out"),
-        ({"method": "prune", "exclude_self": True}, "--exclude-self works only with --method exact; leave one out"),
         ({"method": "prune", "confidence": 1.5}, "--confidence 1.5: give more than 0 and at most 1"),
-        ({"share": 0.0}, "--share 0: give more than 0 and at most 1"),
         ({"rank": 0}, "--rank 0: give at least 1"),
     ],
 )
@@ -205,35 +200,6 @@ def test_blocks_change_nothing(monkeypatch):
     monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
     assert list(block_ranges(ITEMS)) == [(0, 2), (2, 4), (4, 6), (6, 7)]
     assert choose(ITEMS, chooser()).scores == whole.scores
-
-
-def test_what_was_kept_is_not_scored_again(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
-    kept = ResultCache(str(tmp_path / "kept"))
-    first = choose(ITEMS[:4], chooser(method="prune"), cache=kept)
-    again = choose(ITEMS, chooser(method="prune"), cache=kept)
-    assert np.array_equal(again.scores[:4], first.scores, equal_nan=True) and again.exact[:4] == first.exact
-    assert "mbr: 4 of 7 sources were kept by an earlier run (--ctx-cache)" in caplog.messages
-    caplog.clear()
-    choose(ITEMS, chooser(), cache=kept)  # of another method
-    assert not caplog.messages
-
-
-def test_an_interrupt_says_what_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("ctx_metrics.choice.blocks.TEXTS", 10)
-    kept, put = ResultCache(str(tmp_path / "kept")), ResultCache.put
-
-    def interrupted(self, *what):
-        if (tmp_path / "kept").exists():
-            raise KeyboardInterrupt
-        put(self, *what)
-
-    monkeypatch.setattr(ResultCache, "put", interrupted)
-    said = f"^mbr: 2 of 7 sources are kept in {tmp_path}/kept; run the same command again to continue$"
-    with pytest.raises(KeyboardInterrupt, match=said):
-        choose(ITEMS, chooser(), cache=kept)
-    with pytest.raises(KeyboardInterrupt, match="^$"):
-        choose(ITEMS, chooser(), SimpleNamespace(map=interrupted))
 
 
 TEXTS = ("It rained all day.", "It rained.", "", "  ", "We left early , too .", "It rained all day.")

@@ -4,8 +4,20 @@ import os
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import DOCIDS, EXAMPLES, NAME_A, NAME_B, REF, SOURCE, A, B, C, add_test_set, lines_of
-from plugin_conftest import fresh_python as python
+from plugin_conftest import (
+    DOCIDS,
+    EXAMPLES,
+    NAME_A,
+    NAME_B,
+    REF,
+    SOURCE,
+    A,
+    B,
+    C,
+    add_test_set,
+    fresh_ctx_metrics,
+    lines_of,
+)
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.cli.common.inputs import column_names
@@ -122,9 +134,8 @@ def test_a_test_set_gives_sources_references_and_documents(tmp_path, metrics):
     add_test_set(tmp_path, "wmt18", "de-en", lines_of(SOURCE), lines_of(REF), lines_of(DOCIDS), ["de"] * 59)
 
     def score(*argv: str, stdin: str = "") -> list[str]:
-        code = "import sys; from ctx_metrics.cli import main; sys.exit(main(['score', *sys.argv[1:]]))"
         options = {"SACREBLEU": str(tmp_path), "http_proxy": "127.0.0.1:9", "https_proxy": "127.0.0.1:9"}
-        done = python(code, "-m", *metrics, "-w", "3", *argv, stdin=stdin, **options)
+        done = fresh_ctx_metrics("score", "-m", *metrics, "-w", "3", *argv, stdin=stdin, **options)
         return [str(done.returncode), done.stderr, *done.stdout.splitlines()]
 
     of_files = score("-t", A, C, "-r", REF, "--docids", DOCIDS, "-l", "de-en", "--format", "jsonl")

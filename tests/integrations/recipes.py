@@ -33,3 +33,10 @@ def recipe(name: str) -> ModuleType:
 def near(score: float):
     """Equal to a score within what batches round."""
     return pytest.approx(score, rel=1e-5, abs=1e-4)
+
+
+def scored(cls: type, references: list[str] | None = REFERENCES, **given):
+    """The corpus score of system A in Python, within what batches round."""
+    if references is None:
+        return near(cls([], **given).corpus_score(OUTPUTS, None).score)
+    return near(cls(**given).corpus_score(OUTPUTS, [references]).score)

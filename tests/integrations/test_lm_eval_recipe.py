@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from recipes import DOCUMENTS, FOLDER, OUTPUTS, REFERENCES, SOURCES, near
+from recipes import DOCUMENTS, FOLDER, OUTPUTS, REFERENCES, SOURCES, scored
 
 from ctx_metrics import COMET, SLIDE
 
@@ -54,24 +54,21 @@ def run(tmp_path, monkeypatch):
 
 def test_a_task_scores_the_corpus_with_its_documents(run):
     found = run()
-    assert found["ctx_comet,none"] == near(
-        COMET(target_lang="en", sources=SOURCES).corpus_score(OUTPUTS, [REFERENCES]).score
-    )
-    slide = SLIDE(doc_ids=DOCUMENTS, target_lang="en", sources=SOURCES).corpus_score(OUTPUTS, [REFERENCES]).score
-    assert found["ctx_slide,none"] == near(slide)
+    assert found["ctx_comet,none"] == scored(COMET, target_lang="en", sources=SOURCES)
+    assert found["ctx_slide,none"] == scored(SLIDE, doc_ids=DOCUMENTS, target_lang="en", sources=SOURCES)
 
 
 def test_settings_of_a_metric(run, monkeypatch):
     monkeypatch.setenv("CTX_SETTINGS", '{"slide": {"window": 2, "stride": 1}}')
-    metric = SLIDE(doc_ids=DOCUMENTS, target_lang="en", sources=SOURCES, window=2, stride=1)
-    assert run()["ctx_slide,none"] == near(metric.corpus_score(OUTPUTS, [REFERENCES]).score)
+    slide = scored(SLIDE, doc_ids=DOCUMENTS, target_lang="en", sources=SOURCES, window=2, stride=1)
+    assert run()["ctx_slide,none"] == slide
 
 
 def test_without_process_results_the_target_is_the_reference(run):
     line = "process_results: !function lm_eval_ctx.comet_slide"
     found = run(lambda text: text.replace(line, "process_docs: !function lm_eval_ctx._as_it_is"))
-    assert found["ctx_comet,none"] == near(COMET(target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score)
-    assert found["ctx_slide,none"] == near(SLIDE(target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score)
+    assert found["ctx_comet,none"] == scored(COMET, target_lang="en")
+    assert found["ctx_slide,none"] == scored(SLIDE, target_lang="en")
 
 
 def test_the_registry_knows_the_metrics(run):

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from recipes import DOCUMENTS, FILES, FOLDER, OUTPUTS, REFERENCES, SOURCES, near, recipe
+from recipes import DOCUMENTS, FILES, FOLDER, OUTPUTS, REFERENCES, SOURCES, near, recipe, scored
 from sacrebleu.metrics import CHRF, TER
 
 from ctx_metrics import COMET, SLIDE
@@ -22,11 +22,10 @@ def test_one_number_and_nothing_else():
 @pytest.mark.full
 def test_documents_and_sources_reach_the_metric(multilingual):
     score = recipe("marian_valid").score
-    slide = SLIDE(doc_ids=DOCUMENTS, target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score
     arguments = ["metric=slide", REFERENCE, "languages=de-en", FILES["a"]]
-    assert score([DOCIDS, *arguments]) == near(slide) != near(score(arguments))
-    comet = COMET([], sources=SOURCES, target_lang="en").corpus_score(OUTPUTS, None).score
-    assert score([SOURCE, "languages=de-en", FILES["a"]]) == near(comet)
+    assert score([DOCIDS, *arguments]) == scored(SLIDE, doc_ids=DOCUMENTS, target_lang="en") != near(score(arguments))
+    comet = scored(COMET, None, sources=SOURCES, target_lang="en")
+    assert score([SOURCE, "languages=de-en", FILES["a"]]) == comet
 
 
 @pytest.mark.full
@@ -34,8 +33,7 @@ def test_settings_and_several_references(tmp_path):
     score = recipe("marian_valid").score
     assert score(["metric=chrf", "reference=" + FILES["b"], REFERENCE, FILES["b"]]) == near(100)
     other = [REFERENCE, "languages=de-en", "window=2", "stride=1", FILES["a"]]
-    expected = SLIDE(window=2, stride=1, target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score
-    assert score(["metric=slide", *other]) == near(expected)
+    assert score(["metric=slide", *other]) == scored(SLIDE, window=2, stride=1, target_lang="en")
 
 
 def test_higher_is_better_for_every_metric():

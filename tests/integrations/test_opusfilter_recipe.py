@@ -59,23 +59,14 @@ def test_a_batch_is_scored_at_once(monkeypatch):
 
 
 def test_a_configuration(tmp_path):
+    def step(kind: str, inputs: list[str], written: dict, **settings) -> dict:
+        filters = [{"CtxMetricsFilter": {"languages": "de-en", **settings}, "module": "opusfilter_ctx"}]
+        return {"type": kind, "parameters": {"inputs": inputs, **written, "filters": filters}}
+
+    kept = ["kept.de", "kept.en"]
     steps = [
-        {
-            "type": "filter",
-            "parameters": {
-                "inputs": [FILES["source"], FILES["a"]],
-                "outputs": ["kept.de", "kept.en"],
-                "filters": [{"CtxMetricsFilter": {"languages": "de-en", "threshold": 45}, "module": "opusfilter_ctx"}],
-            },
-        },
-        {
-            "type": "score",
-            "parameters": {
-                "inputs": ["kept.de", "kept.en"],
-                "output": "scores.jsonl",
-                "filters": [{"CtxMetricsFilter": {"languages": "de-en"}, "module": "opusfilter_ctx"}],
-            },
-        },
+        step("filter", [FILES["source"], FILES["a"]], {"outputs": kept}, threshold=45),
+        step("score", kept, {"output": "scores.jsonl"}),
     ]
     from opusfilter.opusfilter import OpusFilter
 

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 import torch
-from recipes import DOCUMENTS, OUTPUTS, REFERENCES, SOURCES, near, recipe
+from recipes import DOCUMENTS, OUTPUTS, REFERENCES, SOURCES, near, recipe, scored
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics import BERTR, COMET, SLIDE
@@ -18,11 +18,10 @@ STREAMS = OUTPUTS, REFERENCES, SOURCES, DOCUMENTS
 
 def test_batches_add_up_and_reset_empties():
     metric = recipe("torchmetrics_ctx").CtxMetric("bertr", "de-en")
-    expected = BERTR(target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score
     for _ in range(2):
         for start in range(0, len(OUTPUTS), 20):
             metric.update(OUTPUTS[start : start + 20], REFERENCES[start : start + 20])
-        assert metric.compute().item() == near(expected)
+        assert metric.compute().item() == scored(BERTR, target_lang="en")
         metric.reset()
     metric.update(OUTPUTS[:3], REFERENCES[:3])
     assert metric.compute().item() == near(BERTR(target_lang="en").corpus_score(OUTPUTS[:3], [REFERENCES[:3]]).score)
@@ -31,13 +30,10 @@ def test_batches_add_up_and_reset_empties():
 def test_sources_documents_and_settings(multilingual):
     comet = recipe("torchmetrics_ctx").CtxMetric("comet", "de-en", settings={"model": "multilingual"})
     comet.update(OUTPUTS, sources=SOURCES)
-    assert comet.compute().item() == near(
-        COMET([], sources=SOURCES, target_lang="en").corpus_score(OUTPUTS, None).score
-    )
+    assert comet.compute().item() == scored(COMET, None, sources=SOURCES, target_lang="en")
     slide = recipe("torchmetrics_ctx").CtxMetric("slide", "de-en")
     slide.update(OUTPUTS, REFERENCES, doc_ids=DOCUMENTS)
-    expected = SLIDE(doc_ids=DOCUMENTS, target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score
-    assert slide.compute().item() == near(expected)
+    assert slide.compute().item() == scored(SLIDE, doc_ids=DOCUMENTS, target_lang="en")
 
 
 def test_texts_survive_as_they_are():
@@ -61,8 +57,7 @@ def test_positions_restore_the_order_and_drop_repeated_segments():
     metric = recipe("torchmetrics_ctx").CtxMetric("slide", "de-en")
     numbers = [*range(1, len(OUTPUTS), 2), *range(0, len(OUTPUTS), 2), 3]
     metric.update(*([texts[number] for number in numbers] for texts in STREAMS), positions=numbers)
-    expected = SLIDE(doc_ids=DOCUMENTS, sources=SOURCES, target_lang="en").corpus_score(OUTPUTS, [REFERENCES]).score
-    assert metric.compute().item() == near(expected)
+    assert metric.compute().item() == scored(SLIDE, doc_ids=DOCUMENTS, sources=SOURCES, target_lang="en")
 
 
 def of_rank(rank: int, address: str, found) -> None:
@@ -77,7 +72,6 @@ def of_rank(rank: int, address: str, found) -> None:
     torch.distributed.destroy_process_group()
 
 
-@pytest.mark.full
 def test_two_processes_score_every_segment_once(tmp_path):
     assert len(OUTPUTS) % 2  # so that one segment comes twice
     context = multiprocessing.get_context("spawn")
@@ -88,6 +82,5 @@ def test_two_processes_score_every_segment_once(tmp_path):
     results = sorted(found.get(timeout=120) for _ in ranks)
     for process in ranks:
         process.join()
-    expected = CHRF().corpus_score(OUTPUTS, [REFERENCES]).score
-    assert [score for _, score, _ in results] == [near(expected)] * 2
+    assert [score for _, score, _ in results] == [scored(CHRF)] * 2
     assert [own for *_, own in results] == [30, 30]  # each has its own texts again

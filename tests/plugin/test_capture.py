@@ -10,7 +10,7 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 DOC_IDS = lines_of(DOCIDS)
 ORIGLANGS = ["de" if doc_id.startswith(("news", "talk")) else "en" for doc_id in DOC_IDS]
 DOMAINS = [doc_id.split("-")[0] for doc_id in DOC_IDS]
-GERMAN = [i for i, lang in enumerate(ORIGLANGS) if lang == "de"]
+GERMAN, ENGLISH = ([i for i in range(59) if ORIGLANGS[i] == lang] for lang in ("de", "en"))
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_document_ids_that_only_one_of_two_test_sets_has_are_none(toylen, tmp_pa
 @pytest.mark.parametrize("name", [pytest.param("wmt21", marks=picks_from_xml), "wmt18"])
 @pytest.mark.parametrize("origlang", ["de", "non-de"])
 def test_origlang_picks_the_rows_of_the_context(toylen, name, origlang):
-    rows = GERMAN if origlang == "de" else [i for i in range(59) if i not in GERMAN]
+    rows = GERMAN if origlang == "de" else ENGLISH
     done, (made,) = toylen("-t", name, "-l", "de-en", "-i", A, B, "-ol", origlang)
     assert done.returncode == 0, done.stderr
     assert made["sources"] == column(lines_of(SOURCE), rows) and made["doc_ids"] == column(DOC_IDS, rows)
@@ -229,28 +229,39 @@ def test_context_must_fit_the_whole_test_set_not_the_picked_rows(fails, short):
     )
 
 
+def parts_of(done) -> dict[str, str]:
+    """What --detail prints of each part of a test set, by its original language and domain."""
+    assert done.returncode == 0, done.stderr
+    parts = [line.partition(":") for line in done.stdout.splitlines() if line.startswith("origlang=")]
+    return {name.replace("domain=ALL", "").strip(): line for name, _, line in parts}
+
+
+def is_score_of(rows: list[int], line: str) -> bool:
+    hypotheses, sources = (sum(len(lines_of(name)[i].split()) for i in rows) for name in (A, SOURCE))
+    score = pytest.approx(100 * hypotheses / sources, abs=0.06)
+    return f"sentences={len(rows)} " in line and float(line.split("=")[-1]) == score
+
+
 @pytest.mark.parametrize(
-    "arguments, names",
-    [
-        ([], {"de": GERMAN, "en": [i for i in range(59) if i not in GERMAN]}),
-        (["-ol", "en"], {"en": [i for i in range(59) if i not in GERMAN]}),
-    ],
-    ids=["all", "-ol en"],
+    "arguments, names", [([], {"de": GERMAN, "en": ENGLISH}), (["-ol", "en"], {"en": ENGLISH})], ids=["all", "-ol en"]
 )
 @pytest.mark.parametrize("name", [pytest.param("wmt21", marks=picks_from_xml), "wmt18"])
 def test_detail(toylen, name, arguments, names):
     done, made = toylen("-t", name, "-l", "de-en", "-i", A, "--detail", *arguments)
-    assert done.returncode == 0, done.stderr
-    printed = [line for line in done.stdout.splitlines() if line.startswith("origlang=")]
-    assert [line.split()[0] for line in printed] == [f"origlang={name}" for name in sorted(names)]
-    for line, (_, rows) in zip(printed, sorted(names.items())):
-        value = (
-            100 * sum(len(lines_of(A)[i].split()) for i in rows) / sum(len(lines_of(SOURCE)[i].split()) for i in rows)
-        )
-        assert f"sentences={len(rows)} " in line and float(line.split("=")[-1]) == pytest.approx(value, abs=0.06)
-    assert {json.dumps(column(DOC_IDS, rows)) for rows in names.values()} <= {
-        json.dumps(seen["doc_ids"]) for seen in made
-    }
+    printed = parts_of(done)
+    assert list(printed) == [f"origlang={name}" for name in sorted(names)]
+    assert all(is_score_of(rows, printed[f"origlang={name}"]) for name, rows in names.items())
+    assert all(column(DOC_IDS, rows) in [seen["doc_ids"] for seen in made] for rows in names.values())
+
+
+@picks_from_xml
+def test_detail_of_domains(toylen):
+    done, made = toylen("-t", "wmt23", "-l", "de-en", "-i", A, "--detail")
+    news = [i for i, domain in enumerate(DOMAINS) if domain == "news"]
+    for name, rows in (("de", GERMAN), ("en", ENGLISH), ("de domain=news", news)):
+        assert is_score_of(rows, parts_of(done)[f"origlang={name}"])
+    [seen] = [seen for seen in made if seen["doc_ids"] == column(DOC_IDS, news)]
+    assert (seen["sources"], seen["systems"]) == (lines_of(SOURCE)[:13], [lines_of(A)[:13]])
 
 
 @pytest.mark.parametrize(
@@ -274,8 +285,6 @@ def test_an_origlang_that_no_document_has(toylen):
 
 def test_echo_is_as_in_stock(sets):
     arguments = ["-t", "wmt18", "-l", "de-en", "-ol", "de", "--echo", "src", "docid"]
-    ours, stock = (
-        sacrebleu(*arguments, SACREBLEU=sets),
-        sacrebleu(*arguments, SACREBLEU=sets, CTX_METRICS_NO_AUTOLOAD="1"),
-    )
+    ours = sacrebleu(*arguments, SACREBLEU=sets)
+    stock = sacrebleu(*arguments, SACREBLEU=sets, CTX_METRICS_NO_AUTOLOAD="1")
     assert ours.stdout == stock.stdout == "".join(f"{lines_of(SOURCE)[i]}\t{DOC_IDS[i]}\n" for i in GERMAN)

@@ -21,10 +21,8 @@ OUTPUT = RunOutput("--ctx-list", "FILE", "List the systems.", check, text, reads
 
 @pytest.fixture
 def package(tmp_path) -> dict[str, str]:
-    env = add_package(tmp_path, {}, {"names.py": NAMES}, "names")
-    points = "[ctx_metrics.outputs]\nctx-list = names:OUTPUT\nctx-none = names:check\nctx-gone = nowhere:OUTPUT\n"
-    (tmp_path / "names-1.0.dist-info" / "entry_points.txt").write_text(points)
-    return env
+    outputs = {"ctx-list": "names:OUTPUT", "ctx-none": "names:check", "ctx-gone": "nowhere:OUTPUT"}
+    return add_package(tmp_path, {}, {"names.py": NAMES}, "names", outputs=outputs)
 
 
 def test_it_is_written_after_scoring(package, tmp_path):

@@ -67,6 +67,34 @@ def test_kept_parts_are_not_computed_again(tmp_path):
     )
 
 
+def test_an_interrupt_says_what_is_kept_and_the_next_run_goes_on(tmp_path, monkeypatch):
+    texts, put = ["a", "bc", "def", "g"], ResultCache.put
+
+    def interrupted(self, name, *what):
+        put(self, name, *what)
+        if name == "key-def":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ResultCache, "put", interrupted)
+    said = f"^lengths: 2 of 4 texts are kept in {tmp_path}; run the same command again to continue$"
+    with pytest.raises(KeyboardInterrupt, match=said):
+        run(texts, ResultCache(str(tmp_path)))
+    monkeypatch.setattr(ResultCache, "put", put)
+    assert run(texts, ResultCache(str(tmp_path))) == (
+        [1, 2, 3, 1],
+        ["lengths: 3 of 4 texts were kept by an earlier run (--ctx-cache)"],
+    )
+
+
+def test_an_interrupt_of_a_run_that_keeps_nothing():
+    class Interrupted:
+        def map(self, function, items):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="^$"):
+        BlockRun("lengths", "text", 1, Interrupted(), quiet=True).complete(lengths, [])
+
+
 @pytest.mark.parametrize(
     ("options", "place"), [({}, "texts, line 3"), ({"table": "t.tsv", "first": 7}, "t.tsv: texts, row 8")]
 )

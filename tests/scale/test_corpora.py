@@ -182,25 +182,6 @@ def test_score_keeps_results(ctx, tmp_path):
     )
 
 
-def test_an_interrupt_says_what_is_kept(ctx, tmp_path, monkeypatch):
-    """And the same command, run again, scores only what is left."""
-    monkeypatch.setattr(module, "SEGMENTS", 10)
-    command = ["score", "-t", A, B, "-r", REF, "-m", "meteor", "-l", "de-en", "-q", "--resume", tmp_path / "kept"]
-    put = ResultCache.put
-
-    def interrupted(self, *what):
-        put(self, *what)
-        if len(list((tmp_path / "kept").glob("*/*"))) == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(ResultCache, "put", interrupted)
-    done = ctx(*command)
-    kept = f"meteor: 30 of 118 outputs are kept in {tmp_path}/kept; run the same command again to continue"
-    assert (done.code, done.out, done.err) == (130, "", f"ctx-metrics: stopped; {kept}\n")
-    monkeypatch.setattr(ResultCache, "put", put)
-    assert "meteor: 40 of 118 outputs were kept" in ctx(*command).err
-
-
 @pytest.mark.full
 def test_the_sacrebleu_command_keeps_results(tmp_path):
     command = [REF, "-i", A, B, "-m", "bertr", "chrf", "-l", "de-en", "--paired-bs", "--paired-bs-n", "50"]
@@ -211,17 +192,9 @@ def test_the_sacrebleu_command_keeps_results(tmp_path):
     assert "bertr: 118 of 118 outputs were kept by an earlier run" in again.stderr
 
 
-@pytest.mark.parametrize(
-    "flags, message",
-    [
-        (["--workers", "2"], "--workers works only with --on ray"),
-        (["--ctx-device", "cuda:1", "--on", "ray"], "--ctx-device cuda:1 does not work with --on"),
-        (["--slide-grid", "2", "--on", "ray"], "--slide-grid does not work with --on and --ctx-cache"),
-    ],
-)
-def test_flags_that_contradict(ctx, flags, message):
-    done = ctx("score", "-t", A, "-r", REF, "-l", "de-en", *flags)
-    assert done.code == 2 and message in done.err.splitlines()[-1]
+def test_flags_that_contradict(ctx):
+    done = ctx("score", "-t", A, "-r", REF, "-l", "de-en", "--slide-grid", "2", "--on", "ray")
+    assert done.code == 2 and "--slide-grid does not work with --on and --ctx-cache" in done.err.splitlines()[-1]
 
 
 @pytest.mark.full

@@ -93,8 +93,6 @@ class Candidates:
 
 @dataclass(frozen=True)
 class ByMetrics:
-    """The metrics that choose."""
-
     metrics: Metrics | None = metrics_setting("choice", DEFAULT_METRIC, "; the scores of several are added up")
     weights: Sequence[float] | None = setting(
         "Weights of the metrics, whose scores are on sacrebleu's scale. (Default: 1)",
@@ -108,8 +106,6 @@ class ByMetrics:
 
 @dataclass(frozen=True)
 class Written:
-    """What is written of the choices."""
-
     top: Positive | None = setting(
         "Write the K best distinct candidates, each once. (Default: 1 with text, all with other formats)",
         metavar="K",

@@ -35,8 +35,6 @@ Name a metric to see its flags: ctx-metrics mbr -m bertscore --help
 
 @dataclass(frozen=True)
 class References:
-    """What candidates are compared with."""
-
     references: File | None = setting("Pseudo-references, in any format of candidates. (Default: the candidates)")
 
 

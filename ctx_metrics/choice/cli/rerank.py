@@ -40,8 +40,6 @@ Name a metric to see its flags: ctx-metrics rerank -m comet --help
 
 @dataclass(frozen=True)
 class Mixing:
-    """How much the decoder's scores count."""
-
     mix: Annotated[float, choices.finite, "X"] | None = setting(
         "Add X times the decoder's score (from n-best lists, JSON lines, fairseq's output) to the metrics' score. "
         "(Default: 0)"
@@ -61,8 +59,6 @@ class Mixing:
 
 @dataclass(frozen=True)
 class Documents:
-    """The choice of whole documents."""
-
     docids: File | None = setting("Document id of each source; whole documents are then chosen.")
     documents: Literal["best", "path"] = setting(
         "best: the k-th candidates of all segments form a document, and the best document is chosen. path: choose "
@@ -79,7 +75,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(line: CommandLine) -> int:
-    from ..reranking import Reranking, check_decoder_scores, mixed
+    from ..reranking import Reranking, check_decoder_scores, check_judge, mixed, tuned
 
     asked, mixing, documents = choices.checked(line), line[Mixing], line[Documents]
     _check(line, asked, mixing, documents)
@@ -87,9 +83,13 @@ def run(line: CommandLine) -> int:
     if items[0].source is None:
         raise InputError("rerank needs the source of each candidate: give -s FILE, or src in JSON lines")
     if documents.docids:
-        asked.write(items, _of_documents(asked, documents, items))
+        asked.write(items, _of_documents(asked, documents, documents.docids, items))
         return 0
-    references = None if mixing.tune is None else _references(mixing, asked.candidates.encoding, items)
+    references: list[str] | None = None
+    if mixing.tune is not None:
+        check_judge(mixing.judge)
+        references = read_lines(mixing.tune, asked.candidates.encoding)
+        check_lines(mixing.tune, references, items)
     if mixing.tune or mixing.mix:
         check_decoder_scores(items, "--tune" if mixing.tune else "--mix")
     found = asked.scored(items, Reranking(asked.metrics, asked.weights, asked.context))
@@ -97,7 +97,6 @@ def run(line: CommandLine) -> int:
         asked.write(items, mixed(items, found.scores, mixing.mix or 0.0))
         return 0
     from ...cli.common import output
-    from ..reranking import tuned
 
     best = tuned(items, found.scores, references, mixing.judge, asked.context)
     rows = [
@@ -126,24 +125,12 @@ def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents
         )
 
 
-def _references(mixing: Mixing, encoding: str, items: list[Item]) -> list[str]:
-    """The references of --tune, one per source."""
-    from ..reranking import check_judge
-
-    assert mixing.tune is not None
-    check_judge(mixing.judge)
-    lines = read_lines(mixing.tune, encoding)
-    check_lines(mixing.tune, lines, items)
-    return lines
-
-
-def _of_documents(asked: choices.Choosing, documents: Documents, items: list[Item]) -> list[list[float]]:
+def _of_documents(asked: choices.Choosing, documents: Documents, ids: str, items: list[Item]) -> list[list[float]]:
     """Score the candidates as parts of whole documents, and print the signatures."""
     from ..documents import best_documents, best_paths
 
-    assert documents.docids is not None
-    doc_ids = read_lines(documents.docids, asked.candidates.encoding)
-    check_lines(documents.docids, doc_ids, items)
+    doc_ids = read_lines(ids, asked.candidates.encoding)
+    check_lines(ids, doc_ids, items)
     if documents.documents == "path":
         found = best_paths(asked.metrics, asked.context, items, doc_ids, documents.beam or BEAM)
     else:
