@@ -101,9 +101,9 @@ class Segments(list):
     name: str = ""
 
 
-def named(lines: Sequence[str | None], name: str) -> Segments:
+def named(lines: Sequence[str | None], name: str, indices: list[int] | None = None) -> Segments:
     segments = Segments(lines)
-    segments.name = name
+    segments.name, segments.indices = name, indices
     return segments
 
 

@@ -1,22 +1,50 @@
-"""The base class of `comet`, `slide` and the learned metrics, which score with a quality estimator."""
+"""The base class of `comet`, `slide` and the learned metrics, which score with a quality estimator: `slide` scores windows
+of several segments, the others windows of one segment."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import compress, islice
+
+import numpy as np
 
 from ..corpus import Corpus
 from ..errors import CtxMetricsError, InputError
+from ..models.estimator import Estimate, Estimator, Example, Penalty
+from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities, Stream
 from ..scoring.base import ContextMetric, SystemResult, multiref_setting
 from ..scoring.constructor import number_of_references
+from ..scoring.results import ScoredWindow, best_reference
 from ..settings import setting
-from ..windows import Window
-from ..wording import worded
-from .windowed import ExamplesOf, check_sources, estimate_windows, system_result, window_examples
+from ..windows import Window, credit
+from ..wording import any_of, worded
 
-if TYPE_CHECKING:
-    from ..models.estimator import Estimator, Penalty
+TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
+READ_TOGETHER = 4096  # with more windows that share no texts, systems are read one after another
+
+
+def window_examples(corpus: Corpus, window: Window, inputs: str) -> list[Example]:
+    """Return one example for each reference that has all lines of the window, or one if the model reads no reference.
+
+    In each text, the window's sentences are joined by one space, whatever the language (paper, section 3).
+    """
+
+    def joined(stream: Stream) -> str:
+        return " ".join(line for line in stream[window.start : window.end] if line is not None)
+
+    source = joined(corpus.sources) if corpus.sources is not None and "src" in inputs else None
+    hypothesis = joined(corpus.hypotheses)
+    if "ref" not in inputs:
+        return [Example(hypothesis, None, source)]
+    return [
+        Example(hypothesis, joined(stream), source)
+        for stream in corpus.references
+        if None not in stream[window.start : window.end]
+    ]
+
+
+ExamplesOf = Callable[[Corpus, Window, str], list[Example]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +95,7 @@ class EstimatorMetric(ContextMetric):
         self._estimator: Estimator | None = None
         self.english_only = self.estimator.english_only
         self.signature = {**self.estimator.signature(), "long": self.settings.on_long}
-        check_sources(self.NAME.lower(), self.estimator, self._context.sources, self._has_references)
+        self._check_sources()
         declared, unread = type(self).capabilities, set() if "src" in self.estimator.inputs else {"sources"}
         self.can = replace(declared, reads=declared.reads - unread, references="ref" in self.estimator.inputs)
         if self.can.references:
@@ -77,7 +105,7 @@ class EstimatorMetric(ContextMetric):
             self.signature["average"] = "penalty"
         self._guard_language()
 
-    def _average(self) -> "Penalty | None":
+    def _average(self) -> Penalty | None:
         """Return the penalty by which values are averaged, or None for the plain mean."""
         asked, own = getattr(self.settings, "average", None), self.estimator.penalty
         if asked == "penalty" and own is None:
@@ -95,7 +123,7 @@ class EstimatorMetric(ContextMetric):
         return streams
 
     @abstractmethod
-    def _load_estimator(self) -> "Estimator":
+    def _load_estimator(self) -> Estimator:
         """Load the estimator that the settings name, on the run's engine."""
 
     def say_one_document(self) -> None:
@@ -103,7 +131,7 @@ class EstimatorMetric(ContextMetric):
         self._say(f"no document ids ({ids}), so all segments are taken as one document")
 
     @property
-    def estimator(self) -> "Estimator":
+    def estimator(self) -> Estimator:
         """The model. Pickling drops it; the unpickled metric loads it again when needed."""
         if self._estimator is None:
             self._estimator = self._load_estimator()
@@ -117,14 +145,135 @@ class EstimatorMetric(ContextMetric):
         return self._results_of_windows(corpora, windows)
 
     def _results_of_windows(self, corpora: list[Corpus], windows: Sequence[Sequence[Window]]) -> list[SystemResult]:
-        estimator, options = self.estimator, self.settings
-        estimates_of = estimate_windows(
-            self.NAME.lower(), estimator, corpora, windows, on_long=options.on_long, examples_of=self._examples
-        )
-        return [
-            system_result(estimator, len(corpus), of_system, estimates, options.multiref, self.penalty)
-            for corpus, of_system, estimates in zip(corpora, windows, estimates_of, strict=True)
+        of_systems = zip(corpora, windows, self.estimates_of(corpora, windows), strict=True)
+        return [self._result(*of_system) for of_system in of_systems]
+
+    def estimates_of(
+        self, corpora: Sequence[Corpus], windows: Sequence[Sequence[Window]]
+    ) -> list[list[Sequence[Estimate]]]:
+        """Return the estimates of all windows of all systems, as [systems][windows][examples].
+
+        A window has one example for each reference without gaps, or one in all if the model reads no reference. All windows
+        go through the estimator in one pass, unless there are more than READ_TOGETHER and they share no texts.
+        """
+        metric, estimator = self.NAME.lower(), self.estimator
+        if "ref" in estimator.inputs and not corpora[0].references:
+            raise InputError(self._needs("ref", "a reference"))
+
+        def examples(systems: Sequence[int]) -> Iterator[tuple[int, int, list[Example]]]:
+            for k in range(max(map(len, windows))):
+                for system in systems:
+                    if k < len(windows[system]):
+                        yield system, k, self._examples(corpora[system], windows[system][k], estimator.inputs)
+
+        systems = range(len(corpora))
+        if self.settings.on_long == "error":
+            places = [(system, k) for system, k, own in examples(systems) for _ in own]
+            cut = estimator.is_cut([example for _, _, own in examples(systems) for example in own])
+            self._refuse_long(windows, list(compress(places, cut)))
+        unit = unit_of(windows)
+        apart = not estimator.shares_texts and sum(map(len, windows)) > READ_TOGETHER
+        estimates_of: list[list[Sequence[Estimate]]] = [[] for _ in windows]
+        for together in [[system] for system in systems] if apart else [list(systems)]:
+            owners, sizes, flat = [], [], []
+            for system, _, own in examples(together):
+                owners.append(system)
+                sizes.append(len(own))
+                flat += own
+            estimates = iter(estimator.estimate(flat, metric, unit))
+            for system, size in zip(owners, sizes, strict=True):
+                estimates_of[system].append(tuple(islice(estimates, size)))
+        return estimates_of
+
+    def _result(
+        self, corpus: Corpus, windows: Sequence[Window], estimates_of: Sequence[Sequence[Estimate]]
+    ) -> SystemResult:
+        """Return one system's result from the estimates of its windows, given as [windows][references]."""
+        values = [
+            best_reference([estimate.value for estimate in estimates], self.settings.multiref)
+            for estimates in estimates_of
         ]
+        rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
+        credited = [value for _, value in rated]
+        if self.penalty is not None:
+            credited = (-self.penalty.penalties(np.array(credited))).tolist()
+        rows = credit([window for window, _ in rated], credited, len(corpus))
+        unit = unit_of([windows])
+        scores, score = "is scored as it is", "are scored as they are"
+        if (value := self.estimator.empty_value) is not None:
+            scores, score = f"scores {100 * value:.4g}", f"score {100 * value:.4g}"
+        starts = [window.start for window in windows]
+        cut = [any(each.cut for each in estimates) for estimates in estimates_of]
+        empty = [bool(estimates) and all(each.empty for each in estimates) for estimates in estimates_of]
+        bare = [not estimates for estimates in estimates_of]
+        texts = read_texts(self.estimator.inputs)
+
+        def about(which: Sequence[bool], one: str, many: str, kind: str) -> Notice:
+            places = "segment" if unit == "segment" else "from segment"
+            return Notice.at(list(compress(starts, which)), f"{unit} {one}", f"{unit}s {many}", places, kind=kind)
+
+        without = "no whole reference and"
+        counts, notices = tallied(
+            [
+                about(cut, f"was cut to {self.estimator.limit}", f"were cut to {self.estimator.limit}", "truncated"),
+                about(empty, f"has an empty {texts} and {scores}", f"have an empty {texts} and {score}", "empty"),
+                about(bare, f"has {without} is left out", f"have {without} are left out", "unreferenced"),
+            ]
+        )
+        best = [max(estimates, key=lambda e: e.value, default=None) for estimates in estimates_of]
+        seen = [ScoredWindow(*each) for each in zip(windows, values, best, strict=True)]
+        return SystemResult(rows, counts, notices, seen)
+
+    def _refuse_long(self, windows: Sequence[Sequence[Window]], long: list[tuple[int, int]]) -> None:
+        if not long:
+            return
+        system, k = long[0]
+        start, end, _ = windows[system][k]
+        window, unit = (
+            (f"a window of {end - start} segments is ", "from segment") if end - start > 1 else ("", "segment")
+        )
+        more = f", as {counted(len(long) - 1, 'other is', 'others are')}" if len(long) > 1 else ""
+        metric = self.NAME.lower()
+        raise InputError(
+            f"{window}longer than the model reads ({self.estimator.limit}){more}",
+            about=f"{metric}: system {system + 1}" if len(windows) > 1 else metric,
+            segment=start,
+            unit=unit,
+            fix=f"shorten it, or allow cutting with {self.named('on_long', 'truncate')}",
+        )
+
+    def _check_sources(self) -> None:
+        estimator, references, metric = self.estimator, self._has_references, self.NAME.lower()
+        if "src" not in estimator.inputs or self._context.sources is not None:
+            return
+        if "ref" in estimator.inputs and not references:
+            both = f"the model reads {estimator.inputs}, and neither sources nor references are given"
+            give = worded("--source FILE and a reference (-r FILE)", "sources, and references when you score")
+            raise InputError(f"{metric}: {both}: give {give}")
+        if estimator.choices and not references:
+            give = worded("--source FILE, or a reference (-r FILE)", "sources, or references when you score")
+            reads = f"without references the model reads {estimator.inputs} and needs the sources"
+            raise InputError(f"{metric}: {reads}: give {give}")
+        raise InputError(self._needs("src", worded("--source FILE", "sources")))
+
+    def _needs(self, name: str, flag: str) -> str:
+        inputs = self.estimator.inputs
+        others = [choice for choice in self.estimator.choices if name not in choice.split("+")]
+        without = f", or score without it with {self.named('inputs', others[0])}" if others else ""
+        return f"{self.NAME.lower()}: the model reads {inputs} and needs the {TEXTS[name]}s: give {flag}{without}"
 
     # makes the model's inputs for a window: one example for each reference without gaps
     _examples: ExamplesOf = staticmethod(window_examples)
+
+
+def unit_of(windows: Sequence[Sequence[Window]]) -> str:
+    return "segment" if all(end - start == 1 for of_system in windows for start, end, _ in of_system) else "window"
+
+
+def read_texts(inputs: str) -> str:
+    """Return the names of the texts that a model reads.
+
+    >>> read_texts("mt+src+ref")
+    'hypothesis, source or reference'
+    """
+    return any_of([TEXTS[name] for name in inputs.split("+")])

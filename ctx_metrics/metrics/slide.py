@@ -17,7 +17,7 @@ from ..settings import setting
 from ..windows import PARTIAL, Window, check_window, sentence_windows, token_windows
 from ..wording import worded
 from .comet import COMET, COMETSettings
-from .windowed import estimate_windows, read_texts, window_examples
+from .estimated import read_texts, window_examples
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -225,9 +225,7 @@ def slide_grid(
     }
     ranges = sorted({(start, end) for of_setting in windows.values() for start, end, _ in of_setting})
     distinct = [Window(start, end, 1.0) for start, end in ranges]
-    estimates_of = estimate_windows(
-        "slide", metric.estimator, corpora, [distinct] * len(corpora), on_long=metric.settings.on_long
-    )
+    estimates_of = metric.estimates_of(corpora, [distinct] * len(corpora))
     cut = sum(any(estimate.cut for estimate in estimates) for of_system in estimates_of for estimates in of_system)
     if cut:
         windows_were = counted(cut, "window was", "windows were")

@@ -171,5 +171,6 @@ class Estimator(ABC):
         """The model's entries in the signature: model, rev, ckpt, inputs, dtype, maxlen."""
         from ..engine.device import number_format  # the encoder has imported torch
 
+        of_model = self.model.signature()
         dtype = number_format(self.dtype, self.encoder.device)
-        return {**self.model.signature(), "inputs": self.inputs, "dtype": dtype, "maxlen": self.max_length}
+        return {**of_model, "inputs": self.inputs, "dtype": dtype, "maxlen": self.max_length}

@@ -13,15 +13,12 @@ from ..opening import file_sha256, same_hashes
 from ..reading import byte_lines
 from ..writing import os_errors
 
-PSEUDO_FLAG = "--pseudo-vectors"
 _BOM = b"\xef\xbb\xbf"
 _DIGITS = 18  # most digits of a number in word2vec's header
 _LINES_A_STEP = 5000  # between two updates of the progress bar
 
 
-def read_vectors(
-    path: str, words: Collection[str], quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG
-) -> dict[str, np.ndarray]:
+def read_vectors(path: str, words: Collection[str], quiet: bool = False, unit: bool = True) -> dict[str, np.ndarray]:
     """The vectors of `words` in a text file (or .gz, .xz): {word: fp32 [dimensions]}.
 
     unit    whether to scale vectors to length 1. A vector of zeros has no direction and then counts as missing;
@@ -38,7 +35,7 @@ def read_vectors(
     for number, line in enumerate(_lines(path, quiet), 1):
         line = _stripped(line, number)
         if number == 1:
-            announced, dimensions = _header(line, path, flag)
+            announced, dimensions = _header(line, path)
             if announced is not None:
                 continue
         extra = line.count(b" ") - dimensions
@@ -74,10 +71,10 @@ class VectorFile:
     dimensions    length of a vector, from the file's first line
     """
 
-    def __init__(self, path: str, quiet: bool = False, unit: bool = True, flag: str = PSEUDO_FLAG):
+    def __init__(self, path: str, quiet: bool = False, unit: bool = True):
         from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-        self.path, self._quiet, self._unit, self._flag = path, quiet, unit, flag
+        self.path, self._quiet, self._unit = path, quiet, unit
         if os.path.exists(path) and not os.path.isfile(path):
             raise InputError(
                 f"cannot read {path}: word vectors are read more than once, so they must lie in a plain file"
@@ -86,7 +83,7 @@ class VectorFile:
         first = next(_lines(path, True), None)
         if first is None:
             raise _empty(path)
-        _, self.dimensions = _header(_stripped(first, 1), path, flag)
+        _, self.dimensions = _header(_stripped(first, 1), path)
         self._hashes = self._hashed()
         self._tokenize = Tokenizer13a()
         self._asked: set[str] = set()
@@ -114,7 +111,7 @@ class VectorFile:
         words = [[sys.intern(word) for word in self._tokenize(text).split()] for text in texts]
         forms = {form for of_text in words for word in of_text for form in (word, word.lower())}
         if new := forms - self._asked:
-            self._vectors.update(read_vectors(self.path, new, self._quiet, self._unit, self._flag))
+            self._vectors.update(read_vectors(self.path, new, self._quiet, self._unit))
             self._asked |= new
             if not self.is_current():
                 raise InputError(f"{self.path} has changed since it was opened; start again")
@@ -147,7 +144,7 @@ def _empty(path: str) -> InputError:
     return InputError(f"{path} is empty; it must hold one word and its vector per line")
 
 
-def _header(line: bytes, path: str, flag: str) -> tuple[int | None, int]:
+def _header(line: bytes, path: str) -> tuple[int | None, int]:
     """The number of words, if the first line is word2vec's header, else None; and the number of dimensions."""
     fields = line.split(b" ")
     if len(fields) == 2 and all(field.isdigit() and len(field) <= _DIGITS for field in fields):
@@ -156,7 +153,9 @@ def _header(line: bytes, path: str, flag: str) -> tuple[int | None, int]:
     while dimensions < len(fields) - 1 and _is_number(fields[-1 - dimensions]):
         dimensions += 1
     if not dimensions:
-        raise InputError(f"{path}, line 1: it is not a word and its vector; {flag} takes GloVe or word2vec text")
+        raise InputError(
+            f"{path}, line 1: it is not a word and its vector; word vectors must be GloVe or word2vec text"
+        )
     return None, dimensions
 
 

@@ -104,7 +104,7 @@ class SentenceVectors:
             self._readouts = {each: _readout(each, self._encoder.layers) for each in layers}
             self._encoder.require(self._readouts.values())
         self._files = {
-            path: VectorFile(path, engine.quiet, unit=False, flag=FLAG)
+            path: VectorFile(path, engine.quiet, unit=False)
             for path in dict.fromkeys(source.path for source in self.sources if source.path is not None)
         }
 

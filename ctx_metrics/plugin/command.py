@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric, Score
 
-from ..corpus import Segments
+from ..corpus import named
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
@@ -186,12 +186,7 @@ class Replacements:
             raise InputError(
                 f"this sacrebleu cannot pick --origlang or --subset from {test_sets} {langpair}{why}"
             ) from error
-        results = []
-        for lines in picked:
-            segments = Segments(lines)
-            segments.indices = indices
-            results.append(segments)
-        return results
+        return [named(lines, "", indices) for lines in picked]
 
     def sanity_check_lengths(self, system, refs, test_set=None):
         """Also store the system; main() calls this per system before it builds the metrics."""
@@ -200,9 +195,8 @@ class Replacements:
         if run.asked.active:
             run.check_lengths(len(run.systems), system, refs)
         self._own.sanity_check_lengths(system, refs, test_set=test_set)
-        named = Segments(system)
-        named.indices, named.name = getattr(system, "indices", None), run.system_name(len(run.systems))
-        run.systems.append(named)
+        name, indices = run.system_name(len(run.systems)), getattr(system, "indices", None)
+        run.systems.append(named(system, name, indices))
         if not run.asked.chosen:
             run.report_unused()
 

@@ -355,7 +355,7 @@ class ContextMetric(Metric):
         given: dict[Notice, list[str]] = {}
         for name, result in zip(names, results, strict=True):
             check_finite(metric, result.rows, name if several else "", self._context.engine.dtype)
-            if not any(map(self._is_scored, result.rows)):
+            if not any(row[-1] for row in result.rows):
                 where = f"{name}: " if several else ""
                 raise InputError(f"{metric}: {where}{self._why_nothing(result)}")
             for each in (*(replace(own, metric=metric) for own in result.notices), *result.of_texts):
@@ -366,10 +366,6 @@ class ContextMetric(Metric):
 
     def _why_nothing(self, result: SystemResult) -> str:
         return "; ".join(["no segment can be scored", *map(str, result.notices)])
-
-    def _is_scored(self, row: Row) -> bool:
-        """Whether a row's segment has a score: its last number is not 0."""
-        return row[-1] != 0
 
     def segment_scores(
         self, hypotheses: Collection[str], references: Collection[Collection[str | None]] | None = None

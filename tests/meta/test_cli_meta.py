@@ -204,28 +204,6 @@ def test_scores_without_a_reference_are_saved_as_such(ctx, tmp_path):
     assert evaluation(ctx(*argv, "--scores", tmp_path))["agreements"] == found["agreements"]
 
 
-def test_saved_scores_are_read_with_their_own_reference(ctx, tmp_path, monkeypatch):
-    write_tree(tmp_path / "wmt", "de-en")
-    texts = [f"So it is, {k}" for k in range(25)]
-    lines(tmp_path / "wmt" / "references" / "de-en.refB.txt", texts)
-    argv = ["meta", tmp_path / "wmt", "-p", "seg-pearson", "--format", "tsv", *QUICK]
-    found = {}
-    for reference in ("refA", "refB"):
-        done = ctx(*argv, "-m", "chrf", "--reference", reference, "--save-scores", tmp_path / "saved")
-        found[reference] = values(done, "seg-pearson")["chrf"]
-    assert found["refA"] != found["refB"]
-    assert sorted(path.name for path in (tmp_path / "saved" / "wmt.de-en").glob("*.seg.score")) == [
-        "chrf-refA.seg.score",
-        "chrf-refB.seg.score",
-    ]
-    for flags, reference in (([], "refA"), (["--reference", "refA"], "refA"), (["--reference", "refB"], "refB")):
-        done = ctx(*argv, "--scores", tmp_path / "saved", *flags)
-        assert values(done, "seg-pearson")["chrf"] == found[reference]
-    for path in (tmp_path / "saved" / "wmt.de-en").glob("*refA*"):
-        path.unlink()
-    assert "no scores with reference refA; there are refB" in ctx(*argv, "--scores", tmp_path / "saved").err
-
-
 @pytest.mark.parametrize(
     "patterns, left",
     [

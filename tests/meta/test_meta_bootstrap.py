@@ -124,16 +124,6 @@ def test_intervals_are_those_of_scipy(level):
     assert ours == pytest.approx(tuple(theirs.confidence_interval), abs=4 * error)
 
 
-def test_intervals_of_a_mean_hold_it():
-    rng = np.random.default_rng(8)
-    held = 0
-    for seed in range(500):
-        x = np.column_stack([rng.normal(size=80), np.ones(80)])
-        low, high = interval(bootstrap_parts([x], pooled=True, resamples=200, seed=seed))
-        held += low <= 0 <= high
-    assert held / 500 == pytest.approx(0.95, abs=0.04)
-
-
 def test_interval_leaves_out_what_is_nan():
     replicates = np.insert(np.arange(101.0), [0, 50, 101], NAN)
     assert interval(replicates, 0.9) == pytest.approx((5, 95))

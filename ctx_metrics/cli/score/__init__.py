@@ -137,7 +137,6 @@ def run(line: CommandLine) -> int:
     from ...scoring.scores import all_scores
     from ...scoring.testing import USUAL
     from ..common import output
-    from . import scoring
 
     texts, work, engine = checked_texts(line), checked_work(line), line[EngineOptions]
     asked = line[Scoring]
@@ -159,10 +158,10 @@ def run(line: CommandLine) -> int:
                 metrics.values(), context.systems, context.doc_ids if "document" in asked.places else None
             )
         reports = {
-            name: scoring.report(metric, of_metric, asked.places, asked.scale)
+            name: output.report(metric, of_metric, asked.places, asked.scale)
             for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
         }
-        places = scoring.places(read.names, len(context.systems[0]), context.doc_ids, asked.places)
+        places = output.places(read.names, len(context.systems[0]), context.doc_ids, asked.places)
         text = output.render(reports, places, asked.form, asked.width, asked.scale)
         if asked.compare:
             from ..common import comparisons

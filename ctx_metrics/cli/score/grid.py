@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from ...metrics.slide import SLIDE
 from ...separated import SEPARATED
 from ..common.inputs import Inputs
-from ..common.output import as_json, cells, decimals_of, number, signatures, table
-from .scoring import printed_signature
+from ..common.output import as_json, cells, decimals_of, number, printed_signature, signatures, table
 
 if TYPE_CHECKING:
     from . import Scoring

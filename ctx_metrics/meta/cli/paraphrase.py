@@ -7,12 +7,12 @@ ones (STS-B).
 
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...cli.common import flags
 from ...cli.common.metrics import Metrics, add_own_flags, chosen_metrics, metric_names
 from ...engine_options import EngineOptions
-from ...flag_types import Files, Positive
+from ...flag_types import Files
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from . import Output, Resampling
@@ -54,32 +54,24 @@ class Pairs:
     )
 
 
-@dataclass(frozen=True)
-class Bootstrap(Resampling):
-    resamples: Positive = setting(
-        "Number of bootstrap resamples of sentence pairs, for intervals and ranks.", 1000, group="significance"
-    )
-
-
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     parser.prog += " paraphrase"
-    add_all(parser, [Pairs, Bootstrap, Output])
+    add_all(parser, [Pairs, ("significance", Resampling), Output])
     add_own_flags(parser, argv)
     add_all(parser, [("engine of the neural metrics", EngineOptions), flags.quiet()])
 
 
 def run(line: CommandLine) -> int:
     from ...cli.common import output
-    from ..evaluation import Significance
     from ..judgements.readers.sentence_pairs import read_pair_sets
     from ..output import render
-    from ..paraphrase import paraphrase_check
+    from ..paraphrase import SIGNIFICANCE, paraphrase_check
 
-    pairs, resampling, written = line[Pairs], line[Bootstrap], line[Output]
+    pairs, written = line[Pairs], line[Output]
     metrics = chosen_metrics(line, pairs.metrics)
     check_writable(written.output)
     sets = read_pair_sets(pairs.data, pairs.language)
-    significance = Significance("bootstrap", resampling.alpha, resampling.resamples, resampling.seed, intervals=True)
+    significance = replace(SIGNIFICANCE, **vars(line[Resampling]))
     report = paraphrase_check(
         sets, metrics, engine=line[EngineOptions], both_directions=pairs.both_directions, significance=significance
     )
