@@ -2,29 +2,15 @@
 
     python benchmarks/bertr.py --references REF --systems A B C [--segments 1000] [--threads 2]
 
-REF and A, B, C are text files of equal length. The first N segments with distinct references are scored. Each tool runs in
+REF and A, B, C are text files of equal length. The first N segments with distinct references and
+no empty text are scored. Each tool runs in
 a process of its own, with its model loaded before the clock starts; each is given one system after another. The ratio of
 the two times, not either time, is the result. Token cosines are compared for every segment of the first system.
 """
 
-import argparse
-import json
-import resource
-import subprocess
-import sys
-import time
+from peers import WARM, Clock, compare
 
 LAYER = 4
-
-
-def read_segments(args) -> tuple[list[str], list[list[str]]]:
-    """The first N segments with distinct, non-empty references: references, and each system's hypotheses."""
-    from ctx_metrics import read_lines
-
-    references, *systems = [read_lines(path) for path in (args.references, *args.systems)]
-    first = {text: i for i, text in reversed(list(enumerate(references))) if text}
-    rows = sorted(first.values())[: args.segments]
-    return [references[i] for i in rows], [[system[i] for i in rows] for system in systems]
 
 
 def run_ours(references, systems) -> dict:
@@ -32,10 +18,10 @@ def run_ours(references, systems) -> dict:
     from ctx_metrics import BERTR
 
     metric = BERTR([references], systems, target_lang="en")
-    metric.encoder.encode(metric.encoder.tokenizer(["The model is loaded now."]), metric.mixes)
-    start = time.perf_counter()
+    metric.encoder.encode(metric.encoder.tokenizer(WARM), metric.mixes)
+    clock = Clock()
     scores = [metric.corpus_score(system, None).score for system in systems]
-    return {"seconds": time.perf_counter() - start, "scores": scores}
+    return {**clock.times(), "scores": scores}
 
 
 def run_peer(references, systems) -> dict:
@@ -45,14 +31,14 @@ def run_peer(references, systems) -> dict:
     from ctx_metrics.models import hub
 
     scorer = BERTScorer(model_type=str(hub.resolve("embedded").folder), num_layers=LAYER, device="cpu")
-    scorer.score(["The model is loaded now."], ["It is."])
-    start = time.perf_counter()
+    scorer.score(WARM[:1], WARM[1:])
+    clock = Clock()
     scores = [100 * scorer.score(system, references)[1].mean().item() for system in systems]
-    return {"seconds": time.perf_counter() - start, "scores": scores}
+    return {**clock.times(), "scores": scores}
 
 
-def compare_cosines(references, hypotheses) -> dict:
-    """Largest difference between the two tools' cosines of any content token pair."""
+def compare_cosines(references, systems) -> dict:
+    """Largest difference between the two tools' cosines of any content token pair of the first system."""
     from collections import defaultdict
 
     import torch
@@ -70,7 +56,7 @@ def compare_cosines(references, hypotheses) -> dict:
         return [torch.nn.functional.normalize(text[LAYER,], dim=1) for text in states]
 
     for begin in range(0, len(references), 64):
-        sides = [stream[begin : begin + 64] for stream in (references, hypotheses)]
+        sides = [stream[begin : begin + 64] for stream in (references, systems[0])]
         theirs = []
         for texts in sides:
             vectors, mask, _ = get_bert_embedding(texts, model, tokenizer, defaultdict(lambda: 1.0), device="cpu")
@@ -83,49 +69,9 @@ def compare_cosines(references, hypotheses) -> dict:
 
 def main() -> None:
     """Run both tools in processes of their own and print the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--references", required=True)
-    parser.add_argument("--systems", nargs="+", required=True)
-    parser.add_argument("--segments", type=int, default=1000)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", choices=["ours", "peer", "cosines"], help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.only:
-        import torch
-
-        torch.set_num_threads(args.threads)
-        references, systems = read_segments(args)
-        result = (
-            compare_cosines(references, systems[0])
-            if args.only == "cosines"
-            else {"ours": run_ours, "peer": run_peer}[args.only](references, systems)
-        )
-        print(
-            json.dumps(
-                {
-                    **result,
-                    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-                    "pairs": len(references) * len(systems),
-                }
-            )
-        )
-        return
-
-    def measured(what):
-        output = subprocess.run(
-            [sys.executable, __file__, *sys.argv[1:], "--only", what], check=True, capture_output=True, text=True
-        )
-        return json.loads(output.stdout.splitlines()[-1])
-
-    ours, peer, cosines = measured("ours"), measured("peer"), measured("cosines")
-    for name, result in (("ctx-metrics BERTR", ours), ("bert-score", peer)):
-        speed = result["pairs"] / result["seconds"]
-        scores = " ".join(f"{score:.3f}" for score in result["scores"])
-        print(
-            f"{name:18} {result['seconds']:7.1f} s {speed:6.0f} pairs/s  peak {result['peak_mb']:5.0f} MB  scores {scores}"
-        )
-    ratio = peer["seconds"] / ours["seconds"]
-    print(f"throughput ratio {ratio:.2f}; worst difference of a token cosine {cosines['worst']:.1e}")
+    tools = {"ctx-metrics BERTR": run_ours, "bert-score": run_peer, "cosines": compare_cosines}
+    found = compare(__doc__, 1000, tools)
+    print(f"worst difference of a token cosine {found['cosines']['worst']:.1e}")
     print("(bert-score lets reference tokens match the hypothesis's special tokens, so its recall is a little higher)")
 
 

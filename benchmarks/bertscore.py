@@ -10,27 +10,14 @@ a machine that has other work, take that of CPU times with --threads 1.
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
 import tarfile
-import time
 from pathlib import Path
+
+from peers import WARM, Clock, in_its_process, peak
 
 LAYER = 4
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SYSTEMS = ("Online-A", "Online-B", "Online-G")
-
-
-class Clock:
-    """Counts from when it is made."""
-
-    def __init__(self):
-        self.started = time.perf_counter(), time.process_time()
-
-    def times(self) -> dict[str, float]:
-        """Seconds since then, and the CPU's."""
-        return {"seconds": time.perf_counter() - self.started[0], "cpu": time.process_time() - self.started[1]}
 
 
 def read_segments(args) -> tuple[list[str], list[list[str]]]:
@@ -58,7 +45,7 @@ def run_ours(references, systems, args) -> dict:
         return BERTScore([references], systems, target_lang="en", layers=LAYER, score=score, idf=args.idf)
 
     timed = metric("f1")
-    timed.encoder.encode(timed.encoder.tokenizer(["The model is loaded now."]), timed.mixes)
+    timed.encoder.encode(timed.encoder.tokenizer(WARM), timed.mixes)
     clock = Clock()
     for system in systems:
         timed.corpus_score(system, None)
@@ -78,7 +65,7 @@ def run_peer(references, systems, args, pooled: bool) -> dict:
     folder = str(hub.resolve("embedded").folder)
     idf = {"idf": True, "idf_sents": references} if args.idf != "none" else {}
     scorer = BERTScorer(model_type=folder, num_layers=LAYER, device="cpu", nthreads=args.threads, **idf)
-    scorer.score(["The model is loaded now."], ["It is."])
+    scorer.score(WARM[:1], WARM[1:])
     clock = Clock()
     if idf:
         scorer.compute_idf(references)
@@ -109,18 +96,11 @@ def main() -> None:
             if args.only == "ours"
             else run_peer(references, systems, args, args.only == "pooled")
         )
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({**result, "peak_mb": peak}))
+        print(json.dumps({**result, "peak": peak()}))
         return
-
-    def measured(what, idf):
-        command = [sys.executable, __file__, *sys.argv[1:], "--only", what, "--idf", idf]
-        output = subprocess.run(command, check=True, capture_output=True, text=True)
-        return json.loads(output.stdout.splitlines()[-1])
-
     names = {"ours": "ctx-metrics", "peer": "bert-score, a call a system", "pooled": "bert-score, one call"}
     for idf in ("none", "plus-one"):
-        results = {what: measured(what, idf) for what in names}
+        results = {what: in_its_process(what, "--idf", idf) for what in names}
         ours = results["ours"]
         for what, result in results.items():
             speed = len(result["values"][0]) / result["seconds"]
@@ -135,7 +115,7 @@ def main() -> None:
             )
             print(
                 f"idf {idf:8}  {names[what]:27} {result['seconds']:6.1f} s {speed:5.0f} pairs/s  "
-                f"peak {result['peak_mb']:5.0f} MB{compared if what != 'ours' else ''}",
+                f"peak {result['peak']:5.0f} MB{compared if what != 'ours' else ''}",
                 flush=True,
             )
 

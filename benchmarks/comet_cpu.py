@@ -91,12 +91,6 @@ def text_stores() -> list:
     return [each for each in gc.get_objects() if type(each) is EmbeddingStore]
 
 
-def forget_texts() -> None:
-    """Drop what our package keeps of the texts it has encoded; the weights stay."""
-    for store in text_stores():
-        store.__init__(store.limit)
-
-
 def work(name: str, folder: Path, threads: int) -> None:
     """A worker's life: load the model and tell the seconds, then answer each line of systems with their scores."""
     answers, sys.stdout = sys.stdout, sys.stderr  # libraries print
@@ -116,6 +110,7 @@ def work(name: str, folder: Path, threads: int) -> None:
         import comet  # noqa: F401
     else:
         from ctx_metrics.engine import forward
+        from ctx_metrics.engine.memory import forget_texts
         from ctx_metrics.models import estimator  # noqa: F401
 
         if name == "fallback":

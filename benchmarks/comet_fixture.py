@@ -18,6 +18,8 @@ import torch
 import yaml
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from ctx_metrics.engine.checkpoint import tensor_shapes
+
 VOCABULARY = 16000
 POSITIONS = 514  # XLM-R's 512, counted from 2
 # layers, width, attention heads, inner width, rows of the word table (None: the tokenizer's), head, spread of the weights
@@ -82,36 +84,28 @@ def encoder_config(size: str, vocabulary: int) -> dict:
     }
 
 
-def random_weights(kind: str, size: str, words: int, seed: int) -> dict[str, torch.Tensor]:
+def random_weights(kind: str, size: str, config: dict, seed: int) -> dict[str, torch.Tensor]:
     """The state dict of such a COMET model, fp32."""
-    layers, width, _, inner, _, head, spread = SIZES[size]
+    layers, width, *_, head, spread = SIZES[size]
     generator = torch.Generator().manual_seed(seed)
     tensors: dict[str, torch.Tensor] = {}
 
     def normal(*shape, std):
         return torch.empty(shape).normal_(0, std, generator=generator)
 
-    def linear(name, rows, columns, std):
-        tensors[f"{name}.weight"], tensors[f"{name}.bias"] = normal(rows, columns, std=std), normal(rows, std=0.02)
+    def linear(name, rows, columns):
+        tensors[f"{name}.weight"] = normal(rows, columns, std=columns**-0.5)
+        tensors[f"{name}.bias"] = normal(rows, std=0.02)
 
-    def norm(name):
-        tensors[f"{name}.weight"] = 1 + normal(width, std=0.1)
-        tensors[f"{name}.bias"] = normal(width, std=0.1)
-
-    embeddings = "encoder.model.embeddings"
-    for name, rows in (("word", words), ("position", POSITIONS), ("token_type", 1)):
-        table = normal(rows, width, std=max(spread, 0.05))
-        table[1:2] = 0  # the padding's row, as released
-        tensors[f"{embeddings}.{name}_embeddings.weight"] = table
-    norm(f"{embeddings}.LayerNorm")
-    for number in range(layers):
-        layer = f"encoder.model.encoder.layer.{number}"
-        for name in ("self.query", "self.key", "self.value", "output.dense"):
-            linear(f"{layer}.attention.{name}", width, width, spread)
-        norm(f"{layer}.attention.output.LayerNorm")
-        linear(f"{layer}.intermediate.dense", inner, width, spread)
-        linear(f"{layer}.output.dense", width, inner, spread)
-        norm(f"{layer}.output.LayerNorm")
+    for name, shape in tensor_shapes(config).items():
+        if "LayerNorm" in name:
+            drawn = name.endswith("weight") + normal(*shape, std=0.1)
+        elif "embeddings" in name:
+            drawn = normal(*shape, std=max(spread, 0.05))
+            drawn[1:2] = 0  # the padding's row, as released
+        else:
+            drawn = normal(*shape, std=spread if name.endswith("weight") else 0.02)
+        tensors[f"encoder.model.{name}"] = drawn
     mix = "layerwise_attention"
     tensors[f"{mix}.gamma"] = torch.full((1,), 0.9)
     tensors[f"{mix}.dropout_mask"] = torch.zeros(layers + 1)
@@ -120,11 +114,11 @@ def random_weights(kind: str, size: str, words: int, seed: int) -> dict[str, tor
         tensors[f"{mix}.scalar_parameters.{number}"] = normal(1, std=0.7)
     columns = KINDS[kind][1] * width
     for place, rows in zip((0, 3, 6), (*head, 1), strict=True):
-        linear(f"estimator.ff.{place}", rows, columns, columns**-0.5)
+        linear(f"estimator.ff.{place}", rows, columns)
         columns = rows
     labels = hyper_parameters(kind, size, Path()).get("error_labels", [])
     if labels:
-        linear("hidden2tag", 1 + len(labels), width, width**-0.5)
+        linear("hidden2tag", 1 + len(labels), width)
     if kind == "xcomet":
         tensors["hidden2tag.bias"][0] += 1.2  # most tokens are no errors
         tensors["wordloss.weight"] = torch.tensor([0.08, 0.486, 0.505, 0.533])
@@ -180,7 +174,7 @@ def build_checkpoint(cache: Path, kind: str, size: str, texts: list[str], seed: 
     config = encoder_config(size, train_tokenizer(texts, encoder))
     (encoder / "config.json").write_text(json.dumps(config))
     parameters = hyper_parameters(kind, size, encoder)
-    weights = random_weights(kind, size, config["vocab_size"], seed)
+    weights = random_weights(kind, size, config, seed)
     torch.save(
         {
             "epoch": 0,

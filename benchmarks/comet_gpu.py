@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from comet_cpu import TOLERANCE, Ours, difference, forget_texts, load_peer
+from comet_cpu import TOLERANCE, Ours, difference, load_peer
 from comet_fixture import build_checkpoint
 from device_flag import add_device, device_of
 from findings import Findings
@@ -42,6 +42,7 @@ from tokenizers import Tokenizer
 import ctx_metrics
 from ctx_metrics.engine.device import TOKEN_BUDGETS, Fetched
 from ctx_metrics.engine.forward import EncoderLayer, PackedEncoder
+from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.flag_types import positive
 from ctx_metrics.notices import counted
 

@@ -14,9 +14,10 @@ import time
 from pathlib import Path
 
 import torch
-from comet_cpu import build_fixture, forget_texts, load_peer, read_texts, spread_segments, texts_for
+from comet_cpu import build_fixture, load_peer, read_texts, spread_segments, texts_for
 from tabulate import tabulate
 
+from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, EMBEDDED_UNIFIED, Example
 from ctx_metrics.models.load import load_estimator

@@ -9,14 +9,12 @@ own, and its clock starts when the model is loaded. `annotate` writes a table's 
 
 import argparse
 import json
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from itertools import count, islice
 from pathlib import Path
 
+from peers import WARM, Clock, in_its_process, peak
 from tabulate import tabulate
 
 SYSTEMS = [(1, 1000), (10, 1000), (100, 1000)]
@@ -52,7 +50,7 @@ def ours(name: str, args, sources, references, systems):
             return COMET(systems=systems, sources=sources[: len(systems[0])], model=str(args.comet))
         return BERTScore([references[: len(systems[0])]], systems, target_lang="en", layers=LAYER)
 
-    metric([["The model is loaded now."]]).system_results()
+    metric([WARM[:1]]).system_results()
     return lambda: metric(systems).system_results()
 
 
@@ -73,7 +71,7 @@ def bertscore_peer(args, references, systems):
 
     folder = str(hub.resolve("embedded").folder)
     scorer = BERTScorer(model_type=folder, num_layers=LAYER, device="cpu", nthreads=args.threads)
-    scorer.score(["The model is loaded now."], ["It is."])
+    scorer.score(WARM[:1], WARM[1:])
     return lambda: [scorer.score(own, references) for own in systems]
 
 
@@ -106,10 +104,9 @@ def cell(args) -> dict[str, float]:
         run = comet_peer(args, sources, systems)
     else:
         run = bertscore_peer(args, references, systems)
-    started, cpu = time.perf_counter(), time.process_time()
+    clock = Clock()
     run()
-    times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
-    return {**times, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return {**clock.times(), "peak": peak()}
 
 
 def draw(found: dict, out: str) -> None:
@@ -169,9 +166,7 @@ def main() -> None:
             if (tool, (systems, segments)) in found or systems * segments > MOST.get(tool, sys.maxsize):
                 continue
             size = ["--systems", str(systems), "--segments", str(segments)]
-            command = [sys.executable, __file__, *sys.argv[1:], "--only", tool, *size]
-            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            found[tool, (systems, segments)] = json.loads(output.splitlines()[-1])
+            found[tool, (systems, segments)] = in_its_process(tool, *size)
             print(tool, systems, segments, found[tool, (systems, segments)], file=sys.stderr, flush=True)
             if args.results:
                 args.results.write_text(json.dumps([[*key, result] for key, result in found.items()]))

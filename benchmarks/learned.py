@@ -1,4 +1,4 @@
-"""What the trained metrics cost beside bertr: whole sacrebleu commands, in turns.
+"""What the trained metrics cost beside bertr, and pairwise beside ter: whole sacrebleu commands, in turns.
 
     python benchmarks/learned.py [--references REF --systems A B] [--docids FILE] [--runs 5]
 
@@ -20,6 +20,8 @@ METRICS = {
     "bertr and the three": ["bertr", *LEARNED],
     "bertr, slide": ["bertr", "slide"],
     "bleu, bertr, the three, slide": ["bleu", "bertr", *LEARNED, "slide"],
+    "bleu, chrf, ter": ["bleu", "chrf", "ter"],
+    "bleu, chrf, pairwise": ["bleu", "chrf", "pairwise"],
 }
 
 

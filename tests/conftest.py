@@ -4,6 +4,9 @@ import gc
 import json
 import os
 import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -136,6 +139,14 @@ def tiny_rembert(tmp_path_factory, tiny_bert) -> Path:
     return _save(tmp_path_factory.mktemp("tiny") / "rembert", RemBertModel, config, tokenizer, {"model_max_length": 70})
 
 
+@pytest.fixture(scope="session")
+def comet_checkpoint(tmp_path_factory) -> Callable[[str], Path]:
+    """A function that gives the folder of a recipe's checkpoint, which no test may change."""
+    from comet_checkpoints import RECIPES, build
+
+    return cache(lambda name: build(RECIPES[name], tmp_path_factory.mktemp("comet") / name))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def trained_once_by_all_workers(tmp_path_factory):
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -148,6 +159,13 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the real data: set CTX_METRICS_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def zh_en(shared_data) -> Iterator[Callable[[str], list[str]]]:
+    """A function that gives the lines of a file of WMT22, Chinese to English."""
+    with tarfile.open(shared_data / "wmt22_mqm" / "wmt22_mqm.tar.xz") as tar:
+        yield lambda path: tar.extractfile(f"wmt22_mqm/zh-en/{path}.txt").read().decode().split("\n")[:-1]
 
 
 @pytest.fixture(scope="session")

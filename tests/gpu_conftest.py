@@ -1,5 +1,8 @@
 """The folders of tiny models that the tests of the GPU path share."""
 
+from functools import cache
+from pathlib import Path
+
 import pytest
 import torch
 from gpu_runs import Folders
@@ -9,7 +12,13 @@ from ctx_metrics import release
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory, tiny_bert) -> Folders:
-    return Folders(tmp_path_factory.mktemp("gpu"), tiny_bert)
+    return _folders(tmp_path_factory.getbasetemp() / "gpu-folders", tiny_bert)
+
+
+@cache  # each module that imports the fixture has one of its own
+def _folders(root: Path, bert: Path) -> Folders:
+    root.mkdir()
+    return Folders(root, bert)
 
 
 @pytest.fixture(autouse=True)

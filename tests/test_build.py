@@ -61,6 +61,7 @@ def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):
         assert "ctx_metrics/plugin/command.py" not in names
 
 
+@pytest.mark.full
 @needs_setuptools
 def test_a_wheel_has_no_module_of_an_earlier_build(tree, tmp_path):
     code = "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; ctx_backend.build_wheel(sys.argv[1])"

@@ -72,9 +72,16 @@ OWN_RUNS = {
     "list": ["--list"],
     "version": ["--version"],
 }
+MORE_RUNS = [
+    ["--hel"],
+    [REF, "-i", A, "-m", "bleu", "nist", "-b"],
+    [REF, "-i", A, "-m", "blue"],
+    [REF, "-i", A, "-m", "bleu", "--docids", DOCIDS],
+    [REF, "-i", A, B, "--paired-bs", "--paired-bs-n", "10"],
+]
 
 
-@pytest.mark.parametrize("name", OWN_RUNS)
+@pytest.mark.parametrize("name", some(OWN_RUNS, ["bleu", "abbreviated", "list"]))
 def test_a_run_of_sacrebleus_own_metrics_imports_and_searches_nothing(name):
     done = python(RUN, *OWN_RUNS[name])
     searches, *modules = done.stdout.split("\n")[-2].split()
@@ -83,17 +90,7 @@ def test_a_run_of_sacrebleus_own_metrics_imports_and_searches_nothing(name):
     assert not [each for each in modules if each.startswith(("ctx_metrics.plugin.command", "ctx_metrics.cli"))]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--hel"],
-        [REF, "-i", A, "-m", "bleu", "nist", "-b"],
-        [REF, "-i", A, "-m", "blue"],
-        [REF, "-i", A, "-m", "bleu", "--docids", DOCIDS],
-        [REF, "-i", A, B, "--paired-bs", "--paired-bs-n", "10"],
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("arguments", some(MORE_RUNS, MORE_RUNS[1:4]), ids=" ".join)
 def test_entry_points_are_read_once_where_more_is_asked_for(arguments):
     done = python(RUN, *arguments)
     searches, *modules = done.stdout.split("\n")[-2].split()
@@ -134,7 +131,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("command", some(WAYS, [WAYS[0], WAYS[2], WAYS[4]]), ids=lambda c: " ".join(c[1:]) or "script")
+@pytest.mark.parametrize("command", some(WAYS, [WAYS[0], WAYS[2]]), ids=lambda c: " ".join(c[1:]) or "script")
 def test_every_way_to_start_the_command(command):
     done = run(*command, "--help")
     assert done.returncode == 0 and not done.stderr
@@ -167,7 +164,7 @@ def test_metrics_from_the_api():
     assert "True <class 'ctx_metrics.metrics.bertr.BERTR'>" in done.stdout
 
 
-@pytest.mark.parametrize("imported", ["sacrebleu.metrics", "sacrebleu.sacrebleu"])
+@pytest.mark.parametrize("imported", some(["sacrebleu.metrics", "sacrebleu.sacrebleu"], ["sacrebleu.sacrebleu"]))
 def test_sacrebleu_imported_before_the_package(imported):
     """What happens where no .pth file is read: install() extends the modules that are there already."""
     code = (

@@ -10,12 +10,14 @@ import subprocess
 import sys
 
 import pytest
+from selection import some
 
+from ctx_metrics import reading
 from ctx_metrics.annotate.rows import reader_of
 from ctx_metrics.annotate.tables import Table, _packing_of, find_tables
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.word_vectors import read_vectors
-from ctx_metrics.reading import LONGEST, lines_of, read_lines, unpacked
+from ctx_metrics.reading import lines_of, read_lines, unpacked
 
 zstandard = pytest.importorskip("zstandard")
 TEXT = "".join(f"{k}\t{k * 7919 % 1000}\n" for k in range(200)).encode()
@@ -73,25 +75,27 @@ def test_every_reader_names_a_file_that_is_cut(tmp_path, ending):
             readers[name]()
 
 
-def test_a_line_that_is_too_long(tmp_path):
-    longest = b"x" * (LONGEST - 1) + b"\n"
+def test_a_line_that_is_too_long(tmp_path, monkeypatch):
+    assert reading.LONGEST == 16 * 2**20
+    monkeypatch.setattr(reading, "LONGEST", 2**20)
+    longest = b"x" * (reading.LONGEST - 1) + b"\n"
     assert list(lines_of(io.BytesIO(b"a\n" + longest + b"b"), "f")) == [b"a\n", longest, b"b"]
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"a 1\nx" + longest, 1))
-    said = f"^{re.escape(str(path))}, line 2: it is longer than 16 MiB; a line feed must end each line$"
+    said = f"^{re.escape(str(path))}, line 2: it is longer than 1 MiB; a line feed must end each line$"
     with pytest.raises(InputError, match=said):
         read_lines(str(path))
     with pytest.raises(InputError, match=said):
         read_vectors(str(path), {"x"})
     path = tmp_path / "a.csv"
-    path.write_bytes(b"src,mt\na,b\n" + b'"x\n",' * (LONGEST // 5 + 1))  # a row of many lines
+    path.write_bytes(b"src,mt\na,b\n" + b'"x\n",' * (reading.LONGEST // 5 + 1))  # a row of many lines
     with pytest.raises(
-        InputError, match="a.csv, line .*: its row is longer than 16 MiB; close each quote, and end each"
+        InputError, match="a.csv, line .*: its row is longer than 1 MiB; close each quote, and end each"
     ):
         list(reader_of(find_tables([str(path)])[0], ["src", "mt"], []).rows())
 
 
-@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("kind", some(PACK, ["gz"]))
 def test_a_small_file_takes_little_memory(tmp_path, kind):
     """One line of 2 GB: a process with 1 GB of memory says that it is too long."""
     path = tmp_path / f"a.tsv.{kind}"

@@ -5,12 +5,13 @@ import random
 from collections.abc import Iterator
 
 import torch
-from comet_cpu import Ours, difference, forget_texts
+from comet_cpu import Ours, difference
 from comet_gpu import NetworkWatch, distinct_texts, peak_memory, report_host, timed
 
 import ctx_metrics
 from ctx_metrics import ResourceError
 from ctx_metrics.engine.device import TOKEN_BUDGETS, TokenBudget
+from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.notices import collected, counted
 
 from .bench import DTYPES, Bench

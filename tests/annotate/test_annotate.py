@@ -61,10 +61,11 @@ METRICS = ["bleu", "chrf", "ter", "bertr", "comet", "slide", "meteor"]
 
 
 def test_scores_are_those_of_score(ctx, table, tmp_path):
-    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", *METRICS, "-l", "de-en", "--block", "20")
+    metrics = ["-m", *METRICS, "--comet-model", build(RECIPES["regression"], tmp_path / "model"), "-l", "de-en"]
+    done = ctx("annotate", table, "-o", tmp_path / "out", *metrics, "--block", "20")
     assert done.code == 0, done.err
     files = ["-s", SOURCE, "-t", A, "-r", REF, "--docids", DOCIDS]
-    scored = ctx("score", *files, "-m", *METRICS, "-l", "de-en", "--format", "jsonl").objects()
+    scored = ctx("score", *files, *metrics, "--format", "jsonl").objects()
     found = annotated(tmp_path / "out")
     assert len(parts(tmp_path / "out")) > 2
     summary = json.loads((tmp_path / "out/_summary.json").read_text())
@@ -376,8 +377,9 @@ def test_an_error_in_a_later_block_names_its_rows(ctx, tmp_path):
     own = [{"src": row["src"], "mt": row["mt"]} for row in rows()]
     own[40]["mt"] = "long " * 999
     tables = [write_tsv(tmp_path / "a.tsv", own[:20]), write_tsv(tmp_path / "b.tsv", own[20:])]
-    flags = ["-m", "comet", "-l", "de-en", "--comet-on-long", "error", "--block", "8", "-o", tmp_path / "out"]
-    done = ctx("annotate", *tables, *flags)
+    model = build(RECIPES["referenceless"], tmp_path / "model")
+    flags = ["-m", "comet", "--comet-model", model, "--comet-on-long", "error", "--block", "8", "-o", tmp_path / "out"]
+    done = ctx("annotate", *tables, "-l", "de-en", *flags)
     assert done.code == 1 and f"error: {tmp_path}/b.tsv: comet, row 21: " in done.err
 
 
@@ -451,19 +453,19 @@ def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch
 
 
 def test_slide_needs_whole_documents(ctx, tmp_path):
-    """Documents of 1 to 40 rows in blocks of 16 have slide's scores of one run."""
-    lengths, texts = [1, 40, 3, 15, 2, 16, 7], lines_of(A)
+    """Documents of 1 to 20 rows in blocks of 8 have slide's scores of one run."""
+    lengths, texts = [1, 20, 3, 7, 2, 8, 3], lines_of(A)
     own = [
         {"mt": texts[(7 * number + i) % len(texts)], "ref": texts[(5 * number + i) % len(texts)], "doc": f"d{number}"}
         for number, length in enumerate(lengths)
         for i in range(length)
     ]
     table = write_tsv(tmp_path / "table.tsv", own)
-    command = ["annotate", table, "-m", "slide", "-l", "de-en", "--slide-window", "4", "--slide-stride", "1"]
-    ctx(*command, "--block", "16", "-o", tmp_path / "blocks")
+    command = ["annotate", table, "-m", "slide", "-l", "de-en", "--slide-window", "3", "--slide-stride", "1"]
+    ctx(*command, "--block", "8", "-o", tmp_path / "blocks")
     ctx(*command, "--block", "1000", "-o", tmp_path / "one")
     numbers = [len(content.splitlines()) - 1 for content in parts(tmp_path / "blocks").values()]
-    assert numbers == [1, 40, 3, 15, 2, 16, 7]
+    assert numbers == lengths
     left, right = ([float(row["slide"]) for row in annotated(tmp_path / name)] for name in ("blocks", "one"))
     assert left == pytest.approx(right, abs=2e-4)
 

@@ -28,11 +28,11 @@ COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 def test_the_installed_command():
     done = run(COMMAND, "--version")
     assert (done.returncode, done.stdout) == (0, f"ctx-metrics {metadata.version('ctx-metrics')}\n"), done.stderr
-    done = run(COMMAND, "--help")
+    done = fresh_ctx_metrics("--help")
     assert done.returncode == 0 and all(f"    {name} " in done.stdout for name in SUBCOMMANDS)
-    bare = run(COMMAND)
+    bare = fresh_ctx_metrics()
     assert (bare.returncode, bare.stdout, bare.stderr) == (2, "", done.stdout)
-    done = run(COMMAND, "rate")
+    done = fresh_ctx_metrics("rate")
     assert done.returncode == 2 and "invalid choice: 'rate'" in done.stderr
 
 

@@ -44,7 +44,7 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-COSTLY = (4, 7, 8)  # 8 reads the scores that 7 saves; the tests of grids and of meta see what they print
+COSTLY = (0, 2, 4, 7, 8)  # 8 reads the scores that 7 saves; the tests of score and of meta see what they print
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
+from selection import some_rows
 
 from ctx_metrics.engine.checkpoint import is_quantised, read_config
 from ctx_metrics.engine.encoder import TextEncoder
@@ -43,7 +44,6 @@ TEXTS = [
     "The rest is left out.",
 ]
 PAIRS = "cs-en de-en de-fr en-hr en-ja en-zh fr-de liv-en ru-sah sah-ru uk-cs uk-en zh-en en-uk".split()
-AT_ONCE = 20  # lines of a file
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def standard(pieces):
     return lambda texts: [[3 if i == 0 else i + 1 for i in ids] for ids in processor.encode(texts)]
 
 
-def lines(shared_data, most=None):
+def lines(shared_data, most):
     """Lines of the sources and references of WMT22, in 11 languages, two of which the encoder hardly knows."""
     texts = {}
     with tarfile.open(shared_data / "wmt22_general" / "wmt22_general.tar.xz") as tar:
@@ -139,17 +139,12 @@ def test_a_normalised_text_is_read_as_it_was(tokenizer):
     assert tokenizer(["", " ", "\u200b\t"])[0].content == 0
 
 
-def test_tokens_of_real_lines(tokenizer, standard, pieces, engine, shared_data):
-    texts = lines(shared_data, AT_ONCE)
+@pytest.mark.parametrize("most, least", some_rows([(20, 450), (None, 30_000)], [(20, 450)]))
+def test_tokens_of_real_lines(tokenizer, standard, pieces, engine, shared_data, most, least):
+    """Of so many lines of each file."""
+    texts = lines(shared_data, most)
     check_ids(tokenizer, standard, pieces, texts)
-    assert check_counts(tokenizer, engine, texts) > 450
-
-
-@pytest.mark.full
-def test_tokens_of_all_real_lines(tokenizer, standard, pieces, engine, shared_data):
-    texts = lines(shared_data)
-    check_ids(tokenizer, standard, pieces, texts)
-    assert check_counts(tokenizer, engine, texts) > 30_000
+    assert check_counts(tokenizer, engine, texts) > least
 
 
 def test_vectors_are_those_of_the_package(multilingual, engine):

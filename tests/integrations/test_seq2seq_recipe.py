@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from recipes import DOCUMENTS, OUTPUTS, REFERENCES, SOURCES, near, recipe, scored
 from sacrebleu.metrics import CHRF
-from transformers import EvalPrediction
 
 from ctx_metrics import SLIDE
 
@@ -33,6 +32,8 @@ def padded(tokenizer, texts):
 
 
 def test_predictions_and_labels_are_decoded(tokenizer):
+    from transformers import EvalPrediction
+
     compute = recipe("seq2seq_ctx").compute_metrics(
         tokenizer, {"chrf": {}, "slide": {"window": 2}}, languages="de-en", sources=SOURCES, doc_ids=DOCUMENTS
     )

@@ -12,8 +12,13 @@ from ctx_metrics import BERTR, COMET, SLIDE
 
 pytestmark = pytest.mark.full
 
-pytest.importorskip("torchmetrics", exc_type=ImportError)
 STREAMS = OUTPUTS, REFERENCES, SOURCES, DOCUMENTS
+
+
+@pytest.fixture(scope="module", autouse=True)
+def torchmetrics():
+    """Imported by its tests alone: it takes a second, and every run collects this file."""
+    pytest.importorskip("torchmetrics", exc_type=ImportError)
 
 
 def test_batches_add_up_and_reset_empties():

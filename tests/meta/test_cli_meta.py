@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_conftest import ctx, error  # noqa: F401  a fixture
+from comet_checkpoints import RECIPES, build
 from disk_faults import refused
 from plugin_conftest import EXAMPLES
+from selection import some
 
 from ctx_metrics.meta import make_protocols, read_judged
 from ctx_metrics.meta.cli import PROTOCOLS
@@ -124,7 +126,7 @@ def test_all_formats_say_the_same(ctx, tmp_path):
     assert sorted(os.listdir(tmp_path / "new")) == [f"report.{e}" for e in ("json", "md", "tex", "tsv", "txt")]
 
 
-@pytest.mark.parametrize("given", ["folder", "folder of the set", "files"])
+@pytest.mark.parametrize("given", some(["folder", "folder of the set", "files"], ["folder"]))
 def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
     argv = ["--format", "json", "--resamples", "50"]
     saved = tmp_path / "saved"
@@ -190,13 +192,14 @@ def test_settings_that_a_metric_has_not(ctx, metric, message):
     assert (done.code, done.out) == (2, "") and f"error: {message}" in done.err
 
 
-def test_scores_without_a_reference_are_saved_as_such(ctx, tmp_path, multilingual):
+def test_scores_without_a_reference_are_saved_as_such(ctx, tmp_path):
     argv = ["meta", JUDGED, "-l", "de-en", "-p", "seg-pearson", "--format", "json", *QUICK]
-    saved = ctx(*argv, "-m", "comet", "comet:inputs=mt+src", "--save-scores", tmp_path)
+    model = ["--comet-model", build(RECIPES["unite"], tmp_path / "model")]
+    saved = ctx(*argv, "-m", "comet", "comet:inputs=mt+src", *model, "--save-scores", tmp_path)
     found = evaluation(saved)
     files = sorted(path.name for path in (tmp_path / "judged").glob("*.seg.score"))
     assert files == ["comet-ref.seg.score", "comet:inputs=mt+src-src.seg.score"]
-    again = ctx(*argv, "-m", "comet:inputs=mt+src", "--save-scores", tmp_path)
+    again = ctx(*argv, "-m", "comet:inputs=mt+src", *model, "--save-scores", tmp_path)
     assert "not scored again: comet:inputs=mt+src" in again.err
     assert evaluation(ctx(*argv, "--scores", tmp_path))["agreements"] == found["agreements"]
 

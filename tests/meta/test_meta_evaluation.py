@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from selection import some
 
 from ctx_metrics import InputError
 from ctx_metrics.meta.evaluation import Significance, evaluate
@@ -148,7 +149,7 @@ def test_a_test_that_does_not_suit_is_replaced_and_said(segments, caplog, name, 
 
 
 @pytest.mark.parametrize("average", ["none", "item", "system"])
-@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("kind", some(["pearson", "spearman", "kendall"], ["pearson"]))
 def test_correlations_of_segments_are_tested_by_drawing_segments(segments, average, kind):
     """A segment's outputs stay together: the replicates are the correlations of the segments that were drawn."""
     judged, scores = segments

@@ -82,7 +82,11 @@ def test_all_systems_are_scored_in_one_pass(judged, monkeypatch):
     "settings, made",
     [
         (MetricSettings("bertr", BERTR, {"layers": "2"}), lambda refs, doc_ids: BERTR(refs, layers="2")),
-        (MetricSettings("slide", SLIDE, {"window": 3}), lambda refs, doc_ids: SLIDE(refs, doc_ids=doc_ids, window=3)),
+        pytest.param(
+            MetricSettings("slide", SLIDE, {"window": 3}),
+            lambda refs, doc_ids: SLIDE(refs, doc_ids=doc_ids, window=3),
+            marks=pytest.mark.full,
+        ),
     ],
     ids=["bertr", "slide"],
 )

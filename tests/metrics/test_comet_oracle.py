@@ -1,7 +1,5 @@
 """Our COMET estimator against unbabel-comet's own predict, segment by segment, span by span."""
 
-import tarfile
-
 import numpy as np
 import pytest
 from comet_agreement import TOLERANCE, assert_agree, input_choices, our_estimates
@@ -65,15 +63,10 @@ def test_restricting_inputs_changes_scores(loaded):
 
 
 @pytest.fixture(scope="module")
-def wmt22(shared_data):
-    """The first 40 segments of two systems of WMT22, Chinese to English: (source, hypothesis, reference)."""
-    with tarfile.open(shared_data / "wmt22_mqm" / "wmt22_mqm.tar.xz") as tar:
-
-        def lines(path: str) -> list[str]:
-            return tar.extractfile(f"wmt22_mqm/zh-en/{path}").read().decode().splitlines()[:40]
-
-        sources, references = lines("sources/zh-en.txt"), lines("references/zh-en.refA.txt")
-        systems = [lines(f"system-outputs/{name}.txt") for name in ("Online-A", "Online-W")]
+def wmt22(zh_en):
+    """The first 40 segments of two systems: (source, hypothesis, reference)."""
+    names = ("system-outputs/Online-A", "system-outputs/Online-W", "sources/zh-en", "references/zh-en.refA")
+    *systems, sources, references = (zh_en(name)[:40] for name in names)
     return [row for system in systems for row in zip(sources, system, references)]
 
 

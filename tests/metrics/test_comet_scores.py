@@ -4,14 +4,9 @@ import json
 
 import pytest
 from comet_agreement import STORED, assert_agree, input_choices, our_estimates
-from comet_checkpoints import RECIPES, TINY, build, digest, read_tensors
+from comet_checkpoints import RECIPES, TINY, digest, read_tensors
 from comet_texts import TEXTS
-
-
-@pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("comet")
-    return {name: build(RECIPES[name], folder / name) for name in TINY}
+from selection import some
 
 
 @pytest.fixture(scope="session")
@@ -19,12 +14,19 @@ def stored():
     return json.loads(STORED.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", TINY)
-def test_the_checkpoint_is_the_one_scored(name, checkpoints, stored):
-    assert digest(read_tensors(checkpoints[name])) == stored[name]["digest"], "run python tests/comet_oracle.py anew"
+# the default run has one of each class, pooling and encoder
+DEFAULT = "regression regression-patch regression-cls regression-xl referenceless-rembert kiwi unite unite-words xcomet".split()
 
 
-@pytest.mark.parametrize("name, keys", [(name, keys) for name in TINY for keys in input_choices(RECIPES[name])])
-def test_scores(name, keys, checkpoints, stored):
-    expected = stored[name]["scores"]["+".join(keys)]
-    assert_agree(our_estimates(checkpoints[name], RECIPES[name], TEXTS, keys), expected, TEXTS)
+@pytest.mark.parametrize("name", some(TINY, DEFAULT))
+def test_the_checkpoint_is_the_one_scored(name, comet_checkpoint, stored):
+    assert digest(read_tensors(comet_checkpoint(name))) == stored[name]["digest"], (
+        "run python tests/comet_oracle.py anew"
+    )
+
+
+@pytest.mark.parametrize("name", some(TINY, DEFAULT))
+def test_scores(name, comet_checkpoint, stored):
+    for keys in input_choices(RECIPES[name]):
+        expected = stored[name]["scores"]["+".join(keys)]
+        assert_agree(our_estimates(comet_checkpoint(name), RECIPES[name], TEXTS, keys), expected, TEXTS)

@@ -1,7 +1,6 @@
 """DocCOMET's joined texts by hand; that the model pools them as unbabel-comet does is in test_comet_oracle.py."""
 
 import pytest
-from comet_checkpoints import RECIPES, build
 
 from ctx_metrics import COMET, Corpus, DocCOMET, InputError, ModelError
 from ctx_metrics.engine_options import EngineOptions
@@ -38,9 +37,9 @@ def test_a_segment_without_reference_has_no_example():
     assert context_examples(CORPUS, 2, document_start=0, context=2, separator=" | ", inputs="mt+src+ref") == []
 
 
-@pytest.fixture(scope="module")
-def regression(tmp_path_factory):
-    return build(RECIPES["regression"], tmp_path_factory.mktemp("doc") / "regression")
+@pytest.fixture
+def regression(comet_checkpoint):
+    return comet_checkpoint("regression")
 
 
 HYPOTHESES, REFERENCES = ["a cat sat", "a dog ran", "it rains"], ["the cat sat", "the dog ran home", "rain"]
@@ -68,11 +67,11 @@ def test_without_context_it_is_comet(regression):
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
 
 
-def test_models_that_cannot_do_it(tmp_path):
+def test_models_that_cannot_do_it(comet_checkpoint):
     with pytest.raises(InputError, match="doccomet: the embedded model cannot read document context; name a COMET"):
         DocCOMET()
     with pytest.raises(InputError, match="context -1"):
         DocCOMET(model="x", context=-1)
     for name, why in (("regression-cls", "pools by cls"), ("kiwi", "reads all texts in one sequence")):
         with pytest.raises(ModelError, match=why):
-            DocCOMET(model=str(build(RECIPES[name], tmp_path / name)))
+            DocCOMET(model=str(comet_checkpoint(name)))

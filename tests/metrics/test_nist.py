@@ -1,7 +1,6 @@
 import math
 import pickle
 import random
-from pathlib import Path
 
 import pytest
 from nltk.translate.nist_score import corpus_nist
@@ -9,7 +8,6 @@ from nltk.translate.nist_score import corpus_nist
 from ctx_metrics import NIST, InputError
 from ctx_metrics.metrics.nist import NgramInformation, length_factor
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 log2 = math.log2
 
 

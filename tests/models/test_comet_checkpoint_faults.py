@@ -6,7 +6,6 @@ import shutil
 import pytest
 import torch
 import yaml
-from comet_checkpoints import RECIPES, build
 from damage import CKPT, change_ckpt, compress, cut, line, other, text, without, write_ckpt
 
 from ctx_metrics.engine_options import EngineOptions
@@ -20,18 +19,12 @@ EXAMPLE = Example("the cat sat", "a cat sat", "the old cat")
 HIDDEN, HEAD = "encoder.model.encoder.layer.0.output.dense.weight", "estimator.ff.3.weight"
 
 
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory):
-    root = tmp_path_factory.mktemp("originals")
-    return {name: build(RECIPES[name], root / name) for name in ("regression", "kiwi", "xcomet")}
-
-
 @pytest.fixture
-def copy(originals, tmp_path):
+def copy(comet_checkpoint, tmp_path):
     """Makes a copy of a checkpoint that a test may damage; it points to its own encoder folder."""
 
     def make(name="regression"):
-        folder = shutil.copytree(originals[name], tmp_path / name)
+        folder = shutil.copytree(comet_checkpoint(name), tmp_path / name)
         return change_ckpt(folder, hyper_parameters={"pretrained_model": str(folder / "encoder")})
 
     return make

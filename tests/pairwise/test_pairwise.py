@@ -71,11 +71,12 @@ def test_values_by_hand(of_chrf):
 
 
 def test_a_swap_gives_one_minus_it_exactly(whole):
-    wins = make(whole).win_probabilities()
-    assert wins.shape == (3, 3, len(REFERENCES))
+    references, systems = REFERENCES[:20], [system[:20] for system in SYSTEMS]
+    wins = Pairwise([references], systems, target_lang="en", model=whole).win_probabilities()
+    assert wins.shape == (3, 3, 20)
     assert (wins + wins.transpose(1, 0, 2) == 1).all() and (wins[range(3), range(3)] == 0.5).all()
-    assert len(np.unique(wins[0, 1])) > 30  # the model tells segments apart
-    swapped = make(whole, SYSTEMS[::-1]).win_probabilities()
+    assert len(np.unique(wins[0, 1])) > 10  # the model tells segments apart
+    swapped = Pairwise([references], systems[::-1], target_lang="en", model=whole).win_probabilities()
     assert (swapped[::-1, ::-1] == wins).all()
 
 

@@ -340,9 +340,14 @@ def learned(out, built=architecture(), recipe=RECIPE, training=None, **more):
     [
         (("chrf", "ter"), (), {}),
         (("chrf:word_order=2",), ("encoder@1:3", "encoder"), {"hidden": 3}),
-        (("bleucomp",), ("encoder@0:4",), {"hidden": 2, "tied": True, "antisymmetric": True}),
         ((), ("WORDS:2",), {"hidden": 2}),
-        (("ter",), ("encoder@0,1", "WORDS:3"), {}),  # as many dimensions as there are
+        *(
+            pytest.param(*each, marks=pytest.mark.full)
+            for each in (
+                (("bleucomp",), ("encoder@0:4",), {"hidden": 2, "tied": True, "antisymmetric": True}),
+                (("ter",), ("encoder@0,1", "WORDS:3"), {}),  # as many dimensions as there are
+            )
+        ),
     ],
 )
 def test_the_folder_is_what_was_trained(tmp_path, tiny_bert, words, features, vectors, more):

@@ -78,12 +78,12 @@ def scripted(monkeypatch, *taus):
 @pytest.mark.parametrize(
     "shape, recipe",
     [
-        (Shape(6, 2), SMALL),
+        pytest.param(Shape(6, 2), SMALL, marks=pytest.mark.full),
         (Shape(6, 2, tied=True, antisymmetric=True), SMALL),
         pytest.param(Shape(6, 2, hidden=0), SMALL, marks=pytest.mark.full),
         (Shape(6, 2), replace(SMALL, cost="kendall", beta=0.01, gamma=1.0)),
         pytest.param(Shape(6, 2), replace(SMALL, cost="logistic+kendall"), marks=pytest.mark.full),
-        (Shape(6, 2), replace(SMALL, optimiser="adamw", weight_decay=0.01)),
+        pytest.param(Shape(6, 2), replace(SMALL, optimiser="adamw", weight_decay=0.01), marks=pytest.mark.full),
     ],
     ids=str,
 )

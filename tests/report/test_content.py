@@ -60,9 +60,17 @@ def made(metrics=None, names=("a", "b"), **changes) -> Content:
     return Content(names, context, design, columns, ["something was cut"])
 
 
-def test_the_page_holds_all_texts_and_scores():
-    content = made()
-    html = page(content, "a <title>")
+@pytest.fixture(scope="module")
+def content() -> Content:
+    return made()
+
+
+@pytest.fixture(scope="module")
+def html(content) -> str:
+    return page(content, "a <title>")
+
+
+def test_the_page_holds_all_texts_and_scores(content, html):
     data = data_in(html)
     assert data["outputs"] == [TEXTS["a"], TEXTS["b"]] and data["references"] == [TEXTS["ref"]]
     assert data["source"] == TEXTS["source"] and data["systems"] == ["a", "b"]
@@ -90,8 +98,7 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attributes)))
 
 
-def test_nothing_is_fetched_and_no_text_closes_a_script():
-    html = page(made(), "t")
+def test_nothing_is_fetched_and_no_text_closes_a_script(html):
     tags = Tags(html).found
     assert [tag for tag, _ in tags].count("script") == len(re.findall("</script>", html)) == 3
     assert not [tag for tag in tags if tag[0] in ("img", "link", "iframe", "object") or "src" in tag[1]]

@@ -30,7 +30,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from .memory import CPU, Memory
 from .names import Names
 from .ops import Dispatch
-from .queue import BETWEEN, PICKLE, TO_DEVICE, TO_HOST, Queue, Step
+from .queue import PICKLE, TO_DEVICE, TO_HOST, Queue, Step
 
 
 class StandInGpu:
@@ -47,7 +47,6 @@ class StandInGpu:
 
     steps            the log
     memory           counts allocations, those that failed, and the most bytes that were in use at once
-    emptied          how often the cache was emptied
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class StandInGpu:
         self.queue = Queue()
         self.current = torch.device("cuda", 0)
         self.started = False
-        self.emptied = 0
         self._process = os.getpid()
         self._here = threading.local()
         self._names, self._dispatch = Names(self), Dispatch(self)
@@ -145,8 +143,7 @@ class StandInGpu:
         if not target.numel():
             return
         if of != CPU and to != CPU:
-            self.queue.add(BETWEEN, op, to, target)
-            return
+            raise NotImplementedError("the stand-in has no copies between cards")
         on_host, device = (source, to) if of == CPU else (target, of)
         ahead = ahead and self.memory.is_pinned(on_host) and on_host.is_contiguous()
         self.queue.add(TO_DEVICE if of == CPU else TO_HOST, op, device, target, blocks=not ahead)

@@ -110,7 +110,8 @@ class Memory:
 
     def live(self, device: torch.device | None = None) -> int:
         """Bytes that tensors take on a card, or on all."""
-        self._places = {key: place for key, place in self._places.items() if not place.storage.expired()}
+        expired = torch.UntypedStorage._expired  # which is called so often that a method around it takes long
+        self._places = {key: place for key, place in self._places.items() if not expired(place.storage.cdata)}
         on_cards = [each for each in self._places.values() if each.device is not None and each.device.type == "cuda"]
         self._most = sum(each.size for each in on_cards)
         return self._most if device is None else sum(each.size for each in on_cards if each.device == device)

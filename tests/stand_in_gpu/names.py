@@ -1,7 +1,6 @@
 """The names of torch that Python code asks about devices, as a stand-in card answers them."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -147,10 +146,6 @@ class Names:
             return to(tensor, gpu.current if device is None else device, non_blocking=non_blocking, **kwargs)
 
         def pin_memory(tensor, device=None):
-            if on_card(tensor):
-                raise RuntimeError("cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned")
-            if memory.is_pinned(tensor):
-                return tensor
             pinned = tensor.clone()
             self._pin(pinned, "pin_memory")
             return pinned
@@ -172,14 +167,6 @@ class Names:
             with gpu.unseen():
                 return Base.tolist(tensor)
 
-        real_deepcopy = torch.Tensor.__deepcopy__
-
-        def deepcopy(tensor, memo):
-            copied = real_deepcopy(tensor, memo)
-            if on_card(tensor) and not on_card(copied):
-                memory.put(copied, memory.device_of(tensor))
-            return copied
-
         return {
             "device": property(device),
             "is_cuda": property(on_card),
@@ -193,8 +180,6 @@ class Names:
             "numpy": numpy,
             "__array__": array,
             "tolist": tolist,
-            "record_stream": lambda tensor, stream: None,
-            "__deepcopy__": deepcopy,
             "__reduce_ex__": self._reduced(torch.Tensor.__reduce_ex__),
         }
 
@@ -236,31 +221,9 @@ class Names:
         def synchronize(device=None):
             gpu.queue.add(SYNCHRONISATION, "cuda.synchronize", number(device), blocks=True)
 
-        def set_device(device):
-            gpu.current = gpu.canonical(device)
-
-        @contextlib.contextmanager
-        def device(device=None) -> Iterator[None]:
-            before, gpu.current = gpu.current, number(device)
-            try:
-                yield
-            finally:
-                gpu.current = before
-
         class OwnEvent(Event):
             def __init__(self, enable_timing=False, blocking=False, interprocess=False):
                 super().__init__(gpu.queue, gpu.current)
-
-        class OtherStream(Stream):
-            def __init__(self, *args, **kwargs):
-                raise NotImplementedError("the stand-in has one stream for each card")
-
-        def empty_cache():
-            gpu.emptied += 1
-
-        def info(device=None):
-            total = properties().total_memory
-            return total - gpu.memory.live(number(device)), total
 
         def nothing(*args, **kwargs):
             return None
@@ -269,36 +232,27 @@ class Names:
             "is_available": lambda: True,
             "device_count": lambda: gpu.devices,
             "current_device": lambda: gpu.current.index,
-            "set_device": set_device,
-            "device": device,
             "get_device_capability": lambda device=None: gpu.capability,
             "get_arch_list": lambda: list(gpu.architectures),
             "get_device_name": lambda device=None: "Stand-in GPU",
             "get_device_properties": properties,
             "is_bf16_supported": lambda *args: gpu.capability >= (8, 0),
             "Event": OwnEvent,
-            "Stream": OtherStream,
-            "stream": lambda stream: contextlib.nullcontext(),
             "current_stream": lambda device=None: Stream(gpu.queue, number(device)),
-            "default_stream": lambda device=None: Stream(gpu.queue, number(device)),
             "synchronize": synchronize,
-            "empty_cache": empty_cache,
+            "empty_cache": nothing,
             "is_initialized": lambda: gpu.started,
             "init": nothing,
             "_lazy_init": nothing,
             "memory_allocated": lambda device=None: gpu.memory.live(number(device)),
             "memory_reserved": lambda device=None: gpu.memory.live(number(device)),
             "max_memory_allocated": lambda device=None: gpu.memory.peak,
-            "max_memory_reserved": lambda device=None: gpu.memory.peak,
             "reset_peak_memory_stats": lambda device=None: gpu.forget_peak(),
-            "mem_get_info": info,
             # numbers are drawn by the CPU's generator
             "manual_seed": nothing,
             "manual_seed_all": nothing,
             "get_rng_state": lambda device=None: torch.get_rng_state(),
             "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
-            "get_rng_state_all": lambda: [torch.get_rng_state()],
-            "set_rng_state_all": lambda states: torch.set_rng_state(states[0]),
         }
 
     # what C++ functions decide by the device
@@ -320,9 +274,7 @@ class Names:
 
         return group
 
-    def _varlen(self, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, scale=None, **others):
-        if others:
-            raise NotImplementedError(f"the stand-in's varlen_attn does not know {', '.join(others)}")
+    def _varlen(self, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *, scale=None):
         gpu, device = self.gpu, query.device
         plain.check(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k)
         gpu.start(device)
@@ -349,13 +301,9 @@ def _parsed(args: tuple, kwargs: dict) -> tuple[Any, torch.dtype | None, bool, b
     kwargs = dict(kwargs)
     found: dict[str, Any] = {"device": kwargs.pop("device", None), "dtype": kwargs.pop("dtype", None)}
     flags = [kwargs.pop("non_blocking", False), kwargs.pop("copy", False)]
-    if (other := kwargs.pop("other", None)) is not None:
-        args = (other, *args)
     given = 0
     for each in args:
-        if isinstance(each, torch.Tensor):
-            found = {"device": each.device, "dtype": each.dtype}
-        elif isinstance(each, torch.dtype):
+        if isinstance(each, torch.dtype):
             found["dtype"] = each
         elif isinstance(each, bool):
             flags[given] = each

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 
 KERNEL, ALLOCATION, PINNED = "kernel", "allocation", "pinned allocation"
-TO_DEVICE, TO_HOST, BETWEEN = "copy to device", "copy to host", "copy between devices"
+TO_DEVICE, TO_HOST = "copy to device", "copy to host"
 SYNCHRONISATION, WAIT, RECORD, PICKLE = "synchronisation", "wait", "record", "pickle"
 
 
@@ -138,19 +138,6 @@ class Stream:
     queue: Queue = field(repr=False)
     device: torch.device
 
-    def synchronize(self) -> None:
-        self.queue.add(SYNCHRONISATION, "Stream.synchronize", self.device, blocks=True)
-
-    def record_event(self, event: "Event | None" = None) -> "Event":
-        event = event or Event(self.queue, self.device)
-        event.record(self)
-        return event
-
-    def wait_event(self, event: "Event") -> None:
-        """Nothing: on one stream, what comes later waits anyway."""
-
-    wait_stream = wait_event
-
 
 class Event:
     """What torch.cuda.Event gives."""
@@ -174,9 +161,6 @@ class Event:
 
     def query(self) -> bool:
         return self.recorded is None or self.queue.done(self.device, self.recorded)
-
-    def wait(self, stream: Stream | None = None) -> None:
-        """Nothing: on one stream, what comes later waits anyway."""
 
     def elapsed_time(self, end: "Event") -> float:
         return 1000 * (end.time - self.time)

@@ -12,6 +12,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from disk_faults import refused
 from plugin_conftest import environment, lines_of
+from selection import some
 from toy_judgements import write_judgements
 
 from ctx_metrics.meta.judgements.options import DataOptions
@@ -54,7 +55,7 @@ def names(path: Path) -> list[str]:
     return sorted(each.name for each in path.iterdir())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some(KINDS, ["esim", "comet"]))
 def test_each_network_trains(train, tmp_path, folder, kind):
     done = train(kind, data=("train.tsv:0.5", "more.tsv"), plot=True)
     said = [line for line in done.err.splitlines() if "no better than chance" not in line]  # so few rows

@@ -38,7 +38,7 @@ EXAMPLES = [
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("judged")
     paths = [
-        str(write_judgements(folder / f"{name}.tsv", n, seed)) for seed, (name, n) in enumerate((("a", 16), ("d", 6)))
+        str(write_judgements(folder / f"{name}.tsv", n, seed)) for seed, (name, n) in enumerate((("a", 8), ("d", 6)))
     ]
     return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
 
