@@ -11,7 +11,7 @@ import numpy as np
 
 from ..notices import Notice
 from ..run.context import Context, MetricSettings
-from ..scale.blocks import HERE, Block, BlockRun, Part, Place
+from ..scale.blocks import Block, BlockRun, Part, opened
 from ..scale.kept import Line, ResultCache, key_of, notice_fits
 from .candidates import Item
 
@@ -76,10 +76,17 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def choose(items: Sequence[Item], chooser: Chooser, place: Place = HERE, cache: ResultCache | None = None) -> Chosen:
+def choose(
+    items: Sequence[Item],
+    chooser: Chooser,
+    on: str | None = None,
+    workers: int | None = None,
+    cache: ResultCache | None = None,
+) -> Chosen:
     """Score the candidates of all items.
 
-    cache    the results of earlier runs; None: nothing is kept
+    on, workers    the place of the blocks, see scale.blocks.opened
+    cache          the results of earlier runs; None: nothing is kept
 
     If a metric raises, the cache holds the blocks that were finished.
     """
@@ -100,9 +107,10 @@ def choose(items: Sequence[Item], chooser: Chooser, place: Place = HERE, cache: 
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 
     blocks, engine = [block(*each) for each in block_ranges(items)], chooser.context.engine
-    run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChosen, single=True)
-    run.device, run.quiet = engine.device, engine.quiet
-    run.complete(chooser, blocks)
+    with opened(on, workers) as place:
+        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChosen, single=True)
+        run.device, run.quiet = engine.device, engine.quiet
+        run.complete(chooser, blocks)
     return whole
 
 

@@ -141,14 +141,12 @@ class Choosing:
 
     def scored(self, items: Sequence[Item], chooser: "Chooser") -> "Chosen":
         """Score the candidates; print counts and signatures."""
-        from ...scale.blocks import opened
         from ...scale.kept import ResultCache
         from ..blocks import choose
 
         check_form(items, self.written.form)
         cache = ResultCache(self.kept.ctx_cache) if self.kept.ctx_cache is not None else None
-        with opened(self.work.on, self.work.workers) as place:
-            found = choose(items, chooser, place, cache)
+        found = choose(items, chooser, self.work.on, self.work.workers, cache)
         say_duplicates(items)
         for name, counts in found.counts.items():
             if some := [f"{kind} = {number:,}" for kind, number in counts.items() if number]:
