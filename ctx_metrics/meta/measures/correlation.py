@@ -118,7 +118,7 @@ def grouped(human: np.ndarray, metric: np.ndarray, average: str) -> tuple[np.nda
     human, metric = np.where(missing, np.nan, human), np.where(missing, np.nan, metric)
     if average == "none":
         return human.reshape(1, -1), metric.reshape(1, -1)
-    return (human.T, metric.T) if average == "item" else (human, metric)
+    return {"item": (human.T, metric.T), "system": (human, metric)}[average]
 
 
 def _pearson_rows(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
