@@ -5,9 +5,10 @@ import functools
 import io
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import ModuleType, SimpleNamespace
+from typing import Any, BinaryIO, TextIO
 
 from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric, Score
@@ -142,7 +143,7 @@ class Replacements:
     def __init__(self, module: ModuleType, command: Command):
         self._own, self._command = SimpleNamespace(**{name: getattr(module, name) for name in REPLACED}), command
 
-    def standard_input(self, buffer, encoding: str):
+    def standard_input(self, buffer: BinaryIO, encoding: str) -> TextIO:
         """Return the standard input for main(); raises InputError unless all lines have the same number of columns."""
         if (run := self._command.active) is None:
             return io.TextIOWrapper(buffer, encoding=encoding)
@@ -156,7 +157,7 @@ class Replacements:
         lines.seek(0)
         return lines
 
-    def smart_open(self, file, *args, encoding="utf-8", **options):
+    def smart_open(self, file: str, *args: Any, encoding: str = "utf-8", **options: Any) -> Any:
         """Return a file's lines; raises InputError unless it is text with the columns of -nr."""
         if (run := self._command.active) is None:
             return self._own.smart_open(file, *args, encoding=encoding, **options)
@@ -169,7 +170,9 @@ class Replacements:
             _check_columns(file, columns, number, "-nr asks for {} references")
         return lines
 
-    def filter_subset(self, systems, test_sets, langpair, origlang, subset=None):
+    def filter_subset(
+        self, systems: Iterable[Any], test_sets: str, langpair: str, origlang: Any, subset: str | None = None
+    ) -> Any:
         """Return selected rows, which store which rows of the test set they are."""
         systems, run = list(systems), self._command.active
         if run is None or (origlang is None and subset is None) or not isinstance(systems[0], list):
@@ -188,7 +191,9 @@ class Replacements:
             ) from error
         return [named(lines, "", indices) for lines in picked]
 
-    def sanity_check_lengths(self, system, refs, test_set=None):
+    def sanity_check_lengths(
+        self, system: Sequence[str], refs: Sequence[Sequence[str]], test_set: str | None = None
+    ) -> None:
         """Also store the system; main() calls this per system before it builds the metrics."""
         run = self._command.run
         assert run
@@ -200,7 +205,7 @@ class Replacements:
         if not run.asked.chosen:
             run.report_unused()
 
-    def print_single_results(self, results, args):
+    def print_single_results(self, results: Sequence[str], args: argparse.Namespace) -> None:
         """Print our signatures in short form if one of our metrics is printed with others.
 
         All lines then start at the margin. Aligned scores, as sacrebleu prints them, would put 176 blanks before BLEU's.
@@ -220,7 +225,9 @@ class Replacements:
                     line = line.replace(signature.format(), signature.format(short=True), 1)
                 self._own.print_single_results([line], args)
 
-    def print_results_table(self, results, signatures, args):
+    def print_results_table(
+        self, results: Mapping[str, Any], signatures: Mapping[str, Any], args: argparse.Namespace
+    ) -> None:
         """Convert numbers that json cannot write.
 
         Under NumPy 2, the bootstrap means of chrF and TER are np.float32, which crash sacrebleu's default format. NaN
@@ -235,7 +242,13 @@ class Replacements:
         with self._printing():
             return self._own.print_results_table(results, signatures, args)
 
-    def print_subset_results(self, metrics, full_system, full_refs, args):
+    def print_subset_results(
+        self,
+        metrics: Mapping[str, Any],
+        full_system: Sequence[str],
+        full_refs: Sequence[Sequence[str]],
+        args: argparse.Namespace,
+    ) -> None:
         """Print the scores of subsets; each of our metrics is built again for each, with the context of its rows."""
         run = self._command.run
         assert run
