@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .metrics.meteor import METEOR as METEOR
     from .metrics.nist import NIST as NIST
     from .metrics.slide import SLIDE as SLIDE
+    from .metricx.metric import MetricX as MetricX
     from .pairwise.metric import Pairwise as Pairwise
     from .pseudo_references.inputs import PseudoFilter as PseudoFilter
     from .pseudo_references.metrics import PRBLEU as PRBLEU
@@ -52,6 +53,7 @@ _NAMES = {
     "roundtrip.metrics": "RTTBLEU RTTSentBLEU RTTChrF RTTSBERT RTTBERTScore",
     "pseudo_references.metrics": "PRSentBLEU PRBLEU PRChrF",
     "pairwise.metric": "Pairwise",
+    "metricx.metric": "MetricX",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
     "pseudo_references.inputs": "PseudoFilter",

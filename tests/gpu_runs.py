@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import metricx_folders
 import numpy as np
 import toy_translation
 from classifiers import PAIRS, write_classifier
@@ -98,6 +99,10 @@ class Folders:
         return str(write_pairwise(folder, ("chrf",), ("encoder@0:5", "encoder@3:3"), 4))
 
     @cached_property
+    def metricx(self) -> str:
+        return str(metricx_folders.make(self.root / "metricx-24"))
+
+    @cached_property
     def judgements(self) -> tuple[str, str]:
         return str(write_judgements(self.root / "train.tsv", 6, 1)), str(write_judgements(self.root / "dev.tsv", 4, 2))
 
@@ -166,6 +171,11 @@ def documents(folders, engine, name):
     model = folders.comet(recipe)
     given = {"sources": SOURCES, "doc_ids": DOC_IDS, "model": model, "engine": engine, **windows}
     return values(METRICS[metric.upper()]([REFERENCES], **given))
+
+
+@run("metricx")
+def metricx(folders, engine, name):
+    return values(METRICS["METRICX"]([REFERENCES], sources=SOURCES, model=folders.metricx, engine=engine))
 
 
 @run("bilstm", "bilstmatt", "esim")

@@ -17,6 +17,7 @@ FAMILIES: dict[str, set[str]] = {
     "choice": {"annotate"},
     "learned": set(),
     "meta": {"report"},
+    "metricx": set(),
     "pairwise": {"meta", "training"},
     "pseudo_references": {"meta", "training"},
     "report": {"meta"},

@@ -39,6 +39,7 @@ ELSEWHERE = [
     # other texts than hypotheses and references are compared: tests/test_derived_laws.py
     *("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore", "prsentbleu", "prbleu", "prchrf"),
     "pairwise",  # systems are compared with each other: tests/pairwise/test_pairwise.py
+    "metricx",  # a checkpoint is needed, and lower is better: tests/metricx/test_metricx.py
     *("nist", "meteor"),  # words are compared, by no model: tests/test_lexical_laws.py
 ]
 

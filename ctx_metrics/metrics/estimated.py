@@ -97,7 +97,12 @@ class EstimatorMetric(ContextMetric):
         self.signature = {**self.estimator.signature(), "long": self.settings.on_long}
         self._check_sources()
         declared, unread = type(self).capabilities, set() if "src" in self.estimator.inputs else {"sources"}
-        self.can = replace(declared, reads=declared.reads - unread, references="ref" in self.estimator.inputs)
+        self.can = replace(
+            declared,
+            reads=declared.reads - unread,
+            references="ref" in self.estimator.inputs,
+            higher_is_better=not self.estimator.lower_is_better,
+        )
         if self.can.references:
             self.signature["multiref"] = self.settings.multiref
         self.penalty = self._average()
@@ -220,7 +225,8 @@ class EstimatorMetric(ContextMetric):
                 about(bare, f"has {without} is left out", f"have {without} are left out", "unreferenced"),
             ]
         )
-        best = [max(estimates, key=lambda e: e.value, default=None) for estimates in estimates_of]
+        pick = max if self.can.higher_is_better else min
+        best = [pick(estimates, key=lambda e: e.value, default=None) for estimates in estimates_of]
         seen = [ScoredWindow(*each) for each in zip(windows, values, best, strict=True)]
         return SystemResult(rows, counts, notices, seen)
 

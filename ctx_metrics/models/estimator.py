@@ -119,6 +119,7 @@ class Estimator(ABC):
     dtype                number format of its encoder
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
     penalty              how its values are averaged by default; None: their mean
+    lower_is_better      whether lower values are better
     """
 
     inputs: str
@@ -132,6 +133,7 @@ class Estimator(ABC):
     dtype: str
     shares_texts: bool = True
     penalty: Penalty | None = None
+    lower_is_better: bool = False
 
     @abstractmethod
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:

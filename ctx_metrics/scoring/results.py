@@ -91,7 +91,9 @@ def best_reference(values: Sequence[float | None], multiref: str) -> float | Non
         return None
     if not all(map(math.isfinite, given)):  # max() could drop a NaN, which check_finite must see
         return math.nan
-    return max(given) if multiref == "max" else math.fsum(given) / len(given)
+    if multiref == "mean":
+        return math.fsum(given) / len(given)
+    return max(given) if multiref == "max" else min(given)
 
 
 def counted_result(

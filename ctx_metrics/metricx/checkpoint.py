@@ -1,0 +1,216 @@
+"""A MetricX checkpoint: its folder or hub repository, which model it is, its tokenizer and its weights.
+
+Neither 24 nor 23 is named in the files, nor whether a 23 reads references: the name tells it, or the user.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import numpy as np
+
+from ..engine.checkpoint import checked_tensor, load_file, weight_files
+from ..engine.tokenizer import TEXTS_AT_ONCE, check_growth
+from ..errors import InputError, ModelError
+from ..models.hub import HubKind, ResolvedModel, is_whole, located, weights_to_fetch
+from ..opening import file_hashes, identity, opening, read_json, same_hashes, shown
+from ..wording import setting_named
+from .network import ROW, Shape
+
+if TYPE_CHECKING:
+    import torch
+    from tokenizers import Tokenizer
+
+ARCHITECTURE = "MT5ForRegression"
+TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "tokenizer_config.json", "special_tokens_map.json")
+TOKENIZER = (
+    "google/mt5-xl"  # all MetricX checkpoints were trained with the tokenizer of mT5, and none has it in its folder
+)
+END = "</s>"
+MOST_TOKENS = {"24": 1536, "23": 1024, "23-qe": 1024}  # including the end of the sequence, which is then dropped
+PROMPTS = {
+    "24": {"src": "source: ", "mt": " candidate: ", "ref": " reference: "},
+    "23": {"mt": "candidate: ", "ref": " reference: "},
+    "23-qe": {"mt": "candidate: ", "src": " source: "},
+}
+# the texts that each model reads; 24 reads all three, or scores without a reference
+INPUTS = {"24": ("mt+src+ref", "mt+src"), "23": ("mt+ref",), "23-qe": ("mt+src",)}
+_NAMED = re.compile(r"metricx[-_.]?(24|23[-_.]?qe|23)", re.IGNORECASE)
+
+
+def named_version(name: str) -> str | None:
+    """The model that a name tells.
+
+    >>> [named_version(each) for each in ("google/metricx-24-hybrid-large-v2p6", "metricx-23-qe-xl-v2p0", "mine")]
+    ['24', '23-qe', None]
+    """
+    found = _NAMED.search(name)
+    return None if found is None else "23-qe" if found[1].lower().endswith("qe") else found[1]
+
+
+def _among(files: set[str], label: str) -> list[str]:
+    if "config.json" not in files:
+        raise ModelError(f"{label} is not a MetricX checkpoint: config.json is missing")
+    return ["config.json", *(name for name in TOKENIZER_FILES if name in files), *weights_to_fetch(files, label)]
+
+
+def _tokenizer_among(files: set[str], label: str) -> list[str]:
+    return [name for name in ("config.json", *TOKENIZER_FILES) if name in files]
+
+
+def has_tokenizer(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in TOKENIZER_FILES[:2])
+
+
+METRICX = HubKind(_among, is_whole, "MetricX checkpoint: config.json or the weights are missing")
+MT5_TOKENIZER = HubKind(_tokenizer_among, has_tokenizer, "tokenizer: tokenizer.json and spiece.model are missing")
+
+
+def is_metricx(config: Mapping[str, Any]) -> bool:
+    return config.get("architectures") == [ARCHITECTURE]
+
+
+class MetricXCheckpoint:
+    """A checkpoint, opened: what it is, without its weights.
+
+    version      24, 23 or 23-qe; None: what the name tells
+    tokenizer    folder or hub name; None: the checkpoint's own, else mT5's
+    """
+
+    def __init__(self, name: str, version: str | None = None, tokenizer: str | None = None):
+        found = located(name, METRICX, lambda folder: identity(file_hashes(_files(folder)), folder))
+        self.folder, self.config = found.folder, _read_config(found.folder)
+        self.shape = read_shape(self.folder, self.config)
+        self.version = self._version(found.name, version)
+        self.tokenizer_folder = self._tokenizer(tokenizer)
+        self._hashes = self._hashed()
+        self.model = ResolvedModel(found.name, found.folder, found.revision, identity(self._hashes, found.folder))
+
+    def _version(self, name: str, given: str | None) -> str:
+        known = named_version(name)
+        flag = setting_named("--metricx-version", "version", given or "24")
+        if given and known and given != known:
+            raise InputError(f"{name} is MetricX-{known}, not {given}; leave out {flag}")
+        version = given or known
+        if version is None:
+            raise InputError(f"{name}: its files do not tell which MetricX it is; name it with {flag}, 23 or 23-qe")
+        return version
+
+    def _tokenizer(self, given: str | None) -> Path:
+        if given is None and has_tokenizer(self.folder):
+            return self.folder
+        try:
+            return located(given or TOKENIZER, MT5_TOKENIZER, lambda folder: "").folder
+        except ModelError as error:
+            flag = setting_named("--metricx-tokenizer", "tokenizer", "FOLDER")
+            if given is None:
+                raise ModelError(
+                    f"{self.folder} has no tokenizer, and mT5's cannot be had: {error}; or name its folder with {flag}"
+                ) from error
+            raise
+
+    def _hashed(self) -> dict[str, str]:
+        tokenizer = [self.tokenizer_folder / name for name in TOKENIZER_FILES]
+        return file_hashes([*_files(self.folder), *tokenizer])
+
+    def is_current(self) -> bool:
+        return same_hashes(self._hashes, self._hashed)
+
+    def weights(self) -> "MetricXTensors":
+        return MetricXTensors(self.folder, self.shape)
+
+
+class MetricXTensors:
+    """The tensors of a checkpoint's files, each read and checked on access."""
+
+    def __init__(self, folder: Path, shape: Shape):
+        self.folder, self._shapes = folder, shape.tensors()
+        self._places: dict[str, tuple[Mapping, Path]] = {}
+        for path in weight_files(folder):
+            tensors = load_file(path)
+            self._places |= dict.fromkeys(tensors, (tensors, path))
+
+    def __getitem__(self, name: str) -> "torch.Tensor":
+        found = self._places.get(name)
+        if found is None and name == "shared.weight":  # tied tables may be stored once, under another of their names
+            name = next((each for each in ("encoder.embed_tokens.weight",) if each in self._places), name)
+            found = self._places.get(name)
+        if found is None:
+            raise ModelError(f"{self.folder}: its weights lack the tensor {name!r}; fetch it again")
+        tensors, path = found
+        # the check would read all of a word table, of which few rows are used
+        table = name in ("shared.weight", "encoder.embed_tokens.weight", "lm_head.weight")
+        return checked_tensor(tensors[name], name, path=path, shape=self._shapes.get(name), finite=not table)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [folder / "config.json", *weight_files(folder)]
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    with opening(folder, "holds no readable config.json, so it is not a MetricX checkpoint"):
+        config = dict(read_json(folder / "config.json"))
+    if not is_metricx(config):
+        kind = config.get("architectures") or config.get("model_type")
+        raise ModelError(f"{folder} is not a MetricX checkpoint: config.json names {shown(kind)}, not {ARCHITECTURE}")
+    return config
+
+
+def read_shape(folder: Path, config: Mapping[str, Any]) -> Shape:
+    """The sizes that a config.json gives; raises ModelError unless the network is the one that we compute."""
+    usual = {"relative_attention_max_distance": 128, "relative_attention_num_buckets": 32, "layer_norm_epsilon": 1e-6}
+    given = {**usual, "num_decoder_layers": config.get("num_layers"), "tie_word_embeddings": True, **config}
+    if (act := config.get("feed_forward_proj", "relu")) != "gated-gelu":
+        raise ModelError(f"{folder}: feed_forward_proj {shown(act)} is not supported, only 'gated-gelu'")
+    types = get_type_hints(Shape)
+    sizes: dict[str, Any] = {}
+    for name in (each.name for each in fields(Shape)):
+        value, kind = given.get(name), types[name]
+        number = isinstance(value, kind) and (kind is bool or (not isinstance(value, bool) and value > 0))
+        if not number:
+            raise ModelError(f"{folder}: config.json gives {shown(value)} for {name}; fetch it again")
+        sizes[name] = value
+    if sizes["vocab_size"] <= ROW:
+        raise ModelError(f"{folder}: its vocabulary has {sizes['vocab_size']:,} rows, and the score is row {ROW:,}")
+    return Shape(**sizes)
+
+
+class PromptTokenizer:
+    """mT5's tokenizer on the prompts of a MetricX model."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.backend = self._read(folder)
+
+    @staticmethod
+    def _read(folder: Path) -> "Tokenizer":
+        mend = (
+            ""
+            if (folder / "tokenizer.json").exists()
+            else "; what reads older ones: pip install sentencepiece protobuf"
+        )
+        with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
+            if (path := folder / "tokenizer.json").exists():
+                from tokenizers import Tokenizer
+
+                backend = Tokenizer.from_file(str(path))
+            else:
+                from transformers import T5TokenizerFast
+
+                backend = T5TokenizerFast.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+            backend.no_truncation()
+            backend.no_padding()
+            check_growth(backend)
+        return backend
+
+    def __call__(self, texts: Sequence[str], most: int) -> list[tuple[np.ndarray, int]]:
+        """The token ids of each text, int32, cut to `most`, and how many were cut off."""
+        encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
+        found = []
+        for begin in range(0, len(texts), TEXTS_AT_ONCE):
+            for encoding in encode(list(texts[begin : begin + TEXTS_AT_ONCE]), add_special_tokens=False):
+                ids = encoding.ids
+                found.append((np.array(ids[:most], np.int32), max(0, len(ids) - most)))
+        return found

@@ -1,0 +1,140 @@
+"""metricx against transformers' own model, and what a run says and refuses."""
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import metricx_folders
+import numpy as np
+import pytest
+from metricx_folders import TEXTS, make, oracle
+from sacrebleu.metrics import BLEU
+
+from ctx_metrics import EngineOptions, InputError, ModelError
+from ctx_metrics.metricx.metric import MetricX
+from ctx_metrics.metricx.network import buckets
+
+SOURCES, HYPOTHESES, REFERENCES = TEXTS[:3] * 2, TEXTS[3:] + TEXTS[:3], TEXTS[::-1]
+OTHERS = TEXTS[2:] + TEXTS[:2]
+PROMPTS = {
+    ("24", True): "source: {src} candidate: {mt} reference: {ref}",
+    ("24", False): "source: {src} candidate: {mt}",
+    ("23", True): "candidate: {mt} reference: {ref}",
+    ("23-qe", False): "candidate: {mt} source: {src}",
+}
+
+
+def prompts(version: str, referenced: bool) -> list[str]:
+    form = PROMPTS[version, referenced]
+    return [form.format(src=s, mt=m, ref=r) for s, m, r in zip(SOURCES, HYPOTHESES, REFERENCES, strict=True)]
+
+
+ALL = [prompt for mode in PROMPTS for prompt in prompts(*mode)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return make(tmp_path_factory.mktemp("checkpoints") / "metricx-24-tiny", texts=ALL)
+
+
+def scores(metric: MetricX, hypotheses=HYPOTHESES, references=(REFERENCES,)) -> list[float]:
+    return [each.score for each in metric.segment_scores(hypotheses, [list(each) for each in references])]
+
+
+@pytest.mark.parametrize("mode", PROMPTS, ids=str)
+def test_scores_are_those_of_transformers(folder, mode):
+    version, referenced = mode
+    own = shutil.copytree(folder, folder.parent / f"metricx-{version}-{referenced}")
+    metric = MetricX(model=str(own), sources=SOURCES, engine=EngineOptions(quiet=True))
+    expected = oracle(folder, prompts(*mode), 1536)
+    assert np.ptp(expected) > 5
+    assert scores(metric, references=[REFERENCES] if referenced else []) == pytest.approx(expected, abs=2.5e-4)
+
+
+def test_tied_tables_and_bin_files(tmp_path):
+    folder = make(tmp_path / "metricx-23-tied", tied=True, texts=ALL)
+    assert scores(MetricX(model=str(folder))) == pytest.approx(oracle(folder, prompts("23", True), 1024), abs=2.5e-4)
+
+
+def test_a_long_text_is_cut_as_google_cuts_it(folder):
+    long = " ".join(TEXTS * 60)
+    metric = MetricX(model=str(folder), sources=[long])
+    found = metric.corpus_score([HYPOTHESES[0]], [[REFERENCES[0]]])
+    prompt = PROMPTS["24", True].format(src=long, mt=HYPOTHESES[0], ref=REFERENCES[0])
+    assert found.score == pytest.approx(oracle(folder, [prompt], 1536)[0], abs=2.5e-4)
+    assert metric.last_result.counts["truncated"] == 1
+
+
+def test_batches_and_order_do_not_matter(folder):
+    def of(**engine) -> list[float]:
+        return scores(MetricX(model=str(folder), sources=SOURCES, engine=EngineOptions(quiet=True, **engine)))
+
+    one_by_one = of(batch_tokens=1)
+    assert of() == pytest.approx(one_by_one, abs=1e-4)
+    metric = MetricX(model=str(folder), sources=SOURCES[::-1])
+    assert scores(metric, HYPOTHESES[::-1], [REFERENCES[::-1]])[::-1] == pytest.approx(one_by_one, abs=1e-4)
+
+
+def test_the_mean_and_the_best_of_several_references(folder):
+    each = [scores(MetricX(model=str(folder), sources=SOURCES), references=[stream]) for stream in (REFERENCES, OTHERS)]
+    for multiref, function in (("min", np.min), ("mean", np.mean)):
+        metric = MetricX(model=str(folder), sources=SOURCES, multiref=multiref)
+        assert scores(metric, references=(REFERENCES, OTHERS)) == pytest.approx(
+            function(each, axis=0).tolist(), abs=1e-4
+        )
+
+
+def test_scores_end_at_0_and_25(tmp_path, folder):
+    from safetensors.torch import load_file, save_file
+
+    path = tmp_path / "metricx-24-wide"
+    path.mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        (path / name).write_bytes((folder / name).read_bytes())
+    tensors = load_file(folder / "model.safetensors")
+    tensors["lm_head.weight"][metricx_folders.ROW] *= 40
+    save_file(tensors, path / "model.safetensors")
+    assert {0.0, 25.0} & set(np.round(scores(MetricX(model=str(path), sources=SOURCES)), 9))
+    assert all(0 <= score <= 25 for score in scores(MetricX(model=str(path), sources=SOURCES)))
+
+
+def test_bf16_is_close(folder):
+    exact = scores(MetricX(model=str(folder), sources=SOURCES))
+    found = scores(MetricX(model=str(folder), sources=SOURCES, engine=EngineOptions(dtype="bf16", quiet=True)))
+    assert found == pytest.approx(exact, abs=0.25)
+
+
+def test_the_signature_and_the_direction(folder):
+    metric = MetricX(model=str(folder), sources=SOURCES)
+    metric.corpus_score(HYPOTHESES, [REFERENCES])
+    signature = metric.get_signature().info
+    assert signature["inputs"] == "mt+src+ref" and signature["maxlen"] == 1536 and signature["multiref"] == "min"
+    assert json.dumps(signature)
+    assert not metric.can.higher_is_better and BLEU is not None
+    again = pickle.loads(pickle.dumps(metric))
+    assert again.corpus_score(HYPOTHESES, [REFERENCES]).score == metric.corpus_score(HYPOTHESES, [REFERENCES]).score
+
+
+def test_buckets_are_those_of_transformers():
+    import torch
+    from transformers.models.mt5.modeling_mt5 import MT5Attention
+
+    distances = np.arange(-1600, 1601)
+    theirs = MT5Attention._relative_position_bucket(torch.from_numpy(distances), True, 32, 128)
+    assert (buckets(distances, 32, 128) == theirs.numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"version": "23"}, InputError, "is MetricX-24, not 23"),
+        ({"inputs": "mt+ref"}, InputError, "inputs"),
+        ({"engine": EngineOptions(dtype="fp16")}, InputError, "overflows in fp16"),
+        ({"tokenizer": "nowhere/at/all"}, ModelError, "nowhere/at/all"),
+    ],
+    ids=["version", "inputs", "fp16", "tokenizer"],
+)
+def test_wrong_settings(folder, given, error, words):
+    with pytest.raises(error, match=words):
+        MetricX(**{"model": str(folder), "sources": SOURCES} | given)
