@@ -5,7 +5,7 @@ Neither 24 nor 23 is named in the files, nor whether a 23 reads references: the 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -14,8 +14,8 @@ import numpy as np
 from ..engine.checkpoint import checked_tensor, load_file, weight_files
 from ..engine.tokenizer import TEXTS_AT_ONCE, check_growth
 from ..errors import InputError, ModelError
-from ..models.hub import HubKind, ResolvedModel, is_whole, located, weights_to_fetch
-from ..opening import file_hashes, identity, opening, read_json, same_hashes, shown
+from ..models.hub import HubKind, is_whole, located, weights_to_fetch
+from ..opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
 from ..wording import setting_named
 from .network import ROW, Shape
 
@@ -80,13 +80,15 @@ class MetricXCheckpoint:
     """
 
     def __init__(self, name: str, version: str | None = None, tokenizer: str | None = None):
-        found = located(name, METRICX, lambda folder: identity(file_hashes(_files(folder)), folder))
+        found = located(name, METRICX, lambda folder: "")
         self.folder, self.config = found.folder, _read_config(found.folder)
         self.shape = read_shape(self.folder, self.config)
         self.version = self._version(found.name, version)
         self.tokenizer_folder = self._tokenizer(tokenizer)
         self._hashes = self._hashed()
-        self.model = ResolvedModel(found.name, found.folder, found.revision, identity(self._hashes, found.folder))
+        # a tokenizer from elsewhere counts as if it stood in the folder
+        in_folder = {str(self.folder / Path(path).name): sha256 for path, sha256 in self._hashes.items()}
+        self.model = replace(found, ckpt=identity(in_folder, self.folder))
 
     def _version(self, name: str, given: str | None) -> str:
         known = named_version(name)
@@ -112,8 +114,8 @@ class MetricXCheckpoint:
             raise
 
     def _hashed(self) -> dict[str, str]:
-        tokenizer = [self.tokenizer_folder / name for name in TOKENIZER_FILES]
-        return file_hashes([*_files(self.folder), *tokenizer])
+        own = {str(path): file_sha256(path) for path in [self.folder / "config.json", *weight_files(self.folder)]}
+        return own | file_hashes(self.tokenizer_folder / name for name in TOKENIZER_FILES)
 
     def is_current(self) -> bool:
         return same_hashes(self._hashes, self._hashed)
@@ -145,16 +147,13 @@ class MetricXTensors:
         return checked_tensor(tensors[name], name, path=path, shape=self._shapes.get(name), finite=not table)
 
 
-def _files(folder: Path) -> list[Path]:
-    return [folder / "config.json", *weight_files(folder)]
-
-
 def _read_config(folder: Path) -> dict[str, Any]:
     with opening(folder, "holds no readable config.json, so it is not a MetricX checkpoint"):
         config = dict(read_json(folder / "config.json"))
     if not is_metricx(config):
-        kind = config.get("architectures") or config.get("model_type")
-        raise ModelError(f"{folder} is not a MetricX checkpoint: config.json names {shown(kind)}, not {ARCHITECTURE}")
+        named = config.get("architectures")
+        kind = named[0] if isinstance(named, list) and named else config.get("model_type")
+        raise ModelError(f"{folder} is not a MetricX checkpoint: config.json names {shown(kind)}, not {ARCHITECTURE!r}")
     return config
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import metricx_folders
 import numpy as np
 import pytest
+import torch
 from metricx_folders import TEXTS, make, oracle
-from sacrebleu.metrics import BLEU
+from safetensors.torch import load_file, save_file
 
 from ctx_metrics import EngineOptions, InputError, ModelError
 from ctx_metrics.metricx.metric import MetricX
@@ -52,7 +53,35 @@ def test_scores_are_those_of_transformers(folder, mode):
     assert scores(metric, references=[REFERENCES] if referenced else []) == pytest.approx(expected, abs=2.5e-4)
 
 
-def test_tied_tables_and_bin_files(tmp_path):
+@pytest.mark.parametrize("form", ["bin", "bin shards", "safetensors shards"])
+def test_all_forms_of_weights_give_the_same_scores(folder, tmp_path, form):
+    def numbers(path) -> list[float]:
+        return scores(MetricX(model=str(path), sources=SOURCES, engine=EngineOptions(quiet=True)))
+
+    assert numbers(rewritten(folder, tmp_path / "metricx-24-rewritten", form)) == numbers(folder)
+
+
+def rewritten(folder: Path, path: Path, form: str) -> Path:
+    """The same checkpoint with its weights in another form."""
+    kind, _, shards = form.partition(" ")
+    write, stem = (torch.save, "pytorch_model.bin") if kind == "bin" else (save_file, "model.safetensors")
+    path.mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        (path / name).write_bytes((folder / name).read_bytes())
+    tensors = load_file(folder / "model.safetensors")
+    if not shards:
+        write(tensors, path / stem)
+        return path
+    name, _, ending = stem.partition(".")
+    files = [f"{name}-{number}-of-00002.{ending}" for number in ("00001", "00002")]
+    owner = {each: files[number % 2] for number, each in enumerate(sorted(tensors))}
+    for file in files:
+        write({each: tensor for each, tensor in tensors.items() if owner[each] == file}, path / file)
+    (path / f"{stem}.index.json").write_text(json.dumps({"metadata": {}, "weight_map": owner}))
+    return path
+
+
+def test_tied_tables(tmp_path):
     folder = make(tmp_path / "metricx-23-tied", tied=True, texts=ALL)
     assert scores(MetricX(model=str(folder))) == pytest.approx(oracle(folder, prompts("23", True), 1024), abs=2.5e-4)
 
@@ -86,8 +115,6 @@ def test_the_mean_and_the_best_of_several_references(folder):
 
 
 def test_scores_end_at_0_and_25(tmp_path, folder):
-    from safetensors.torch import load_file, save_file
-
     path = tmp_path / "metricx-24-wide"
     path.mkdir()
     for name in ("config.json", "tokenizer.json"):
@@ -111,18 +138,65 @@ def test_the_signature_and_the_direction(folder):
     signature = metric.get_signature().info
     assert signature["inputs"] == "mt+src+ref" and signature["maxlen"] == 1536 and signature["multiref"] == "min"
     assert json.dumps(signature)
-    assert not metric.can.higher_is_better and BLEU is not None
+    assert not metric.can.higher_is_better
     again = pickle.loads(pickle.dumps(metric))
     assert again.corpus_score(HYPOTHESES, [REFERENCES]).score == metric.corpus_score(HYPOTHESES, [REFERENCES]).score
 
 
 def test_buckets_are_those_of_transformers():
-    import torch
     from transformers.models.mt5.modeling_mt5 import MT5Attention
 
     distances = np.arange(-1600, 1601)
     theirs = MT5Attention._relative_position_bucket(torch.from_numpy(distances), True, 32, 128)
     assert (buckets(distances, 32, 128) == theirs.numpy()).all()
+
+
+def test_the_tokenizer_may_stand_elsewhere(folder, tmp_path):
+    path = rewritten(folder, tmp_path / "metricx-24-bare", "bin")
+    elsewhere = tmp_path / "tokenizer"
+    elsewhere.mkdir()
+    (path / "tokenizer.json").rename(elsewhere / "tokenizer.json")
+    metric = MetricX(model=str(path), sources=SOURCES, tokenizer=str(elsewhere))
+    assert scores(metric) == scores(MetricX(model=str(folder), sources=SOURCES))
+    before = metric.estimator.model.ckpt
+    (elsewhere / "tokenizer.json").rename(path / "tokenizer.json")
+    assert MetricX(model=str(path), sources=SOURCES).estimator.model.ckpt == before
+
+
+def lacking_a_shard(folder: Path) -> None:
+    next(folder.glob("*-00002-of-00002.*")).unlink()
+
+
+def of_plain_mt5(folder: Path) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"architectures": ["MT5ForConditionalGeneration"]}))
+
+
+def of_a_small_vocabulary(folder: Path) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"vocab_size": 32128}))
+
+
+def without_a_tokenizer(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lacking_a_shard, "model-00002-of-00002.safetensors"),
+        (of_plain_mt5, "is not a MetricX checkpoint: config.json names .*MT5ForConditionalGeneration"),
+        (of_a_small_vocabulary, "32,128 rows"),
+        (without_a_tokenizer, "has no tokenizer, and mT5's cannot be had"),
+    ],
+)
+def test_a_folder_that_cannot_be_used(folder, tmp_path, monkeypatch, damage, words):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    path = rewritten(folder, tmp_path / "metricx-24-damaged", "safetensors shards")
+    damage(path)
+    with pytest.raises(ModelError, match=words) as caught:
+        MetricX(model=str(path), sources=SOURCES)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
