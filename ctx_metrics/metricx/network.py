@@ -19,6 +19,7 @@ from ..engine.readout import PackedTokens, equal_runs
 ROW = 250089  # of the output layer: <extra_id_10>, whose logit is the score
 START = 0  # the decoder's only input
 LEAST, MOST = 0.0, 25.0
+LONGEST = 1536  # tokens of a text
 Take = Callable[..., torch.Tensor]  # the tensor of a name, on the device, in fp32 or another format
 
 
@@ -180,7 +181,9 @@ class MetricXNetwork:
         # F.linear's fp32 product, unlike the others, caches nothing per number of rows
         self.rounded = device.type == "cpu" and (dtype != torch.float32 or not prepacking_fault())
         self.words = take("shared.weight", dtype)
-        self.position_bias = take("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")
+        table = take("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight")
+        places = buckets(np.arange(-LONGEST, LONGEST + 1), len(table), shape.relative_attention_max_distance)
+        self.by_distance = table[send(places, device)].T.contiguous()  # [heads, distances]
         self.layers = [EncoderLayer(take, f"encoder.block.{k}.layer.", shape, dtype) for k in range(shape.num_layers)]
         self.norm = Norm(take, "encoder.final_layer_norm", shape.layer_norm_epsilon)
         decoders = range(shape.num_decoder_layers)
@@ -193,10 +196,9 @@ class MetricXNetwork:
 
     def bias(self, length: int) -> torch.Tensor:
         """The encoder's biases for texts of a length: fp32 [heads, queries, keys]."""
-        places = np.arange(length)
-        most = self.shape.relative_attention_max_distance
-        of = buckets(places[None] - places[:, None], self.shape.relative_attention_num_buckets, most)
-        return self.position_bias[send(of, self.device)].permute(2, 0, 1)
+        # query i reads the distances from -i on: windows of one row, the last first
+        near = self.by_distance[:, LONGEST - length + 1 : LONGEST + length]
+        return near.unfold(1, length, 1).flip(1)
 
     @torch.inference_mode()
     def __call__(self, sequences: Sequence[np.ndarray]) -> Fetched:

@@ -51,8 +51,8 @@ def test_every_metric_takes_part():
     ),
 )
 def test_scores_are_those_of_the_cpu(name, folders, on_cpu, dtype):
-    if name.startswith("train-") and dtype == "fp16":
-        pytest.skip("training refuses fp16")
+    if (name.startswith("train-") or name == "metricx") and dtype == "fp16":
+        pytest.skip("refuses fp16")
     # rounding may change a word of a translation: no distance is small there
     expected = on_cpu(name, dtype if name == "translation" else "fp32")
     with StandInGpu() as gpu:
