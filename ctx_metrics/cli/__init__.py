@@ -58,7 +58,8 @@ def _say(line: str) -> None:
 
 def _run(argv: Sequence[str]) -> int:
     args = parse(argv)
-    for dest, flag in WRITTEN.items():
+    own = args.parser._option_string_actions
+    for dest, flag in ((dest, flag) for dest, flag in WRITTEN.items() if flag in own):
         given = {key: value for key, value in vars(args).items() if key not in (*WRITTEN, "argv")}
         paths = getattr(args, dest, None)
         for path in paths if isinstance(paths, list) else [paths]:

@@ -19,6 +19,7 @@ from ..settings import add_all
 
 GROUP = "ctx_metrics.commands"
 WHAT = "the subcommand"
+RESERVED = ("argv", "hints", "outer", "parser", "run")  # what CommandLine holds beside the settings
 
 
 def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
@@ -58,6 +59,8 @@ def _add_level(
         add_all(subparser, getattr(module, "FLAGS", ()))
         if hasattr(module, "add_arguments"):
             module.add_arguments(subparser, argv[1:])
+        if taken := [action.dest for action in subparser._actions if action.dest in RESERVED]:
+            raise CtxMetricsError(f"{WHAT} {whole}: a field of its settings cannot be named {taken[0]}; rename it")
 
 
 def _summary(command: EntryPoint) -> str:

@@ -58,7 +58,8 @@ class FileInput(Input):
     name          the keyword in Python
     flag, help    the flag on the command line, and its help
     words         the name of the input in messages
-    per_system    whether there is one file per system, in the order of the systems
+    per_system    whether there is one file per system, in the order of the systems; `inputs[name]` of a corpus is then its
+                  system's own stream, else a list of streams
     single        whether there is one file; if neither, any number
     required      whether metrics that read the input need it
     column        the role of its columns in tables; "" if tables have none

@@ -196,7 +196,12 @@ def _kept(lines: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hashed(lines: Sequence[str], features: Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]) -> "csr_matrix":
-    """Return a sparse float32 matrix [lines, features] with 1 where a line has a feature."""
+    """Return a sparse float32 matrix [lines, features] with 1 where a line has a feature.
+
+    >>> found = _hashed(["a", "b"], lambda lines: (np.array([1, 0, 1, 1]), np.array([2, 3, 2, 1])))
+    >>> found.indices.tolist(), found.indptr.tolist()
+    ([3, 1, 2], [0, 1, 3])
+    """
     from scipy.sparse import csr_matrix
 
     row, number = features(lines)

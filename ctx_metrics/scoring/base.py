@@ -16,10 +16,10 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus, digest, list_of_strings
 from ..engine.memory import check_memory
-from ..errors import InputError
+from ..errors import InputError, ModelError
 from ..finite import check_finite
 from ..language import guard_english
-from ..notices import Notice, notice
+from ..notices import Notice, counted, notice
 from ..run.context import Capabilities, Stream
 from ..run.inputs import FileInput, StreamsOfSystems
 from ..settings import add_flags, check_choices, setting
@@ -311,10 +311,15 @@ class ContextMetric(Metric):
 
     def _scored(self, corpora: list[Corpus]) -> list[SystemResult]:
         try:
-            return self._score(corpora)
+            results = self._score(corpora)
         except RuntimeError as error:
             check_memory(error, self.NAME.lower(), self._context.engine.device)
             raise
+        for corpus, result in zip(corpora, results, strict=True):
+            if len(result.rows) != len(corpus):
+                rows = counted(len(result.rows), "row", "rows")
+                raise ModelError(f"{self.NAME.lower()}: the metric gives {rows} for {len(corpus)} segments; report it")
+        return results
 
     def part_results(self, guard: bool = True) -> list[SystemResult]:
         """Return the results of all `systems` for one part of a corpus; prints no notices of them and stores nothing.

@@ -147,7 +147,12 @@ def results_of_segments(
 
 
 def result_of_values(values: Iterable[float | None]) -> SystemResult:
-    """Return one system's result from the segments' values in [0, 1]; None marks an empty segment, which scores 0."""
+    """Return one system's result from the segments' values in [0, 1]; None marks an empty segment, which scores 0.
+
+    >>> result = result_of_values([0.5, None])
+    >>> result.rows, str(result.notices[0])
+    ([[0.5, 1.0], [0.0, 1.0]], '1 segment has an empty hypothesis or reference and scores 0 (segment 2)')
+    """
     found = list(values)
     rows = [[value or 0.0, 1.0] for value in found]
     return counted_result(rows, empty=[i for i, value in enumerate(found) if value is None], unreferenced=[])

@@ -23,7 +23,7 @@ PERCENT = ("mbr", "mbr-references", "prbleu", "prbleu-mas")
 ON_CPU = ("prbleu-mas",)  # which reads an embedding table, and runs no network
 # what is like another run, and of the kinds of networks those that compute in half precision; the others run with -m full
 ALIKE = "comet-regression-layernorm comet-unite-rembert slide-kiwi bilstmatt mbr-references train-bilstm train-comet".split()
-HALF = "bertr comet-regression comet-xcomet esim classifier translation".split()
+HALF = "comet-regression esim classifier translation".split()
 NO_NETWORK_OF_THEIR_OWN = {"rttbleu", "rttsentbleu", "rttchrf", "prsentbleu", "prchrf", "nist", "meteor"}
 
 

@@ -205,4 +205,5 @@ def test_host_time_leaves_the_network_out(tiny):
     assert before.batches >= 3 and 0 < before.seconds < before.all and before.cpu > 0
     with replaced(EncoderLayer, "__call__", late):
         after = host_time(score, systems)
-    assert after.all >= before.all + DELAY * before.batches and after.seconds < after.all - 2 * DELAY * after.batches
+    # both were timed in the same run, so that a busy machine does not matter
+    assert after.seconds < after.all - 2 * DELAY * after.batches

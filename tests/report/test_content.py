@@ -126,6 +126,12 @@ def test_any_number_of_systems_draws_charts(count):
     assert len(drawn) == (4 if count == 1 else 6)
     assert all(len(row) == len(chart.header) for chart in drawn for row in chart.rows)
     specs = json.dumps([chart.spec for chart in drawn], allow_nan=False)
+    if count > 1:  # at first the first two systems are compared
+        [params] = [chart.spec["params"] for chart in drawn if chart.caption.startswith("System against system")]
+        assert {each["name"]: each["value"] for each in params if each["name"] in ("across", "up")} == {
+            "across": 0,
+            "up": 1,
+        }
     assert specs.count('"labelOverlap": true') == 2  # of both layers by document: names would lie on each other
 
 

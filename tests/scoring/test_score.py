@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.base import Score, Signature
 
-from ctx_metrics.errors import InputError
+from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.notices import Notice
 from ctx_metrics.run.context import Capabilities
 from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult
@@ -207,6 +207,15 @@ def test_all_systems_are_scored_in_one_pass():
     assert metric.passes == [2]  # equal systems are one
     assert metric.corpus_score(["a", "-", "-"], None).score == pytest.approx(10.0)
     assert metric.passes == [2, 1]
+
+
+def test_a_metric_that_leaves_out_segments_is_no_score():
+    class Short(Lengths):
+        def _score(self, corpora):
+            return [SystemResult(result.rows[:-1]) for result in super()._score(corpora)]
+
+    with pytest.raises(ModelError, match="lengths: the metric gives 2 rows for 3 segments"):
+        Short(REFS, [TWO]).corpus_score(TWO, None)
 
 
 def test_counts_are_shown_after_the_score():

@@ -385,6 +385,7 @@ def test_batches_hold_rows_of_about_one_length_and_change_from_epoch_to_epoch():
     assert not made[0] & made[1]
 
 
+@pytest.mark.full
 def test_large_tensors_are_not_mapped_anew_each_time():
     code = """
 import resource
