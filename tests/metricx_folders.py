@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 ROW, VOCABULARY, END = 250089, 250112, 1
@@ -37,19 +37,11 @@ def tokenizer(texts: Sequence[str]) -> Tokenizer:
     return made
 
 
-def make(
-    folder: Path, size: str = "tiny", tied: bool = False, seed: int = 1, texts: Sequence[str] = TEXTS, **saving
-) -> Path:
+def make(folder: Path, size: str = "tiny", tied: bool = False, seed: int = 1, texts: Sequence[str] = TEXTS) -> Path:
     """Write a checkpoint whose unclamped scores spread over about 2 to 23 on texts like these."""
     from transformers import MT5Config, MT5ForConditionalGeneration
 
-    config = MT5Config(
-        vocab_size=VOCABULARY,
-        feed_forward_proj="gated-gelu",
-        tie_word_embeddings=tied,
-        decoder_start_token_id=0,
-        **SIZES[size],
-    )
+    config = MT5Config(vocab_size=VOCABULARY, feed_forward_proj="gated-gelu", decoder_start_token_id=0, **SIZES[size])
     torch.manual_seed(seed)
     network = MT5ForConditionalGeneration(config).eval()
     generator = torch.Generator().manual_seed(seed)
@@ -60,51 +52,56 @@ def make(
             elif "relative_attention_bias" in name:
                 parameter.copy_(torch.randn(parameter.shape, generator=generator))
     tokens = tokenizer(texts)
+    states = torch.stack([_state(network, tokens.encode(text).ids[:-1]) for text in texts])
+    # a row that gives 12.5 for the mean state, and a spread along the states' main direction
+    mean = states.mean(0)
+    centred = states - mean
+    direction = torch.linalg.svd(centred)[2][0]
+    row = direction * 5.5 / (centred @ direction).std()
+    rest = mean - (mean @ direction) * direction
+    row = row + rest * (12.5 - float(mean @ row)) / float(rest @ rest)
+    repeated = ("encoder.embed_tokens.", "decoder.embed_tokens.", "lm_head.")
+    tensors = {name: each.clone() for name, each in network.state_dict().items() if not name.startswith(repeated)}
+    if tied:
+        tensors["shared.weight"][ROW] = row * config.d_model**0.5
+    else:
+        tensors["lm_head.weight"] = torch.randn(VOCABULARY, config.d_model, generator=generator)
+        tensors["lm_head.weight"][ROW] = row
     folder.mkdir(parents=True, exist_ok=True)
     tokens.save(str(folder / "tokenizer.json"))
-    ids = [np.array(tokens.encode(text).ids[:-1]) for text in texts]
-    with torch.no_grad():
-        states = torch.stack([_state(network, each) for each in ids])
-        centred = states - states.mean(0)
-        direction = torch.linalg.svd(centred)[2][0]
-        along = centred @ direction
-        row = direction * 5.5 / along.std()
-        # the row is a linear function of the state, and the mean state gives 12.5
-        mean = states.mean(0)
-        rest = mean - (mean @ direction) * direction
-        row = row + rest * (12.5 - float(mean @ row)) / float(rest @ rest)
-        (network.shared if tied else network.lm_head).weight[ROW] = row * (config.d_model**0.5 if tied else 1)
-    network.save_pretrained(folder, **saving)
-    path = folder / "config.json"
-    described = json.loads(path.read_text()) | {"architectures": ["MT5ForRegression"]}
-    path.write_text(json.dumps(described))
+    save_file(tensors, folder / "model.safetensors")
+    described = config.to_dict() | {"architectures": ["MT5ForRegression"], "tie_word_embeddings": tied}
+    (folder / "config.json").write_text(json.dumps(described, default=str))
     return folder
 
 
-def _state(network, ids: np.ndarray) -> torch.Tensor:
-    found = network(
-        input_ids=torch.tensor(ids)[None],
-        decoder_input_ids=torch.zeros(1, 1, dtype=torch.long),
-        output_hidden_states=True,
-    )
+@torch.no_grad()
+def _state(network, ids: Sequence[int]) -> torch.Tensor:
+    """The decoder's state at its one position, after its last norm."""
+    start = torch.zeros(1, 1, dtype=torch.long)
+    found = network(input_ids=torch.tensor([list(ids)]), decoder_input_ids=start, output_hidden_states=True)
     return found.decoder_hidden_states[-1][0, 0]
 
 
 @cache
-def _network(folder: Path):
-    from transformers import MT5ForConditionalGeneration
+def _opened(folder: Path):
+    """transformers' network, whose own output layer is not used: from version 5 on, it is always the word table."""
+    from transformers import MT5Config, MT5ForConditionalGeneration
 
-    return MT5ForConditionalGeneration.from_pretrained(folder).eval()
+    described = json.loads((folder / "config.json").read_text())
+    network, tensors = (
+        MT5ForConditionalGeneration(MT5Config(**described)).eval(),
+        load_file(folder / "model.safetensors"),
+    )
+    network.load_state_dict({name: each for name, each in tensors.items() if name != "lm_head.weight"}, strict=False)
+    tied = described["tie_word_embeddings"]
+    row = tensors["shared.weight"][ROW] * described["d_model"] ** -0.5 if tied else tensors["lm_head.weight"][ROW]
+    return network, row, Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
-def oracle(folder: Path, prompts: Sequence[str], most: int, clamped: bool = True) -> list[float]:
-    """transformers' scores of prompts, one at a time."""
-    network, tokens = _network(folder), Tokenizer.from_file(str(folder / "tokenizer.json"))
+def oracle(folder: Path, prompts: Sequence[str], most: int) -> list[float]:
+    """Scores by transformers' network of prompts, one at a time."""
+    network, row, tokens = _opened(folder)
     tokens.enable_truncation(most)
-    found = []
-    with torch.no_grad():
-        for prompt in prompts:
-            ids = torch.tensor(tokens.encode(prompt).ids[:-1])[None]
-            logits = network(input_ids=ids, decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits[:, 0, ROW]
-            found.append(float(logits.clamp(0, 25) if clamped else logits))
-    return found
+    states = [_state(network, tokens.encode(prompt).ids[:-1]) for prompt in prompts]
+    return [float((state @ row).clamp(0, 25)) for state in states]

@@ -160,7 +160,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def read_shape(folder: Path, config: Mapping[str, Any]) -> Shape:
     """The sizes that a config.json gives; raises ModelError unless the network is the one that we compute."""
     usual = {"relative_attention_max_distance": 128, "relative_attention_num_buckets": 32, "layer_norm_epsilon": 1e-6}
-    given = {**usual, "num_decoder_layers": config.get("num_layers"), "tie_word_embeddings": True, **config}
+    given = {**usual, "num_decoder_layers": config.get("num_layers"), "tie_word_embeddings": False, **config}
     if (act := config.get("feed_forward_proj", "relu")) != "gated-gelu":
         raise ModelError(f"{folder}: feed_forward_proj {shown(act)} is not supported, only 'gated-gelu'")
     types = get_type_hints(Shape)

@@ -9,8 +9,10 @@ import metricx_folders
 import numpy as np
 import pytest
 import torch
+import transformers
 from metricx_folders import TEXTS, make, oracle
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
 
 from ctx_metrics import EngineOptions, InputError, ModelError
 from ctx_metrics.metricx.metric import MetricX
@@ -84,6 +86,19 @@ def rewritten(folder: Path, path: Path, form: str) -> Path:
 def test_tied_tables(tmp_path):
     folder = make(tmp_path / "metricx-23-tied", tied=True, texts=ALL)
     assert scores(MetricX(model=str(folder))) == pytest.approx(oracle(folder, prompts("23", True), 1024), abs=2.5e-4)
+
+
+@pytest.mark.skipif(int(transformers.__version__.split(".")[0]) > 4, reason="its mT5 has tied tables alone")
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_oracle_is_transformers_own_logit(tmp_path, tied):
+    path = make(tmp_path / "metricx-23", tied=tied, texts=ALL)
+    network = transformers.MT5ForConditionalGeneration.from_pretrained(path).eval()
+    tokens, start = Tokenizer.from_file(str(path / "tokenizer.json")), torch.zeros(1, 1, dtype=torch.long)
+    for prompt in ALL[:4]:
+        ids = torch.tensor([tokens.encode(prompt).ids[:-1]])
+        with torch.no_grad():
+            logit = network(input_ids=ids, decoder_input_ids=start).logits[0, 0, metricx_folders.ROW]
+        assert oracle(path, [prompt], 1024) == pytest.approx([float(logit.clamp(0, 25))], abs=1e-5)
 
 
 def test_a_long_text_is_cut_as_google_cuts_it(folder):
