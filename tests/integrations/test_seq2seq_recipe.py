@@ -46,22 +46,27 @@ def test_predictions_and_labels_are_decoded(tokenizer):
 
 def test_a_trainer_reports_the_scores(tokenizer, tmp_path):
     pytest.importorskip("accelerate")
-    from transformers import BartConfig, BartForConditionalGeneration, DataCollatorForSeq2Seq
-    from transformers import Seq2SeqTrainer as Trainer
-    from transformers import Seq2SeqTrainingArguments as Arguments
+    from transformers import (
+        BartConfig,
+        BartForConditionalGeneration,
+        DataCollatorForSeq2Seq,
+        Seq2SeqTrainer,
+        Seq2SeqTrainingArguments,
+    )
 
     sizes = {f"{side}_{what}": 1 for side in ("encoder", "decoder") for what in ("layers", "attention_heads")}
     ends = dict.fromkeys(("bos_token_id", "eos_token_id", "decoder_start_token_id", "forced_eos_token_id"), 1)
-    model = BartForConditionalGeneration(
-        BartConfig(len(tokenizer), d_model=16, encoder_ffn_dim=16, decoder_ffn_dim=16, pad_token_id=0, **sizes, **ends)
-    )
+    narrow = {"vocab_size": len(tokenizer), "d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
+    model = BartForConditionalGeneration(BartConfig(**narrow, **sizes, **ends, pad_token_id=0))
     rows = [
         {"input_ids": tokenizer(source)["input_ids"], "labels": tokenizer(reference)["input_ids"]}
         for source, reference in zip(SOURCES[:4], REFERENCES[:4], strict=True)
     ]
-    trainer = Trainer(
+    trainer = Seq2SeqTrainer(
         model,
-        Arguments(str(tmp_path), predict_with_generate=True, generation_max_length=8, report_to=[], use_cpu=True),
+        Seq2SeqTrainingArguments(
+            str(tmp_path), predict_with_generate=True, generation_max_length=8, report_to=[], use_cpu=True
+        ),
         data_collator=DataCollatorForSeq2Seq(tokenizer, model),
         eval_dataset=rows,
         compute_metrics=recipe("seq2seq_ctx").compute_metrics(tokenizer, {"chrf": {}}),
