@@ -442,7 +442,6 @@ def test_the_table_of_slide(runs, out, expected):
     assert len(windows) == 13 and sum(int(row["truncated"]) for row in windows) == 11
     weighted = math.fsum(float(row["weight"]) * float(row["score"]) for row in windows)
     assert weighted / 59 == pytest.approx(expected["xcomet", "SLIDE"][0], abs=1e-3)
-    assert runs["xcomet files"].returncode == 0
     lines = (out / "xcomet" / "slide-ref_en.seg.score").read_text().splitlines()
     assert [float(line.split("\t")[1]) for line in lines] == [
         float(row["score"]) for row in rows if row["level"] == "sentence"
