@@ -42,7 +42,7 @@ def results(cls, options, in_blocks=None, **changed):
 @pytest.mark.parametrize(
     "cls, options",
     [
-        (BERTR, {"max_length": 12}),
+        pytest.param(BERTR, {"max_length": 12}, marks=pytest.mark.full),
         pytest.param(BERTScore, {}, marks=pytest.mark.full),
         pytest.param(COMET, {}, marks=pytest.mark.full),
         pytest.param(COMET, {"model": "multilingual", "inputs": "mt+src"}, marks=pytest.mark.full),
