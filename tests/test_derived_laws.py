@@ -72,7 +72,7 @@ def segment_scores(name: str, systems: list, truth: list, **settings) -> list[li
 
 
 # of each family a metric of means and one of counts, and those that read a model; the others run with -m full
-USUAL = ["rttsentbleu", "rttsbert", "rttbertscore", "prbleu"]
+USUAL = ["rttsentbleu", "rttsbert", "prbleu"]
 
 
 @pytest.fixture(params=some([*ROUNDTRIP, *PSEUDO], USUAL))

@@ -50,7 +50,7 @@ COMET = f"{CTX} score -s {SOURCE} -t {A} -l de-en -m comet"  # a model, read by 
     "command",
     [
         SCORE,
-        SACREBLEU,
+        pytest.param(SACREBLEU, marks=pytest.mark.full),
         pytest.param(f"{CTX} annotate TABLE -m chrf", marks=pytest.mark.full),
         pytest.param(f"{CTX} compare -t {A} {B} -r {REF} -m chrf", marks=pytest.mark.full),
         pytest.param(f"{CTX} mbr {A} {B} {C} -m chrf", marks=pytest.mark.full),

@@ -452,6 +452,7 @@ def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch
     ]
 
 
+@pytest.mark.full
 def test_slide_needs_whole_documents(ctx, tmp_path):
     """Documents of 1 to 20 rows in blocks of 8 have slide's scores of one run."""
     lengths, texts = [1, 20, 3, 7, 2, 8, 3], lines_of(A)

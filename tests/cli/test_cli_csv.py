@@ -34,6 +34,7 @@ def test_the_cells_are_those_of_tsv(ctx, tmp_path, command):
     assert ctx(*COMMANDS[command], "--format", "csv").out == paths[1].read_text()
 
 
+@pytest.mark.full
 def test_scores_and_texts_of_a_report(ctx, tmp_path):
     """A report reads the scores of a .csv, and writes its texts as one."""
     scores, texts, page = tmp_path / "scores.csv", tmp_path / "texts.csv", tmp_path / "page.html"

@@ -22,8 +22,12 @@ ROUNDING = {"fp32": 1e-5, "bf16": 0.03, "fp16": 0.005}
 PERCENT = ("mbr", "mbr-references", "prbleu", "prbleu-mas")
 ON_CPU = ("prbleu-mas",)  # which reads an embedding table, and runs no network
 # what is like another run, and of the kinds of networks those that compute in half precision; the others run with -m full
-ALIKE = "comet-regression-layernorm comet-unite-rembert slide-kiwi bilstmatt mbr-references train-bilstm train-comet".split()
-HALF = "comet-regression esim classifier translation".split()
+ALIKE = (
+    "bertscore comet-regression-layernorm comet-referenceless comet-kiwi comet-unite-rembert comet-adapted-free "
+    "slide-kiwi doccomet-regression bilstm bilstmatt rttsbert rttbertscore mbr-references train-bilstm train-esim "
+    "train-comet train-paraphrase"
+).split()
+HALF = "comet-regression classifier".split()
 NO_NETWORK_OF_THEIR_OWN = {"rttbleu", "rttsentbleu", "rttchrf", "prsentbleu", "prchrf", "nist", "meteor"}
 
 

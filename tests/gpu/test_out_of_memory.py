@@ -17,8 +17,8 @@ from ctx_metrics.errors import ResourceError
 
 PERCENT = ("mbr", "mbr-references", "prbleu")
 NAMES = [name for name in RUNS if name != "prbleu-mas"]  # which does not use the card
-# one of each kind: a metric of states, of one sequence with spans, of a network on top, of another library; a training
-DEFAULT = "bertr comet-xcomet esim rttsbert-library classifier mbr train-bilstm".split()
+# a metric of one sequence with spans, one of a network on top, a subcommand, a training
+DEFAULT = "comet-xcomet esim mbr train-bilstm".split()
 OF_TRAINING = 40  # allocations of a training that are tried, evenly spread
 
 

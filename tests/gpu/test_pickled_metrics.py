@@ -65,6 +65,7 @@ with StandInGpu() as gpu:
 """
 
 
+@pytest.mark.full
 def test_four_workers(folders, forked, tmp_path):
     for name, lines in {"ref": REFERENCES, "a": HYPOTHESES, "b": OTHERS}.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))

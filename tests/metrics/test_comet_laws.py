@@ -29,7 +29,7 @@ CASES = [
     ("comet", "multilingual-free"),
     ("slide", "multilingual-free"),
 ]
-DEFAULT = [("comet", "regression"), ("comet", "unite"), ("slide", "kiwi"), ("doccomet", "referenceless")]
+DEFAULT = [("comet", "unite"), ("slide", "kiwi"), ("doccomet", "referenceless")]
 EMBEDDED = {"multilingual": {"inputs": "mt+src+ref"}, "multilingual-free": {"inputs": "mt+src"}}
 
 

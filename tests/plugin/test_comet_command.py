@@ -106,6 +106,7 @@ REST = {name for name in PAIRED if name.split()[0] in set(INPUTS) - set(MAIN)} |
 REST |= {f"{name} signature" for name in set(INPUTS) - {"regression"}}
 REST |= {"referenceless sentences", "unite-ref sentences", "referenceless doccomet", "converted xcomet"}
 REST |= {"referenceless source as reference", "unite by reference", "folder and file"}
+REST |= {"kiwi source as reference", "kiwi files"}
 
 LOGGED = """
 from ctx_metrics.models.comet import checkpoint as comet_checkpoint
@@ -391,9 +392,11 @@ def details(path: Path) -> dict[str, list[dict]]:
     return {system: list(found) for system, found in groupby(lines, lambda line: line["system"])}
 
 
-@pytest.mark.parametrize("name, run, file", [("xcomet", "xcomet", "comet-ref_en"), ("kiwi", "kiwi", "comet-src")])
-def test_error_spans_are_written(runs, checkpoints, out, name, run, file):
-    found = details(out / run / f"{file}.seg.jsonl")
+@pytest.mark.parametrize("run, file", [("xcomet files", "comet-ref_en"), ("kiwi spans", "comet-src")])
+def test_error_spans_are_written(runs, checkpoints, out, run, file):
+    assert runs[run].returncode == 0
+    name = run.split()[0]
+    found = details(out / name / f"{file}.seg.jsonl")
     estimator = load_estimator(str(checkpoints[name]), EngineOptions(quiet=True), spans=True)
     assert list(found) == ["system_a.en", "system_b.en"]
     for system, of_system in zip((A, B), found.values()):
@@ -410,12 +413,14 @@ def test_error_spans_are_written(runs, checkpoints, out, name, run, file):
 
 
 def test_windows_have_spans_too(runs, out):
+    assert runs["xcomet files"].returncode == 0
     [first, *_] = details(out / "xcomet" / "slide-ref_en.seg.jsonl")["system_a.en"]
     assert first["segments"] == [1, 6] and first["error_spans"]
     assert set(first["parts"]) == {"src", "ref", "unified", "mqm"}
 
 
 def test_without_spans_there_is_no_more_to_say(runs, out):
+    assert runs["kiwi files"].returncode == runs["unite files"].returncode == 0
     assert {path.name for path in (out / "plain").iterdir()} == {"comet-src.seg.score", "comet-src.sys.score"}
     [lines] = details(out / "unite" / "comet-ref_en.seg.jsonl").values()
     assert all(set(line) == {"system", "segment", "score", "parts"} for line in lines)
@@ -427,6 +432,7 @@ def test_spans_change_no_score(runs):
 
 
 def test_the_table_of_slide(runs, out, expected):
+    assert runs["xcomet files"].returncode == 0
     with open(out / "slide.tsv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     assert [float(row["score"]) for row in rows if row["level"] == "system"] == pytest.approx(

@@ -146,6 +146,7 @@ def test_files_of_pairs(tmp_path):
         read_labelled(str(graded))
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_weights_and_another_others(tiny_bert):
     data, development = TRAIN.part(range(24)), DEV.part(range(8))
 

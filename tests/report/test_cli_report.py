@@ -42,6 +42,7 @@ def table(tmp_path_factory):
     return path
 
 
+@pytest.mark.full
 def test_a_page_and_all_exports(ctx, tmp_path, table):
     files = {"texts": "t.tsv", "tables": "t.tex", "pearmut": "p.json", "subset2evaluate": "s.json"}
     paths = {name: tmp_path / file for name, file in files.items()}

@@ -86,6 +86,7 @@ def test_each_corpus_has_its_own_references(stub):
     assert [result.rows for result in results] == [[[0.5, 1.0]], [[0.9, 1.0]]]
 
 
+@pytest.mark.full
 def test_agrees_with_sentence_transformers_on_the_example_files():
     references, *systems = (
         read_lines(str(EXAMPLES / f"{name}.en.txt"))[:12] for name in ("ref", "system_a", "system_b")

@@ -42,7 +42,7 @@ def results(cls, options, in_blocks=None, **changed):
 @pytest.mark.parametrize(
     "cls, options",
     [
-        (BERTR, {"max_length": 12}),
+        pytest.param(BERTR, {"max_length": 12}, marks=pytest.mark.full),
         pytest.param(BERTScore, {}, marks=pytest.mark.full),
         pytest.param(COMET, {}, marks=pytest.mark.full),
         pytest.param(COMET, {"model": "multilingual", "inputs": "mt+src"}, marks=pytest.mark.full),
@@ -80,6 +80,7 @@ def refuse(*task):
     raise AssertionError("scored again")
 
 
+@pytest.mark.full
 def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, caplog):
     kept = ResultCache(str(tmp_path / "kept"))
     _, first = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept))

@@ -342,6 +342,7 @@ def test_many_texts_are_tokenized_in_turns(tmp_path, bound_encoder, monkeypatch)
     assert same(cache.states(texts), wanted.states(texts)) and cache.cut == wanted.cut == 1
 
 
+@pytest.mark.full
 def test_killed_at_any_moment_and_resumed(tmp_path, small_chunks, bound_encoder, monkeypatch, caplog):
     train, dev = some_texts(40, 1), some_texts(30, 2)
     copies = []
