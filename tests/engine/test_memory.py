@@ -185,7 +185,7 @@ def test_release_frees_every_model(tiny_bert, tmp_path):
     RTTSBERT(sources=[REFERENCE], roundtrips=[[HYPOTHESIS]], model=str(tiny_bert), engine=QUIET)
     held = BERTR(model=str(folder), engine=QUIET)
     models = [weakref.ref(model) for kind in LoadedModels._kinds for model in kind._models.values()]
-    assert len(models) >= 6 and len(LoadedModels._kinds) == 5
+    assert len(models) >= 6 and len(LoadedModels._kinds) >= 5
     assert sum(type(model()) is TextEncoder for model in models) >= 3
     release()
     gc.collect()
