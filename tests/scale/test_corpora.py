@@ -80,7 +80,6 @@ def refuse(*task):
     raise AssertionError("scored again")
 
 
-@pytest.mark.full
 def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, caplog):
     kept = ResultCache(str(tmp_path / "kept"))
     _, first = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept))
