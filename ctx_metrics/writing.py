@@ -70,6 +70,13 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
             probe.flush()
 
 
+def check_new_folder(folder: Path) -> None:
+    """Raise InputError unless `folder` can be made, or is an empty folder that can be written."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and is not an empty folder; name a new one")
+    check_writable(str(folder), folder=True)
+
+
 def check_not_input(path: str | None, given: Mapping[str, object], flag: str) -> None:
     """Raise InputError if an output file is also an input file of the command, and so would be overwritten."""
     if path is None or not os.path.isfile(path):

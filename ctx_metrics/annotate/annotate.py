@@ -39,7 +39,6 @@ class Annotation:
     limits: Sequence[Limit]
     top: Top | None
     by: str
-    lower: bool
     size: int
     drop: Sequence[str] | None
 
@@ -136,7 +135,9 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
         "rows": befores[-1],
         "written": written,
         **of_faults,
-        "worst_of_top": [run.by, -worst if run.lower else worst] if worst is not None and written else None,
+        "worst_of_top": [run.by, worst if of_blocks[run.by][0].higher_is_better else -worst]
+        if worst is not None and written
+        else None,
         "tables": len(run.tables),
         "parts": len(ordered),
         "metrics": {name: summary.of_whole(own, befores, wholes.get(name)) for name, own in of_blocks.items()},
@@ -242,7 +243,7 @@ def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Pla
     if run.top is None:
         part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
     else:
-        by = np.where(kept, -scores[run.by] if run.lower else scores[run.by], math.nan)
+        by = np.where(kept, scored.metrics[run.by].oriented, math.nan)
         parts.write_scores(block.number, np.stack([by, *scores.values()]))
     metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
     for name, own in metrics.items():

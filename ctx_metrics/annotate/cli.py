@@ -19,7 +19,7 @@ from ..engine_options import EngineOptions
 from ..flag_types import Directory, Model, Positive
 from ..notices import counted, notice
 from ..run import text_checks
-from ..run.context import Context, capabilities
+from ..run.context import Context
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
 from ..scale.blocks import opened
@@ -201,7 +201,6 @@ def run(line: CommandLine) -> int:
         scores.keep,
         scores.top,
         by.name,
-        not capabilities(by.cls).higher_is_better,
         line[Blocks].block,
         scores.drop,
     )

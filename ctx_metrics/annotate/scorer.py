@@ -26,6 +26,7 @@ class OfMetric(NamedTuple):
     """One metric's results for a block.
 
     penalised    whether segments are averaged by penalties
+    higher_is_better    whether higher scores are better, which a metric's model may decide
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
@@ -33,10 +34,16 @@ class OfMetric(NamedTuple):
 
     signature: str
     penalised: bool
+    higher_is_better: bool
     scores: np.ndarray
     sums: Row
     counts: dict[str, int]
     notices: list[Notice]
+
+    @property
+    def oriented(self) -> np.ndarray:
+        """The scores, negated if lower ones are better."""
+        return self.scores if self.higher_is_better else -self.scores
 
 
 class Scored(NamedTuple):
@@ -145,7 +152,8 @@ class Scorer:
         scored = [row for row in rows if row]
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
         signature = str(metric.get_signature())
-        return OfMetric(signature, _penalised(metric), _segments(metric, rows), sums, counts, notices)
+        higher = capabilities(metric).higher_is_better
+        return OfMetric(signature, _penalised(metric), higher, _segments(metric, rows), sums, counts, notices)
 
 
 def roles() -> tuple[str, ...]:

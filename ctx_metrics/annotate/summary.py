@@ -30,6 +30,7 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     signature: Line
     penalised: bool
+    higher_is_better: bool
     scored: int
     total: float
     least: float | None
@@ -58,6 +59,7 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
     return BlockOfMetric(
         scored.signature,
         scored.penalised,
+        scored.higher_is_better,
         len(values),
         math.fsum(values),
         float(values.min()) if len(values) else None,

@@ -77,6 +77,7 @@ def best_paths(
             "slide: the model reads references, but candidates have none; name one without references "
             "with --slide-model"
         )
+    sign = 1 if metric.can.higher_is_better else -1
     ranges = document_ranges(doc_ids)
     windows = [sentence_windows(end - start, metric.window, metric.stride, metric.partial) for start, end in ranges]
 
@@ -89,13 +90,13 @@ def best_paths(
             source = " ".join(item.source or "" for item in own) if "src" in metric.estimator.inputs else None
             examples.append(Example(hypothesis, None, source))
         found = np.array([each.value for each in metric.estimator.estimate(examples, "slide", "window")])
-        return (found if metric.penalty is None else -metric.penalty.penalties(found)).tolist()
+        return (sign * found if metric.penalty is None else -metric.penalty.penalties(found)).tolist()
 
     numbers = [[len(item.candidates) for item in items[start:end]] for start, end in ranges]
     scores = [[np.nan] * len(item.candidates) for item in items]
     for (start, _), (choices, score) in zip(ranges, search(numbers, windows, values, beam), strict=True):
         for place, k in enumerate(choices, start):
-            scores[place][k] = float(metric.of_mean(100 * score))
+            scores[place][k] = sign * float(metric.of_mean(100 * sign * score))
     return OfDocuments(scores, {name: str(metric.get_signature().format())})
 
 

@@ -160,7 +160,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
             from .comet_pairs import HeadPairs, PairHead
 
             return HeadPairs(name, PairHead(metric.estimator), signature)
-    return ScoredPairs(name, not can.higher_is_better, Scorer([chosen], context, {}), signature)
+    return ScoredPairs(name, Scorer([chosen], context, {}), signature)
 
 
 def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:

@@ -61,13 +61,8 @@ class Reranking(Chooser):
         if items[0].source is not None:
             texts["src"] = [[source for source, _ in distinct]]
         scored = Scorer(self.metrics, self.context, {})(texts, first)
-        signs = [1 if capabilities(each.cls).higher_is_better else -1 for each in self.metrics]
         sums = np.sum(
-            [
-                weight * sign * scored.metrics[each.name].scores
-                for weight, sign, each in zip(self.weights, signs, self.metrics, strict=True)
-            ],
-            axis=0,
+            [weight * own.oriented for weight, own in zip(self.weights, scored.metrics.values(), strict=True)], axis=0
         )
         of = dict(zip(distinct, sums.tolist(), strict=True))
         return Chosen(

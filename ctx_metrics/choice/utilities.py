@@ -119,9 +119,9 @@ class WeightedSum(Utility):
 class ScoredPairs(Utility):
     """Any metric: pairs are scored as the segments of a corpus."""
 
-    def __init__(self, name: str, lower: bool, scorer: Scorer, signature: str):
+    def __init__(self, name: str, scorer: Scorer, signature: str):
         super().__init__(name, signature)
-        self._scorer, self._lower, self._first = scorer, lower, True
+        self._scorer, self._first = scorer, True
 
     def read(self, items: Sequence[Distinct]) -> None:
         self._items = items
@@ -152,7 +152,7 @@ class ScoredPairs(Utility):
         self._first = False
         for kind, number in found.counts.items():
             self.counts[kind] = self.counts.get(kind, 0) + number
-        return -found.scores if self._lower else found.scores
+        return found.oriented
 
 
 class CountedPairs(Utility):

@@ -1,4 +1,4 @@
-"""Turn a COMET checkpoint into a folder of safetensors and JSON, which loads faster and holds no code.
+"""Turn a COMET or MetricX checkpoint into a folder of safetensors and JSON, which loads faster and holds no code.
 
 The scores do not change in any bit. Use the folder instead of the checkpoint: --model FOLDER.
 """
@@ -9,14 +9,12 @@ from pathlib import Path
 from ..flag_types import File
 from ..settings import CommandLine, setting
 
-SUMMARY = "turn a COMET checkpoint into a folder of safetensors and JSON"
+SUMMARY = "turn a COMET or MetricX checkpoint into a folder of safetensors and JSON"
 
 
 @dataclass(frozen=True)
 class Conversion:
-    model: str = setting(
-        "a COMET checkpoint: a folder, a .ckpt file, or the hub name OWNER/NAME[@REVISION]", flag="MODEL"
-    )
+    model: str = setting("the checkpoint: a folder, a .ckpt file, or the hub name OWNER/NAME[@REVISION]", flag="MODEL")
     folder: File = setting("the output folder", flag="FOLDER")
 
 
@@ -24,7 +22,7 @@ FLAGS = [Conversion]
 
 
 def run(line: CommandLine) -> int:
-    from ..models.comet.checkpoint import convert
+    from ..models.load import convert
 
     asked = line[Conversion]
     folder = Path(asked.folder)

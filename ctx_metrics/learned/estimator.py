@@ -1,7 +1,7 @@
 """Estimators that load a trained BiLSTM, BiLSTM with attention or ESIM from its folder and score pairs of texts."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ INPUTS = ("mt+ref", "mt+src")
 PAIRS_A_BATCH = 128
 
 
-def kind_of(config: dict) -> str | None:
+def kind_of(config: Mapping) -> str | None:
     """Return the name of the network in a config.json, or None for other models."""
     kind = str(config.get("model_type", "")).removeprefix(PREFIX)
     return kind if kind in NETWORKS else None

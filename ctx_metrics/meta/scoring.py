@@ -33,7 +33,7 @@ def score_set(
 
     If every system has an output for every segment, all systems are scored in one pass, with their documents. Otherwise
     (lists of better and worse outputs), the existing outputs are scored as single segments, without system scores. TER and
-    any other metric whose class has higher_is_better = False are negated.
+    any other metric whose lower scores are better are negated.
 
     kept    a folder of score files: scores are written there as soon as a metric has finished. Existing scores of the same
             texts with the same signature are read instead of being computed, with a notice
@@ -116,7 +116,7 @@ def _made(
 def _scored(
     judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments], quiet: bool
 ) -> MetricScores:
-    sign = 1.0 if capabilities(settings.cls).higher_is_better else -1.0
+    sign = 1.0 if capabilities(metric).higher_is_better else -1.0
     by_system = []
     # our metrics score all systems when they score the first, and show their own progress
     with Progress(settings.name, "system", len(systems), quiet=quiet or isinstance(metric, ContextMetric)) as done:

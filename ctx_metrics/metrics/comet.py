@@ -1,7 +1,6 @@
 """COMET: a learned model of translation quality on segments (Rei et al. 2020 and its successors)."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
@@ -72,14 +71,13 @@ class COMET(EstimatorMetric):
         super()._prepare()
 
     def _choice(self) -> tuple[str | None, str | None]:
-        from ..models.comet.adapted import is_adapted
-        from ..models.folder import read_config
+        from ..models.load import without_references
 
         name, inputs = self.settings.model, self.settings.inputs
         if name in (None, MULTILINGUAL):
             return self._embedded()
-        if inputs is None and not self._has_references and is_adapted(Path(name)):
-            inputs = "mt+src" if read_config(Path(name)).get("inputs") == "mt+src+ref" else None
+        if inputs is None and not self._has_references:
+            inputs = without_references(name)
         return name, inputs
 
     def _load_estimator(self) -> "Estimator":

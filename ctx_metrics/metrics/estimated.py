@@ -103,8 +103,13 @@ class EstimatorMetric(ContextMetric):
             references="ref" in self.estimator.inputs,
             higher_is_better=not self.estimator.lower_is_better,
         )
+        if self.estimator.title not in ("", self.NAME):
+            self.title = f"{self.NAME}-{self.estimator.title}"
+        # the best of several references has the highest score, unless lower is better
+        lowest = self.settings.multiref == "max" and self.estimator.lower_is_better
+        self.multiref = "min" if lowest else self.settings.multiref
         if self.can.references:
-            self.signature["multiref"] = self.settings.multiref
+            self.signature["multiref"] = self.multiref
         self.penalty = self._average()
         if self.penalty is not None:
             self.signature["average"] = "penalty"
@@ -195,8 +200,7 @@ class EstimatorMetric(ContextMetric):
     ) -> SystemResult:
         """Return one system's result from the estimates of its windows, given as [windows][references]."""
         values = [
-            best_reference([estimate.value for estimate in estimates], self.settings.multiref)
-            for estimates in estimates_of
+            best_reference([estimate.value for estimate in estimates], self.multiref) for estimates in estimates_of
         ]
         rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
         credited = [value for _, value in rated]

@@ -233,7 +233,7 @@ def slide_grid(
         notice(f"{of_all}, {windows_were} cut to {metric.estimator.limit}", metric="slide")
     values = [
         {
-            each: best_reference([estimate.value for estimate in estimates], metric.settings.multiref)
+            each: best_reference([estimate.value for estimate in estimates], metric.multiref)
             for each, estimates in zip(ranges, of_system, strict=True)
         }
         for of_system in estimates_of

@@ -1,11 +1,14 @@
 """A MetricX checkpoint: its folder or hub repository, which model it is, its tokenizer and its weights.
 
-Neither 24 nor 23 is named in the files, nor whether a 23 reads references: the name tells it, or the user.
+Neither 24 nor 23 is named in Google's files, nor whether a 23 reads references: the name tells it, or the user, or the
+config.json of a folder that `ctx-metrics convert` wrote.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 ARCHITECTURE = "MT5ForRegression"
+CONVERTED = "ctx_metrics"  # the entry of config.json that `ctx-metrics convert` adds: version, ckpt and files
 TOKENIZER_FILES = ("tokenizer.json", "spiece.model", "tokenizer_config.json", "special_tokens_map.json")
 TOKENIZER = (
     "google/mt5-xl"  # all MetricX checkpoints were trained with the tokenizer of mT5, and none has it in its folder
@@ -86,19 +90,32 @@ class MetricXCheckpoint:
         self.version = self._version(found.name, version)
         self.tokenizer_folder = self._tokenizer(tokenizer)
         self._hashes = self._hashed()
-        # a tokenizer from elsewhere counts as if it stood in the folder
-        in_folder = {str(self.folder / Path(path).name): sha256 for path, sha256 in self._hashes.items()}
-        self.model = replace(found, ckpt=identity(in_folder, self.folder))
+        self.model = replace(found, ckpt=self._identity())
 
     def _version(self, name: str, given: str | None) -> str:
-        known = named_version(name)
+        converted = self.config.get(CONVERTED)
+        known = named_version(name) if converted is None else converted["version"]
         flag = setting_named("--metricx-version", "version", given or "24")
         if given and known and given != known:
             raise InputError(f"{name} is MetricX-{known}, not {given}; leave out {flag}")
         version = given or known
         if version is None:
-            raise InputError(f"{name}: its files do not tell which MetricX it is; name it with {flag}, 23 or 23-qe")
+            raise InputError(
+                f"{name}: its files do not tell which MetricX it is; put metricx-24, metricx-23 or metricx-23-qe into the "
+                f"folder's name, or give the metric metricx {flag}, 23 or 23-qe"
+            )
         return version
+
+    def _identity(self) -> str:
+        converted = self.config.get(CONVERTED)
+        if converted is None:
+            # a tokenizer from elsewhere counts as if it stood in the folder
+            return identity({Path(path).name: own for path, own in self._hashes.items()}, Path())
+        if converted["files"] != files_identity(self.folder, self.config):
+            raise ModelError(
+                f"{self.folder} was changed after ctx-metrics convert wrote it; convert the checkpoint again"
+            )
+        return converted["ckpt"]
 
     def _tokenizer(self, given: str | None) -> Path:
         if given is None and has_tokenizer(self.folder):
@@ -109,7 +126,8 @@ class MetricXCheckpoint:
             flag = setting_named("--metricx-tokenizer", "tokenizer", "FOLDER")
             if given is None:
                 raise ModelError(
-                    f"{self.folder} has no tokenizer, and mT5's cannot be had: {error}; or name its folder with {flag}"
+                    f"{self.folder} has no tokenizer, and mT5's cannot be had: {error}; or put its tokenizer.json or "
+                    f"spiece.model into the model's folder, or give the metric metricx {flag}"
                 ) from error
             raise
 
@@ -134,17 +152,29 @@ class MetricXTensors:
             tensors = load_file(path)
             self._places |= dict.fromkeys(tensors, (tensors, path))
 
-    def __getitem__(self, name: str) -> "torch.Tensor":
-        found = self._places.get(name)
-        if found is None and name == "shared.weight":  # tied tables may be stored once, under another of their names
-            name = next((each for each in ("encoder.embed_tokens.weight",) if each in self._places), name)
-            found = self._places.get(name)
-        if found is None:
+    def _found(self, name: str) -> tuple[str, Mapping, Path]:
+        """The name under which a tensor is stored, and where."""
+        stored = name
+        if (
+            name == "shared.weight" and name not in self._places
+        ):  # the table may be stored under the encoder's name for it
+            stored = "encoder.embed_tokens.weight"
+        if stored not in self._places:
             raise ModelError(f"{self.folder}: its weights lack the tensor {name!r}; fetch it again")
-        tensors, path = found
+        return stored, *self._places[stored]
+
+    def __getitem__(self, name: str) -> "torch.Tensor":
+        stored, tensors, path = self._found(name)
         # the check would read all of a word table, of which few rows are used
-        table = name in ("shared.weight", "encoder.embed_tokens.weight", "lm_head.weight")
-        return checked_tensor(tensors[name], name, path=path, shape=self._shapes.get(name), finite=not table)
+        table = name in ("shared.weight", "lm_head.weight")
+        return checked_tensor(tensors[stored], stored, path=path, shape=self._shapes[name], finite=not table)
+
+    def names_by_file(self) -> list[list[str]]:
+        """The tensors that the network reads, one list for each file."""
+        owners: dict[Path, list[str]] = {}
+        for name in self._shapes:
+            owners.setdefault(self._found(name)[2], []).append(name)
+        return list(owners.values())
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -154,7 +184,23 @@ def _read_config(folder: Path) -> dict[str, Any]:
         named = config.get("architectures")
         kind = named[0] if isinstance(named, list) and named else config.get("model_type")
         raise ModelError(f"{folder} is not a MetricX checkpoint: config.json names {shown(kind)}, not {ARCHITECTURE!r}")
+    if CONVERTED in config:
+        added = config[CONVERTED]
+        strings = isinstance(added, dict) and all(
+            isinstance(added.get(name), str) for name in ("version", "ckpt", "files")
+        )
+        if not strings or added["version"] not in INPUTS:
+            raise ModelError(
+                f"{folder}: config.json is not what ctx-metrics convert writes; convert the checkpoint again"
+            )
     return config
+
+
+def files_identity(folder: Path, config: Mapping[str, Any]) -> str:
+    """The identity of a converted folder: of its weights, its tokenizer and the rest of its config.json."""
+    hashes = file_hashes([*weight_files(folder), folder / "tokenizer.json"])
+    described = json.dumps({name: value for name, value in config.items() if name != CONVERTED}, sort_keys=True)
+    return identity({**hashes, str(folder / "config.json"): sha256(described.encode()).hexdigest()}, folder)
 
 
 def read_shape(folder: Path, config: Mapping[str, Any]) -> Shape:

@@ -74,6 +74,7 @@ class MetricXEstimator(Estimator):
     empty_value = None
     shares_texts = False
     lower_is_better = True
+    title = "MetricX"
 
     def __init__(
         self,

@@ -120,6 +120,7 @@ class Estimator(ABC):
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
     penalty              how its values are averaged by default; None: their mean
     lower_is_better      whether lower values are better
+    title                what tables call it beside the metric's name; "" if that says enough
     """
 
     inputs: str
@@ -134,6 +135,7 @@ class Estimator(ABC):
     shares_texts: bool = True
     penalty: Penalty | None = None
     lower_is_better: bool = False
+    title: str = ""
 
     @abstractmethod
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:

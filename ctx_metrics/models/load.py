@@ -1,7 +1,10 @@
-"""Load a quality model by its name: a COMET checkpoint, or a model that ctx-metrics trained."""
+"""Load a quality model by its name: a COMET checkpoint, a model that ctx-metrics trained, or another family's kind."""
 
 import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..engine_options import EngineOptions
 from ..entry_points import installed, loaded
@@ -9,18 +12,44 @@ from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimator
 from .hub import EMBEDDED
 
-# Entry points that open folders of trained models. Each gets the name that the user gave, the folder, its config.json and
-# the options. It returns an Estimator, or None for a folder of another kind, and raises ModelError for one it cannot use.
-GROUP = "ctx_metrics.models"
+GROUP = "ctx_metrics.models"  # of entry points that name subclasses of ModelKind
+
+
+class Named(NamedTuple):
+    """A model as the user names it: a local folder with its config.json ({} without one), or a name of the hub."""
+
+    name: str
+    folder: Path | None
+    config: Mapping[str, Any]
+
+
+class ModelKind(ABC):
+    """A family's kind of quality models."""
+
+    @abstractmethod
+    def owns(self, model: Named) -> bool:
+        """Whether the model is of this kind, by its config.json or its name on the hub; opens no other file."""
+
+    @abstractmethod
+    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+        """The model; raises ModelError if it cannot be used. `inputs` chooses its texts, if it has a choice."""
+
+    def without_references(self, model: Named) -> str | None:
+        """The texts that it reads where there are no references, if it has the choice."""
+        return None
+
+    def convert(self, model: Named, target: Path) -> None:
+        """Write the model into a new folder as safetensors and JSON; raises ModelError and InputError."""
+        raise ModelError(f"{model.name} is used as it is and needs no conversion")
 
 
 def load_estimator(
     name: str | None, options: EngineOptions, inputs: str | None = None, spans: bool = False, context: bool = False
 ) -> Estimator:
-    """Load the estimator of a name: None or "embedded", the folder of a model that `ctx-metrics train` wrote, or a COMET
-    checkpoint (folder, .ckpt file, or OWNER/NAME or OWNER/NAME@REVISION on the hub).
+    """Load the estimator of a name: None or "embedded", the folder of a model that `ctx-metrics train` wrote, a COMET
+    checkpoint (folder, .ckpt file, or OWNER/NAME or OWNER/NAME@REVISION on the hub), or a model of another family's kind.
 
-    inputs     the texts that a COMET model reads, if it offers a choice: "mt+src", "mt+ref" or "mt+src+ref"
+    inputs     the texts that it reads, if it offers a choice: "mt+src", "mt+ref" or "mt+src+ref"
     context    whether only what follows a text's second-to-last separator is pooled (DocCOMET)
     """
     from .comet.checkpoint import is_comet, no_model
@@ -30,21 +59,21 @@ def load_estimator(
         raise ModelError(
             "the name of the model is empty; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
         )
-    folder = EMBEDDED_FOLDER if name is None or name == EMBEDDED else Path(os.path.expanduser(name))
-    if folder.suffix == ".ckpt" or not folder.is_dir() or is_comet(folder):
-        from .comet.model import load_comet
+    model = _named(str(EMBEDDED_FOLDER) if name is None or name == EMBEDDED else name)
+    kind = _kind_of(model)
+    if kind is None:
+        if model.folder is None or is_comet(model.folder):
+            from .comet.model import load_comet
 
-        return load_comet(str(name), options, inputs, spans, context)
-    if not (folder / "config.json").exists():
-        raise ModelError(no_model(folder))
-    config = read_config(folder)
-    opened = (loaded(each, "the kind of models")(str(name), folder, config, options) for each in installed(GROUP))
-    estimator: Estimator | None = next((each for each in opened if each is not None), None)
-    if estimator is None:
+            return load_comet(str(name), options, inputs, spans, context)
+        if not (model.folder / "config.json").exists():
+            raise ModelError(no_model(model.folder))
+        read_config(model.folder)
         raise ModelError(
             f"{name} is not a quality model: it is not a COMET checkpoint (hparams.yaml, checkpoints/*.ckpt), and "
             "its config.json names no model_type of `ctx-metrics train`"
         )
+    estimator = kind.opened(model, options, inputs)
     other = inputs not in (None, estimator.inputs)
     for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", other)):
         if wanted:
@@ -52,3 +81,42 @@ def load_estimator(
                 f"{estimator.model.name} reads {estimator.inputs} and does not support {what}; name a COMET checkpoint"
             )
     return estimator
+
+
+def without_references(name: str) -> str | None:
+    """The texts that a model reads where there are no references, if it can read fewer there; None: it reads the same."""
+    from .comet.adapted import is_adapted
+
+    model = _named(name)
+    if model.folder is not None and is_adapted(model.folder):
+        return "mt+src" if model.config.get("inputs") == "mt+src+ref" else None
+    kind = _kind_of(model)
+    return None if kind is None else kind.without_references(model)
+
+
+def convert(name: str, target: Path) -> None:
+    """Write a model into the new folder `target` as safetensors and JSON; scores and signature stay the same."""
+    kind = _kind_of(model := _named(name))
+    if kind is not None:
+        return kind.convert(model, target)
+    from .comet import checkpoint
+
+    return checkpoint.convert(name, target)
+
+
+def _named(name: str) -> Named:
+    from .folder import read_config
+
+    folder = Path(os.path.expanduser(name))
+    if not folder.is_dir():
+        return Named(name, None, {})
+    try:
+        return Named(name, folder, read_config(folder))
+    except ModelError:
+        return Named(name, folder, {})
+
+
+def _kind_of(model: Named) -> ModelKind | None:
+    """The kind that owns the model; None for COMET checkpoints, and for what is no model."""
+    kinds = (loaded(each, "the kind of models")() for each in installed(GROUP))
+    return next((kind for kind in kinds if kind.owns(model)), None)

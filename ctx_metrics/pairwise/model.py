@@ -17,8 +17,10 @@ from torch import nn
 from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..models.embedded import FOLDER
+from ..models.estimator import Estimator
 from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
 from ..models.hub import EMBEDDED, LEARNED, ResolvedModel, hub_folder
+from ..models.load import ModelKind, Named
 from ..opening import file_sha256
 from ..wording import metric_with_model
 from .network import PairwiseNetwork, Shape, mean_probability
@@ -191,10 +193,14 @@ class PairwiseModel:
         return mean_probability(*(logits.numpy() for logits in self.network.both_orders(*texts)))
 
 
-def refuse_folder(name: str, folder: Path, config: Mapping, options: EngineOptions) -> None:
-    """Raise ModelError for a pairwise model, which cannot rate a single output."""
-    if config.get("model_type") == MODEL_TYPE:
-        raise ModelError(f"{name} is a pairwise model: use {metric_with_model('pairwise', name)}")
+class PairwiseKind(ModelKind):
+    """Pairwise models, which cannot rate a single output."""
+
+    def owns(self, model: Named) -> bool:
+        return model.config.get("model_type") == MODEL_TYPE
+
+    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+        raise ModelError(f"{model.name} is a pairwise model: use {metric_with_model('pairwise', model.name)}")
 
 
 def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, Any]) -> None:

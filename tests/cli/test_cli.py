@@ -297,7 +297,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
         (target / "model.safetensors").write_bytes(b"x" * 2000)
         (target / "source").write_text(source)
 
-    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", convert)
+    monkeypatch.setattr("ctx_metrics.models.load.convert", convert)
     folder = tmp_path / "new"
     done = ctx("convert", "owner/name", folder)
     assert (done.code, done.err) == (0, "")
@@ -306,7 +306,7 @@ def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):
 
 
 def test_convert_writes_into_the_home_folder(ctx, monkeypatch, tmp_path):
-    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", lambda _, to: to.mkdir())
+    monkeypatch.setattr("ctx_metrics.models.load.convert", lambda _, to: to.mkdir())
     monkeypatch.setenv("HOME", str(tmp_path))
     assert ctx("convert", "owner/name", "~/new") == (0, "", "") and (tmp_path / "new").is_dir()
 
@@ -315,7 +315,7 @@ def test_convert_ends_with_one_line(ctx, monkeypatch, tmp_path):
     def convert(source: str, target: Path) -> None:
         raise ModelError(f"no model\n{source}")
 
-    monkeypatch.setattr("ctx_metrics.models.comet.checkpoint.convert", convert)
+    monkeypatch.setattr("ctx_metrics.models.load.convert", convert)
     assert ctx("convert", "nowhere", tmp_path / "new") == (1, "", "ctx-metrics: error: no model nowhere\n")
 
 

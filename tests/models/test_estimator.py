@@ -67,24 +67,41 @@ def test_other_folders(tmp_path, tiny_bert):
         load_estimator(str(folder), EngineOptions())
 
 
-def test_a_folder_of_another_package(tmp_path, monkeypatch):
-    """The first entry point that returns an estimator decides; one that cannot be loaded is an error that names it."""
+def test_a_model_of_another_package(tmp_path, monkeypatch):
+    """The first kind that owns the model opens it, a folder as a name of the hub; one that cannot be loaded is named."""
     asked, estimator = [], SimpleNamespace(inputs="mt+src")
 
-    def open_folder(*given):
-        asked.append(given)
-        return estimator
+    class Other(load.ModelKind):
+        def owns(self, model):
+            return False
 
-    monkeypatch.setitem(sys.modules, "toy_models", SimpleNamespace(other=lambda *given: None, open_folder=open_folder))
-    names = ["toy_models:other", "toy_models:open_folder", "toy_models:missing"]
-    entry_points = [EntryPoint("toy", name, load.GROUP) for name in names]
+        def opened(self, model, options, inputs):
+            raise AssertionError
+
+    class Toy(Other):
+        def owns(self, model):
+            return model.config == {"model_type": "toy"} or model.name == "toys/toy"
+
+        def opened(self, model, *given):
+            asked.append((*model, *given))
+            return estimator
+
+    monkeypatch.setitem(sys.modules, "toy_models", SimpleNamespace(Other=Other, Toy=Toy))
+    entry_points = [EntryPoint("toy", f"toy_models:{name}", load.GROUP) for name in ("Other", "Toy", "Missing")]
     monkeypatch.setattr(load, "installed", lambda group: entry_points)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "toy"}))
     options = EngineOptions()
-    assert load_estimator(str(tmp_path), options, inputs="mt+src") is estimator
-    assert asked == [(str(tmp_path), tmp_path, {"model_type": "toy"}, options)]
+    for name in (str(tmp_path), "toys/toy"):
+        assert load_estimator(name, options, inputs="mt+src") is estimator
+    assert asked == [
+        (str(tmp_path), tmp_path, {"model_type": "toy"}, options, "mt+src"),
+        ("toys/toy", None, {}, options, "mt+src"),
+    ]
+    assert load.without_references("toys/toy") is None
+    with pytest.raises(ModelError, match="toys/toy is used as it is and needs no conversion"):
+        load.convert("toys/toy", tmp_path / "new")
     del entry_points[1]
-    with pytest.raises(CtxMetricsError, match="toy_models:missing"):
+    with pytest.raises(CtxMetricsError, match="toy_models:Missing"):
         load_estimator(str(tmp_path), options)
 
 

@@ -30,9 +30,9 @@ from ...engine.checkpoint import (
     tensor_shapes,
 )
 from ...engine.tokenizer import TextTokenizer
-from ...errors import InputError, ModelError
+from ...errors import ModelError
 from ...opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
-from ...writing import check_writable, replacing
+from ...writing import check_new_folder, replacing
 from ..folder import model_type
 from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, hub_folder
 
@@ -473,11 +473,9 @@ def convert(source: str, target: Path) -> None:
     hash of the old files. Raises InputError if `target` exists and is not empty, and ModelError as loading does.
     """
     target = Path(target)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target} exists and is not an empty folder; name a new one")
     if source == EMBEDDED:
         raise ModelError("the embedded model is included in the package and needs no conversion")
-    check_writable(str(target), folder=True)
+    check_new_folder(target)
     checkpoint = open_comet(source)
     tokenizer: Tokenizer = TextTokenizer(checkpoint.folder).backend
     ckpt = checkpoint.resolved().ckpt
