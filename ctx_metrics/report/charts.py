@@ -53,7 +53,7 @@ def _base(content: Content, *params: Any) -> Any:
 
 def _names(content: Content) -> list[Any]:
     """The Vega parameters `names`, of the systems, and `titles`, of the metrics, for the charts' expressions."""
-    titles = [each.title for each in content.columns]
+    titles = [each.heading for each in content.columns]
     return [alt.param(name="names", value=[*content.names]), alt.param(name="titles", value=titles)]
 
 
@@ -64,7 +64,7 @@ def _choice(name: str, labels: Sequence[str], value: int, words: str) -> Any:
 
 
 def _metric(content: Content) -> Any:
-    return _choice("metric", [each.title for each in content.columns], 0, "Metric")
+    return _choice("metric", [each.heading for each in content.columns], 0, "Metric")
 
 
 def _color(content: Content) -> Any:
@@ -88,7 +88,7 @@ def _distribution(content: Content) -> Chart:
         .encode(x=alt.X("score:Q", title="segment score"), y=alt.Y("density:Q", title=None), color=_color(content))
     )
     rows = [
-        [each.title, name, *_quantiles(of_system.segments)]
+        [each.heading, name, *_quantiles(of_system.segments)]
         for each in content.columns
         for name, of_system in zip(content.names, each.scores, strict=True)
     ]
@@ -125,7 +125,7 @@ def _by_length(content: Content) -> Chart:
         for name, of_system in zip(content.names, each.scores, strict=True):
             scores = np.array(of_system.segments)
             own = [scores[(of_segments == k) & ~np.isnan(scores)] for k in range(len(names))]
-            rows.append([each.title, name, *(float(part.mean()) if len(part) else float("nan") for part in own)])
+            rows.append([each.heading, name, *(float(part.mean()) if len(part) else float("nan") for part in own)])
     return Chart("Score by length", chart.to_dict(validate=False), ["Metric", "System", *names], rows)
 
 
@@ -164,7 +164,7 @@ def _by_document(content: Content) -> Chart:
         .properties(width=640, height=320)
     )
     rows = [
-        [each.title, order[k], *(of_system.documents[k] for of_system in each.scores)]
+        [each.heading, order[k], *(of_system.documents[k] for of_system in each.scores)]
         for each in content.columns
         for k in range(len(order))
     ]
@@ -188,7 +188,7 @@ def _scatter(content: Content, x: str, y: str, title: str, *params: Any) -> dict
 
 
 def _metrics(content: Content) -> Chart:
-    titles = [each.title for each in content.columns]
+    titles = [each.heading for each in content.columns]
     spec = _scatter(
         content,
         "datum.system == system ? datum.scores[across] : null",
@@ -217,7 +217,7 @@ def _systems(content: Content) -> Chart:
     rows = []
     for each in content.columns:
         scores = np.array([of_system.segments for of_system in each.scores])
-        rows += [[each.title, name, *(pearson(scores[i], other) for other in scores)] for i, name in enumerate(names)]
+        rows += [[each.heading, name, *(pearson(scores[i], other) for other in scores)] for i, name in enumerate(names)]
     return Chart("System against system, by segment", spec, ["Pearson's r by", "System", *names], rows)
 
 
@@ -231,7 +231,7 @@ def _wins(content: Content) -> Chart:
                 float("nan") if i == j else float(np.mean((scores[i] > other) + 0.5 * (scores[i] == other)))
                 for j, other in enumerate(scores)
             ]
-            rows.append([each.title, name, *(100 * share for share in shares)])
+            rows.append([each.heading, name, *(100 * share for share in shares)])
             cells += [
                 {"by": number, "better": i, "other": j, "wins": 100 * share}
                 for j, share in enumerate(shares)

@@ -69,7 +69,7 @@ def as_data(content: Content) -> dict[str, Any]:
         "tests": content.design.facts(),
         "metrics": [
             {
-                "title": each.title,
+                "title": each.heading,
                 "sign": each.sign,
                 "p_holm": None if each.comparison is None else plain(each.comparison.adjusted, None),
                 **{name: plain([getattr(of, name) for of in each.scores], None) for name in ("system", "segments")},

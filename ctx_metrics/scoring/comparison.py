@@ -226,6 +226,15 @@ def ranks(values: Sequence[float] | np.ndarray, significantly_better: Callable[[
     return ranks
 
 
+def heading(title: str, sign: int) -> str:
+    """A metric's title in a table, with an arrow if lower is better.
+
+    >>> heading("BLEU", 1), heading("TER", -1)
+    ('BLEU', 'TER ↓')
+    """
+    return title if sign > 0 else f"{title} ↓"
+
+
 @dataclass(frozen=True)
 class Column:
     """One metric's scores of each system, and the comparison of the systems by it.
@@ -253,6 +262,11 @@ class Column:
     @property
     def title(self) -> str:
         return self.scores[0].title
+
+    @property
+    def heading(self) -> str:
+        """The title in a table, with an arrow if lower is better."""
+        return heading(self.title, self.sign)
 
     @property
     def best(self) -> int:

@@ -1,6 +1,9 @@
-"""Lower is better, in every command: metricx ranks, chooses and keeps as sacrebleu's TER would, the smallest first."""
+"""Which direction is better, in every command: for metrics whose lower scores are better, and for one of the others."""
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +11,20 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from metricx_folders import make
 from plugin_conftest import lines_of
+from report_pages import data_in
+from sacrebleu.metrics import CHRF, TER
 
-from ctx_metrics.metricx.metric import MetricX
+from ctx_metrics import SLIDE, MetricX, read_lines
+from ctx_metrics.scoring.scores import scores as scores_of
 
-NAMES = ["system_a.en.txt", "system_b.en.txt", "system_c.en.txt"]
-SYSTEMS = [lines_of(name)[:12] for name in NAMES]
+NAMES = ["a", "b", "c"]
+SYSTEMS = [lines_of(f"system_{name}.en.txt")[:12] for name in NAMES]
 SOURCES, REFERENCES = lines_of("source.de.txt")[:12], lines_of("ref.en.txt")[:12]
+DOCIDS = ["d1"] * 5 + ["d2"] * 7
+LOWER = {"chrf": False, "ter": True, "metricx": True, "slide": True}
+EVERY = pytest.mark.parametrize(
+    "name", ["metricx", *(pytest.param(each, marks=pytest.mark.full) for each in ("chrf", "ter", "slide"))]
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,65 +40,169 @@ def model(tmp_path_factory) -> str:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("files")
-    for name, lines in zip([*NAMES, "source", "ref"], [*SYSTEMS, SOURCES, REFERENCES], strict=True):
+    for name, lines in zip([*NAMES, "src", "ref", "ids"], [*SYSTEMS, SOURCES, REFERENCES, DOCIDS], strict=True):
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     return folder
 
 
+def flags(name: str, model: str) -> list[str]:
+    more = {"metricx": ["--metricx-model", model], "slide": ["--slide-model", model, "--slide-window", "1"]}
+    return ["-m", name, *more.get(name, [])]
+
+
+def given(files, name, model, *more) -> list:
+    systems = ["-t", *(files / each for each in NAMES)]
+    sources = [] if name in ("chrf", "ter") else ["-s", files / "src"]
+    documents = ["--docids", files / "ids"] if name == "slide" else []
+    return [*sources, *systems, "-r", files / "ref", *documents, *flags(name, model), *more]
+
+
 @pytest.fixture(scope="module")
-def segments(model) -> np.ndarray:
-    """Scores [systems, segments]."""
-    metric = MetricX([REFERENCES], model=model, sources=SOURCES)
-    return np.array([[each.score for each in metric.segment_scores(system)] for system in SYSTEMS])
+def oriented(model) -> dict:
+    """Scores of systems [3] and segments [3, 12] in Python, by metric, negated where lower is better."""
+    window = {"doc_ids": DOCIDS, "window": 1}
+    made = {
+        "chrf": CHRF(references=[REFERENCES]),
+        "ter": TER(references=[REFERENCES]),
+        "metricx": MetricX([REFERENCES], model=model, sources=SOURCES),
+        "slide": SLIDE([REFERENCES], model=model, sources=SOURCES, **window),
+    }
+    found = {}
+    for name, metric in made.items():
+        of = [scores_of(metric, system) for system in SYSTEMS]
+        sign = -1 if LOWER[name] else 1
+        found[name] = sign * np.array([each.system for each in of]), sign * np.array([each.segments for each in of])
+    return found
 
 
-def given(files, model, *more) -> list:
-    systems = ["-t", *(files / name for name in NAMES)]
-    return ["-s", files / "source", *systems, "-r", files / "ref", "-m", "metricx", "--metricx-model", model, *more]
+@EVERY
+def test_compare_ranks_the_best_first(ctx, files, model, oriented, name, tmp_path):
+    systems, _ = oriented[name]
+    order = [NAMES[k] for k in np.argsort(-systems)]
+    done = ctx("compare", *given(files, name, model))
+    [heading] = re.findall(r"│ +Rank +│ +System +│ +(.+?) +│", done.out)
+    assert heading.endswith(" ↓") == LOWER[name]
+    table = done.out.split("Row minus column")[0]
+    assert [line.split("│")[2].strip() for line in table.splitlines() if "[" in line] == order
+    latex = ctx("compare", *given(files, name, model, "--format", "latex")).out
+    assert ("$\\downarrow$" in latex) == LOWER[name]
+    assert latex.index("\\textbf{") == latex.index("\\textbf{", latex.index(f"{order[0]} ")), "the best score is bold"
+    rows = ctx("compare", *given(files, name, model, "--format", "jsonl")).objects()
+    sign = -1 if LOWER[name] else 1
+    for row in rows:  # differences keep the metric's own sign; whoever ranks higher has the better score
+        own, other = (NAMES.index(row[each]) for each in ("system", "other"))
+        assert sign * row["difference"] == pytest.approx(systems[own] - systems[other], abs=1e-4)
+        assert row["rank"] >= 1
 
 
-def test_compare_ranks_the_lowest_first(ctx, files, model, segments):
-    done = ctx("compare", *given(files, model))
-    shown = [line.split("│")[2].strip() for line in done.out.split("Row minus column")[0].splitlines() if "[" in line]
-    order = np.argsort(segments.mean(1))
-    assert shown == [Path(NAMES[k]).stem for k in order]
+@EVERY
+def test_the_table_of_score_marks_metrics_whose_lower_scores_are_better(ctx, files, model, name):
+    assert ("↓" in ctx("score", *given(files, name, model)).out) == LOWER[name]
 
 
-def test_mbr_and_rerank_choose_the_lowest(ctx, files, model):
-    candidates = [*(files / name for name in NAMES), "-s", files / "source", "-m", "metricx", "--metricx-model", model]
-    free = MetricX(model=model, sources=SOURCES)
-    scores = np.array([[each.score for each in free.segment_scores(system, [])] for system in SYSTEMS])
-    chosen = [SYSTEMS[k][i] for i, k in enumerate(scores.argmin(0))]
-    assert ctx("rerank", *candidates, "-q").out.splitlines() == chosen
-    risks = np.zeros_like(scores)
-    for reference in SYSTEMS:
-        metric = MetricX([reference], model=model, sources=SOURCES)
-        risks += np.array([[each.score for each in metric.segment_scores(system)] for system in SYSTEMS])
-    assert ctx("mbr", *candidates, "-q").out.splitlines() == [SYSTEMS[k][i] for i, k in enumerate(risks.argmin(0))]
+@pytest.mark.parametrize("name", ["chrf", "ter", "metricx"])
+def test_mbr_chooses_the_lowest_risk(ctx, files, model, name):
+    if name == "chrf":
+        metrics = {k: CHRF(references=[system]) for k, system in enumerate(SYSTEMS)}
+    elif name == "ter":
+        metrics = {k: TER(references=[system]) for k, system in enumerate(SYSTEMS)}
+    else:
+        metrics = {k: MetricX([system], model=model, sources=SOURCES) for k, system in enumerate(SYSTEMS)}
+    sign = -1 if LOWER[name] else 1
+    expected = sum(
+        sign * np.array([scores_of(metric, system).segments for system in SYSTEMS]) for metric in metrics.values()
+    )
+    sources = [] if name in ("chrf", "ter") else ["-s", files / "src"]
+    done = ctx("mbr", *(files / each for each in NAMES), *sources, *flags(name, model), "-q")
+    assert done.out.splitlines() == [SYSTEMS[k][i] for i, k in enumerate(expected.argmax(0))]
 
 
-def test_annotate_keeps_the_lowest(ctx, files, model, segments, tmp_path):
+@pytest.mark.parametrize("how", ["metricx", "slide best", "slide path"])
+def test_rerank_chooses_the_lowest(ctx, files, model, how):
+    """Without references; slide's documents of several candidates, and the path through them with the best windows."""
+    name, _, documents = how.partition(" ")
+    scores = np.array(
+        [[each.score for each in MetricX(model=model, sources=SOURCES).segment_scores(s, [])] for s in SYSTEMS]
+    )
+    more = ["--docids", files / "ids", "--documents", documents] if documents else []
+    if documents == "best":
+        of_documents = np.stack([scores[:, :5].mean(1), scores[:, 5:].mean(1)], 1).argmin(0)
+        expected = [SYSTEMS[of_documents[int(i >= 5)]][i] for i in range(12)]
+    else:
+        expected = [SYSTEMS[k][i] for i, k in enumerate(scores.argmin(0))]
+    done = ctx("rerank", *(files / each for each in NAMES), "-s", files / "src", *more, *flags(name, model), "-q")
+    assert done.out.splitlines() == expected, done.err
+
+
+@EVERY
+def test_annotate_keeps_the_best(ctx, files, model, oriented, name, tmp_path):
+    table = tmp_path / "table.jsonl"
+    texts = zip(SOURCES, SYSTEMS[0], REFERENCES, DOCIDS, strict=True)
+    table.write_text("".join(json.dumps({"src": s, "mt": m, "ref": r, "doc": d}) + "\n" for s, m, r, d in texts))
+    done = ctx("annotate", table, "-o", tmp_path / "out", *flags(name, model), "--top", "3")
+    assert done.code == 0, done.err
+    kept = [row["mt"] for row in annotated(tmp_path / "out")]
+    _, segments = oriented[name]
+    assert sorted(kept) == sorted(SYSTEMS[0][k] for k in np.argsort(-segments[0], kind="stable")[:3])
+    worst = json.loads((tmp_path / "out" / "_summary.json").read_text())["worst_of_top"]
+    assert worst == [name, pytest.approx(abs(np.sort(-segments[0])[2]), abs=1e-4)]
+
+
+def test_annotate_keeps_what_a_limit_allows(ctx, files, model, oriented, tmp_path):
+    """A limit is on the printed scale: it says itself which side is wanted."""
     table = tmp_path / "table.jsonl"
     texts = zip(SOURCES, SYSTEMS[0], REFERENCES, strict=True)
     table.write_text("".join(json.dumps({"src": s, "mt": m, "ref": r}) + "\n" for s, m, r in texts))
-    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "metricx", "--metricx-model", model, "--top", "3")
-    assert done.code == 0, done.err
-    [part] = (tmp_path / "out").glob("part-*")
-    kept = [json.loads(line)["mt"] for line in part.read_text().splitlines()]
-    assert sorted(kept) == sorted(SYSTEMS[0][k] for k in np.argsort(segments[0])[:3])
+    segments = -oriented["metricx"][1][0]
+    limit = float(np.median(segments))
+    more = ["--keep", f"metricx<={limit}"]
+    assert ctx("annotate", table, "-o", tmp_path / "out", *flags("metricx", model), *more).code == 0
+    kept = [row["metricx"] for row in annotated(tmp_path / "out")]
+    assert len(kept) == int((segments <= limit).sum()) and max(kept) <= limit
 
 
-def test_meta_turns_the_scores_round(ctx, files, model, segments, tmp_path):
-    """People's scores that fall as metricx rises agree with it fully."""
+def annotated(folder: Path) -> list[dict]:
+    return [json.loads(line) for part in sorted(folder.glob("part-*")) for line in read_lines(str(part))]
+
+
+@EVERY
+def test_meta_turns_the_scores_round(ctx, files, model, oriented, name, tmp_path):
+    """People's scores that rise as a metric gets better agree with it fully."""
+    _, segments = oriented[name]
     table = tmp_path / "judged.tsv"
-    rows = [("system", "segment", "src", "ref", "mt", "score")] + [
-        (name, i, SOURCES[i], REFERENCES[i], text, -segments[k, i])
-        for k, (name, system) in enumerate(zip("abc", SYSTEMS, strict=True))
-        for i, text in enumerate(system)
+    rows = [("system", "segment", "doc", "src", "ref", "mt", "score")] + [
+        (system, i, DOCIDS[i], SOURCES[i], REFERENCES[i], text, segments[k, i])
+        for k, (system, lines) in enumerate(zip(NAMES, SYSTEMS, strict=True))
+        for i, text in enumerate(lines)
     ]
     table.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
-    flags = ["-l", "de-en", "-m", "metricx", "--metricx-model", model, "-p", "seg-pearson", "--format", "tsv"]
-    done = ctx("meta", table, *flags)
+    done = ctx("meta", table, "-l", "de-en", *flags(name, model), "-p", "seg-pearson", "--format", "tsv")
     assert done.code == 0, done.err
-    values = [float(row["value"]) for row in done.rows() if row["metric"] == "metricx"]
+    values = [float(row["value"]) for row in done.rows() if row["metric"] == name]
     assert values and values == pytest.approx([1.0] * len(values), abs=1e-6)
+
+
+@EVERY
+def test_the_report_ranks_and_colours_by_the_better_score(ctx, files, model, oriented, name, tmp_path):
+    page = tmp_path / "report.html"
+    done = ctx("report", *given(files, name, model, "-o", page))
+    assert done.code == 0, done.err
+    of_metric, *_ = data_in(page.read_text(encoding="utf-8"))["metrics"]
+    assert of_metric["sign"] == (-1 if LOWER[name] else 1) and of_metric["title"].endswith(" ↓") == LOWER[name]
+    systems, _ = oriented[name]
+    assert of_metric["system"] == pytest.approx((of_metric["sign"] * systems).tolist(), abs=1e-4)
+
+
+@pytest.mark.full
+@EVERY
+def test_sacrebleus_paired_test_agrees(files, model, oriented, name):
+    """sacrebleu tests the absolute difference, so p-values do not depend on the direction; its scores keep their sign."""
+    sources = [] if name in ("chrf", "ter") else ["--source", str(files / "src")]
+    documents = ["--docids", str(files / "ids")] if name == "slide" else []
+    command = [Path(sys.executable).with_name("sacrebleu"), files / "ref", "-i", *(files / each for each in NAMES)]
+    command += [*flags(name, model), *sources, *documents, "--paired-bs", "--paired-bs-n", "50", "-f", "json"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    systems, _ = oriented[name]
+    [column] = [key for key in json.loads(done.stdout)[0] if key != "system"]
+    found = [row[column]["score"] for row in json.loads(done.stdout)]
+    assert found == pytest.approx(abs(systems), abs=0.05)

@@ -77,7 +77,7 @@ def test_the_page_holds_all_texts_and_scores(content, html):
     assert data["documents"] == [{"id": "one", "start": 0, "end": 2}, {"id": "two", "start": 2, "end": 4}]
     assert data["metrics"].pop()["title"] == "missing words, %"
     for each, own in zip(data["metrics"], content.columns, strict=True):
-        assert each["title"] == own.title and each["sign"] == own.sign
+        assert each["title"] == own.heading and each["sign"] == own.sign
         assert each["segments"] == [of_system.segments for of_system in own.scores]
         assert each["documents"] == [of_system.documents for of_system in own.scores]
         assert each["system"] == [of_system.system for of_system in own.scores]

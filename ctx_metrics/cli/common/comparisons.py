@@ -20,7 +20,13 @@ SCORES = ("score", "other_score", "difference", "low", "high")
 CELLS = "Each cell is the row's score minus the column's."
 LATEX = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
-    | {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}"}
+    | {
+        "\\": "\\textbackslash{}",
+        "~": "\\textasciitilde{}",
+        "^": "\\textasciicircum{}",
+        "<": "\\textless{}",
+        "↓": "$\\downarrow$",
+    }
 )
 
 
@@ -83,7 +89,7 @@ def tables(found: Compared, decimals: int | None) -> str:
             return f"{round(scores[i] - scores[j], decimals) + 0.0:+.{decimals}f}" + "*" * sure
 
         parts += [
-            output.table(["Rank", "System", column.title, "95 % interval"], first),
+            output.table(["Rank", "System", column.heading, "95 % interval"], first),
             output.matrix("Row minus column", found.names, order, cell),
         ]
     marks, *others = found.design.notes() or [""]
@@ -121,7 +127,7 @@ def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> 
             shown = f"{round(difference, decimals) + 0.0:+.{decimals}f}" + "*" * sure
             row.append("" if s == other else "-" if math.isnan(difference) else shown)
         rows.append(row)
-    return rows, [_escaped(column.title, kind), "score", "rank", *names]
+    return rows, [_escaped(column.heading, kind), "score", "rank", *names]
 
 
 def _escaped(text: str, kind: str) -> str:

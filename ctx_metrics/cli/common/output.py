@@ -13,8 +13,10 @@ from tabulate import tabulate
 
 from ...corpus import document_ranges
 from ...errors import InputError
+from ...run.context import capabilities
 from ...run.streams import short_names
 from ...scoring.base import SystemResult
+from ...scoring.comparison import heading
 from ...scoring.scores import Scores
 from ...separated import SEPARATED, separated
 from ...writing import write_whole
@@ -45,6 +47,7 @@ class MetricReport(NamedTuple):
     """
 
     title: str
+    heading: str
     signature: str
     scores: list[float]
     details: list[dict[str, Any]]
@@ -69,18 +72,20 @@ def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None,
 
 def report(metric: Metric, scores: Sequence[Scores], levels: Collection[str], scale: int) -> MetricReport:
     signature = printed_signature(metric, scale)
+    own_scale = metric.get_signature().info.get("scale") == 1  # which --scale leaves as it is
     values: list[float] = []
     details: list[dict[str, Any]] = []
     for level in ("segment", "document", "system"):
         for each in scores if level in levels else ():
             of_level = {"segment": each.segments, "document": each.documents, "system": [each.system]}[level]
-            values += [value * scale / 100 for value in of_level]
+            values += of_level if own_scale else [value * scale / 100 for value in of_level]
             if level == "system":
                 details.append({"signature": signature, **({"counts": each.result.counts} if each.result else {})})
             else:
                 parts = _details(each.result, scale) if each.result and level == "segment" else {}
                 details += [parts.get(i, {}) for i in range(len(of_level))]
-    return MetricReport(scores[0].title, signature, values, details)
+    sign = 1 if capabilities(metric).higher_is_better else -1
+    return MetricReport(scores[0].title, heading(scores[0].title, sign), signature, values, details)
 
 
 def printed_signature(metric: Metric, scale: int) -> str:
@@ -208,7 +213,7 @@ def _tables(reports: Sequence[MetricReport], places: Sequence[Place], decimals: 
             + [number(report.scores[k], decimals, "-") for report in reports]
             for k in chosen
         ]
-        tables.append(table([*(title for title, _ in columns), *(report.title for report in reports)], rows))
+        tables.append(table([*(title for title, _ in columns), *(report.heading for report in reports)], rows))
     below = signatures((report.title, report.signature) for report in reports)
     return "\n\n".join([*tables, below]) + "\n"
 
