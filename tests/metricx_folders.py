@@ -99,9 +99,17 @@ def _opened(folder: Path):
     return network, row, Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
-def oracle(folder: Path, prompts: Sequence[str], most: int) -> list[float]:
-    """Scores by transformers' network of prompts, one at a time."""
+def unlimited(folder: Path, prompts: Sequence[str], most: int) -> list[float]:
+    """Scores by transformers' network of prompts, one at a time, before they are limited to 0-25."""
     network, row, tokens = _opened(folder)
     tokens.enable_truncation(most)
-    states = [_state(network, tokens.encode(prompt).ids[:-1]) for prompt in prompts]
-    return [float((state @ row).clamp(0, 25)) for state in states]
+    return [float(_state(network, tokens.encode(prompt).ids[:-1]) @ row) for prompt in prompts]
+
+
+def oracle(folder: Path, prompts: Sequence[str], most: int) -> list[float]:
+    return [min(max(score, 0.0), 25.0) for score in unlimited(folder, prompts, most)]
+
+
+def forget() -> None:
+    """Give back the memory of the oracle's networks."""
+    _opened.cache_clear()
