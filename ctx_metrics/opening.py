@@ -99,7 +99,7 @@ def file_sha256(path: Path) -> str:
         settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
         return (_sha256 if settled else _sha256.__wrapped__)(target, identity)
     except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+        raise ModelError(f"cannot read {path}: {error.strerror}; copy or fetch it again") from error
 
 
 @lru_cache(maxsize=4096)

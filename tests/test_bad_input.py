@@ -235,6 +235,27 @@ def write_checkpoints(folder: Path) -> None:
     )
 
 
+def write_metricx(folder: Path) -> None:
+    """MetricX checkpoints, of which all but config.json is missing or wrong."""
+    sizes = dict.fromkeys(("d_model", "d_kv", "d_ff", "num_heads", "num_layers"), 8) | {"vocab_size": 250112}
+    good = {"architectures": ["MT5ForRegression"], "feed_forward_proj": "gated-gelu", **sizes}
+    for name, config in {
+        "metricx-24": good,
+        "metricx-23": good,
+        "nameless": good,
+        "metricx-24-shard": good,
+        "mt5": good | {"architectures": ["MT5ForConditionalGeneration"]},
+        "metricx-24-t5": good | {"vocab_size": 32128},
+        "metricx-24-relu": good | {"feed_forward_proj": "relu"},
+    }.items():
+        (folder / name).mkdir()
+        (folder / name / "config.json").write_text(json.dumps(config))
+    shard = "model-00001-of-00002.safetensors"
+    (folder / "metricx-24-shard" / "tokenizer.json").write_text("{}")
+    index = {"metadata": {}, "weight_map": {"shared.weight": shard}}
+    (folder / "metricx-24-shard" / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
 def write_learned_models(folder: Path) -> None:
     """Models as training writes them: the good `esim` and `from-source`, and copies of the first that are broken in one way."""
     shape = Shape(layers=6, width=384, hidden=8, projection=8, feedforward=8)
@@ -289,6 +310,7 @@ def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("files")
     write_files(made)
     write_checkpoints(made)
+    write_metricx(made)
     write_learned_models(made)
     write_pairwise_models(made)
     return made

@@ -84,6 +84,9 @@ class MetricXCheckpoint:
     """
 
     def __init__(self, name: str, version: str | None = None, tokenizer: str | None = None):
+        if "/" not in name and not Path(name).is_dir():
+            perhaps = f" (perhaps google/{name})" if named_version(name) else ""
+            raise ModelError(f"no model folder {name!r}; name a folder, or OWNER/NAME of the hub{perhaps}")
         found = located(name, METRICX, lambda folder: "")
         self.folder, self.config = found.folder, _read_config(found.folder)
         self.shape = read_shape(self.folder, self.config)
@@ -102,7 +105,7 @@ class MetricXCheckpoint:
         if version is None:
             raise InputError(
                 f"{name}: its files do not tell which MetricX it is; put metricx-24, metricx-23 or metricx-23-qe into the "
-                f"folder's name, or give the metric metricx {flag}, 23 or 23-qe"
+                f"folder's name, or choose it with {flag}, 23 or 23-qe"
             )
         return version
 
@@ -126,8 +129,8 @@ class MetricXCheckpoint:
             flag = setting_named("--metricx-tokenizer", "tokenizer", "FOLDER")
             if given is None:
                 raise ModelError(
-                    f"{self.folder} has no tokenizer, and mT5's cannot be had: {error}; or put its tokenizer.json or "
-                    f"spiece.model into the model's folder, or give the metric metricx {flag}"
+                    f"{self.folder} has no tokenizer, and mT5's ({TOKENIZER}) is not in the cache and cannot be fetched; "
+                    f"put its tokenizer.json or spiece.model into the folder, or name its folder with {flag}"
                 ) from error
             raise
 
