@@ -12,6 +12,7 @@ from plugin_conftest import lines_of
 from test_metricx import ALL, HYPOTHESES, OTHERS, REFERENCES, SOURCES, rewritten, scores
 
 from ctx_metrics import COMET, SLIDE, EngineOptions, InputError, ModelError
+from ctx_metrics.metricx.doctor import findings
 from ctx_metrics.metricx.metric import MetricX
 from ctx_metrics.models.load import without_references
 
@@ -151,3 +152,18 @@ def test_a_converted_folder_that_was_changed(ctx, folder, tmp_path):
     path.write_text(json.dumps(config))
     with pytest.raises(InputError, match="is MetricX-24, not 23"):
         MetricX(model=str(path.parent), version="23")
+
+
+def test_doctor_lists_what_the_cache_holds(monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.utils._cache_manager.HF_HUB_CACHE", str(tmp_path))
+    assert [each.text for each in findings()][-1] == "none in the cache"
+    for name in ("google--mt5-xl", "google--metricx-23-qe-large-v2p0", "Unbabel--wmt22-comet-da"):
+        snapshot = tmp_path / f"models--{name}" / "snapshots" / ("a" * 40)
+        snapshot.mkdir(parents=True)
+        (snapshot / "config.json").write_text("{}")
+        (snapshot.parents[1] / "refs").mkdir()
+        (snapshot.parents[1] / "refs" / "main").write_text("a" * 40)
+    assert [(each.name, each.text) for each in findings()] == [
+        ("tokenizer", "google/mt5-xl, in the cache"),
+        ("google/metricx-23-qe-large-v2p0", "MetricX-23-qe, 2.0"),
+    ]
