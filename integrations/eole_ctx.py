@@ -20,7 +20,7 @@ from eole.scorers.scorer import Scorer
 from ctx_metrics import read_lines
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build
+from ctx_metrics.run.context import Context, build, capabilities
 
 METRICS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE NIST METEOR".split()
 
@@ -55,6 +55,8 @@ class CtxScorer(Scorer):
             **self.languages,
         )
         metric = build(metric_table()[self.metric], context, self.settings)
+        if not capabilities(metric).higher_is_better:
+            raise ValueError(f"lower scores of {metric.NAME} with this model are better, but eole keeps the highest")
         return float(metric.corpus_score(preds, None).score)
 
 

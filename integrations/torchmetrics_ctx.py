@@ -17,7 +17,7 @@ from torchmetrics.utilities.data import dim_zero_cat
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build
+from ctx_metrics.run.context import Context, build, capabilities
 
 STREAMS = "hypotheses references sources doc_ids".split()
 
@@ -36,7 +36,6 @@ class CtxMetric(Metric):
     """
 
     is_differentiable = False
-    higher_is_better = True
     full_state_update = False
 
     def __init__(
@@ -54,6 +53,10 @@ class CtxMetric(Metric):
             self.add_state(f"{stream}_bytes", default=[], dist_reduce_fx="cat")
             self.add_state(f"{stream}_lengths", default=[], dist_reduce_fx="cat")
         self.add_state("positions", default=[], dist_reduce_fx="cat")
+
+    @property
+    def higher_is_better(self) -> bool:
+        return capabilities(metric_table()[self.name]).higher_is_better
 
     def update(
         self,
@@ -116,6 +119,8 @@ class CtxMetric(Metric):
             engine=EngineOptions(device=self.engine_device),
         )
         metric = build(metric_table()[self.name], context, self.settings)
+        if capabilities(metric).higher_is_better != self.higher_is_better:
+            raise ValueError(f"lower scores of this model are better, unlike those of {self.name.lower()}")
         score = metric.corpus_score(streams["hypotheses"] or [], None).score
         return torch.tensor(
             score, dtype=torch.float64 if self.device.type == "cpu" else torch.float32, device=self.device

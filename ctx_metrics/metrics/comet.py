@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
-from ..errors import InputError
+from ..errors import InputError, ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, guard_multilingual, primary, say_unread_source
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..scoring.base import SystemResult, model_setting
 from ..settings import setting
+from ..wording import metric_with_model
 from .estimated import EstimatorMetric, EstimatorSettings
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class COMET(EstimatorMetric):
     Settings: type = COMETSettings
     capabilities = replace(EstimatorMetric.capabilities, reads=EstimatorMetric.capabilities.reads | {"source_lang"})
     takes_multilingual = True
+    only_comet = True  # whether models that have a metric of their own are refused
 
     if TYPE_CHECKING:
 
@@ -85,7 +87,10 @@ class COMET(EstimatorMetric):
 
         assert self._chosen is not None  # by _adapt
         name, inputs = self._chosen
-        return load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.settings.spans)
+        estimator = load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.settings.spans)
+        if self.only_comet and (title := estimator.title):
+            raise ModelError(f"{name} is a {title} model: use {metric_with_model(title.lower(), str(name))}")
+        return estimator
 
     def _embedded(self) -> tuple[str | None, str | None]:
         from ..models.estimator import EMBEDDED_UNIFIED

@@ -115,6 +115,11 @@ class EstimatorMetric(ContextMetric):
             self.signature["average"] = "penalty"
         self._guard_language()
 
+    @property
+    def written_name(self) -> str:
+        title = self.estimator.title
+        return self.NAME.lower() if title in ("", self.NAME) else f"{self.NAME}-{title}".lower()
+
     def _average(self) -> Penalty | None:
         """Return the penalty by which values are averaged, or None for the plain mean."""
         asked, own = getattr(self.settings, "average", None), self.estimator.penalty
@@ -199,6 +204,12 @@ class EstimatorMetric(ContextMetric):
         self, corpus: Corpus, windows: Sequence[Window], estimates_of: Sequence[Sequence[Estimate]]
     ) -> SystemResult:
         """Return one system's result from the estimates of its windows, given as [windows][references]."""
+        empty = [bool(estimates) and all(each.empty for each in estimates) for estimates in estimates_of]
+        partly = [not whole and any(each.empty for each in own) for own, whole in zip(estimates_of, empty, strict=True)]
+        # as in sacrebleu, an empty reference is none if there are others
+        estimates_of = [
+            [each for each in own if each.empty == whole] for own, whole in zip(estimates_of, empty, strict=True)
+        ]
         values = [
             best_reference([estimate.value for estimate in estimates], self.multiref) for estimates in estimates_of
         ]
@@ -213,7 +224,6 @@ class EstimatorMetric(ContextMetric):
             scores, score = f"scores {100 * value:.4g}", f"score {100 * value:.4g}"
         starts = [window.start for window in windows]
         cut = [any(each.cut for each in estimates) for estimates in estimates_of]
-        empty = [bool(estimates) and all(each.empty for each in estimates) for estimates in estimates_of]
         bare = [not estimates for estimates in estimates_of]
         texts = read_texts(self.estimator.inputs)
 
@@ -221,11 +231,12 @@ class EstimatorMetric(ContextMetric):
             places = "segment" if unit == "segment" else "from segment"
             return Notice.at(list(compress(starts, which)), f"{unit} {one}", f"{unit}s {many}", places, kind=kind)
 
-        without = "no whole reference and"
+        without, ignored = "no whole reference and", "an empty reference beside others, which is left out"
         counts, notices = tallied(
             [
                 about(cut, f"was cut to {self.estimator.limit}", f"were cut to {self.estimator.limit}", "truncated"),
                 about(empty, f"has an empty {texts} and {scores}", f"have an empty {texts} and {score}", "empty"),
+                about(partly, f"has {ignored}", f"have {ignored}", "ignored"),
                 about(bare, f"has {without} is left out", f"have {without} are left out", "unreferenced"),
             ]
         )

@@ -73,6 +73,7 @@ class SLIDE(COMET):
 
     NAME = "SLIDE"
     Settings = SLIDESettings
+    only_comet = False
     capabilities = replace(COMET.capabilities, reads=COMET.capabilities.reads | {"doc_ids"})
 
     if TYPE_CHECKING:

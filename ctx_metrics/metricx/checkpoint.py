@@ -81,9 +81,11 @@ class MetricXCheckpoint:
 
     version      24, 23 or 23-qe; None: what the name tells
     tokenizer    folder or hub name; None: the checkpoint's own, else mT5's
+    flags        whether the user could give these two, as with -m metricx
     """
 
-    def __init__(self, name: str, version: str | None = None, tokenizer: str | None = None):
+    def __init__(self, name: str, version: str | None = None, tokenizer: str | None = None, flags: bool = False):
+        self._flags = flags
         if "/" not in name and not Path(name).is_dir():
             perhaps = f" (perhaps google/{name})" if named_version(name) else ""
             raise ModelError(f"no model folder {name!r}; name a folder, or OWNER/NAME of the hub{perhaps}")
@@ -103,9 +105,10 @@ class MetricXCheckpoint:
             raise InputError(f"{name} is MetricX-{known}, not {given}; leave out {flag}")
         version = given or known
         if version is None:
+            choose = f", or choose it with {flag}, 23 or 23-qe" if self._flags else ""
             raise InputError(
                 f"{name}: its files do not tell which MetricX it is; put metricx-24, metricx-23 or metricx-23-qe into the "
-                f"folder's name, or choose it with {flag}, 23 or 23-qe"
+                f"folder's name{choose}"
             )
         return version
 
@@ -123,14 +126,17 @@ class MetricXCheckpoint:
     def _tokenizer(self, given: str | None) -> Path:
         if given is None and has_tokenizer(self.folder):
             return self.folder
+        if given is not None and Path(given).is_file():
+            raise InputError(f"{given} is a file; name the folder of the tokenizer")
         try:
             return located(given or TOKENIZER, MT5_TOKENIZER, lambda folder: "").folder
         except ModelError as error:
             flag = setting_named("--metricx-tokenizer", "tokenizer", "FOLDER")
             if given is None:
+                name_it = f", or name its folder with {flag}" if self._flags else ""
                 raise ModelError(
                     f"{self.folder} has no tokenizer, and mT5's ({TOKENIZER}) is not in the cache and cannot be fetched; "
-                    f"put its tokenizer.json or spiece.model into the folder, or name its folder with {flag}"
+                    f"put its tokenizer.json or spiece.model into the folder{name_it}"
                 ) from error
             raise
 

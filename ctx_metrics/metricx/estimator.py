@@ -68,6 +68,7 @@ class MetricXEstimator(Estimator):
 
     inputs      the texts that MetricX-24 reads, mt+src+ref or mt+src; None: mt+src+ref
     optional    whether a model that was trained on other texts may read these instead
+    version, tokenizer, flags    as of MetricXCheckpoint
     """
 
     english_only = False
@@ -84,11 +85,12 @@ class MetricXEstimator(Estimator):
         version: str | None = None,
         tokenizer: str | None = None,
         optional: bool = False,
+        flags: bool = False,
     ):
         if options.dtype == "fp16":
             fp32, bf16 = (setting_named("--ctx-dtype", "dtype", each) for each in ("fp32", "bf16"))
             raise InputError(f"MetricX overflows in fp16; use {bf16} or {fp32}")
-        checkpoint = MetricXCheckpoint(name, version, tokenizer)
+        checkpoint = MetricXCheckpoint(name, version, tokenizer, flags)
         self.choices = INPUTS[checkpoint.version]
         self.inputs = inputs or self.choices[0]
         if optional and len(self.choices) == 1:

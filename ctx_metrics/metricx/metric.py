@@ -36,6 +36,10 @@ class MetricXSettings(EstimatorSettings):
     )
     multiref: str = setting("How to combine the scores of several references.", "min", choices=["min", "mean"])
 
+    def __post_init__(self):
+        if isinstance(self.version, int):
+            object.__setattr__(self, "version", str(self.version))
+
 
 class MetricXKeywords(Estimating, total=False):
     """The metric's keywords, for type checkers."""
@@ -72,5 +76,5 @@ class MetricX(EstimatorMetric):
         assert self._chosen is not None  # by _adapt
         own, inputs = self.settings, self._chosen[1]
         return MetricXEstimator(
-            own.model, self._context.engine, inputs, own.version, own.tokenizer, optional=own.inputs is None
+            own.model, self._context.engine, inputs, own.version, own.tokenizer, own.inputs is None, flags=True
         )

@@ -39,7 +39,7 @@ def write(run: "Run") -> None:
     folder = asked.settings.ctx_seg_scores
     for name, metric in run.metrics.items() if folder else ():
         references = reference_name(asked.flags.refs) if capabilities(metric).references else "src"
-        start = os.path.join(folder or "", f"{name}-{references}")
+        start = os.path.join(folder or "", f"{getattr(metric, 'written_name', name)}-{references}")
         of_systems = [scores(metric, system, doc_ids) for system in run.systems]
         texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in of_systems])
         texts[f"{start}.sys.score"] = score_lines(systems, [[each.system] for each in of_systems])

@@ -10,7 +10,7 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
-from ..meta.judgements.score_files import read_scores
+from ..meta.judgements.score_files import lower_is_better, read_scores
 from ..meta.measures.correlation import document_means
 from ..notices import notice
 from ..run.context import Context
@@ -61,14 +61,14 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores]) -> Conten
 def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design) -> Column:
     """A column of existing scores. Intervals and tests require that a system's score is the mean of its segments' scores, as
     for nearly all metrics except BLEU, chrF and TER; other metrics get none, with a notice. Document scores are means. For
-    TER, recognised by its name, lower scores are better unless they are negated."""
+    TER and MetricX, recognised by their names, lower scores are better unless they are negated."""
     if metric.segment_scores is None:
         raise InputError(
             f"{metric.name}: its files have no scores of segments, which a report shows (METRIC-REF.seg.score)"
         )
     segments = metric.segment_scores
     of_systems = row_means(segments) if metric.system_scores is None else metric.system_scores
-    sign = -1 if metric.name.lower() == "ter" and (segments > 0).any() else 1
+    sign = -1 if lower_is_better(metric) else 1
     documents = document_means(segments, doc_ids) if doc_ids is not None else segments[:, :0]
     rows = [np.column_stack([np.nan_to_num(own), ~np.isnan(own)]) for own in segments]
     scores = [

@@ -69,6 +69,7 @@ def as_data(content: Content) -> dict[str, Any]:
         "tests": content.design.facts(),
         "metrics": [
             {
+                "name": each.title,
                 "title": each.heading,
                 "sign": each.sign,
                 "p_holm": None if each.comparison is None else plain(each.comparison.adjusted, None),

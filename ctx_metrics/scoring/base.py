@@ -200,6 +200,11 @@ class ContextMetric(Metric):
         return shown(self, self._ref_cache, self.settings, self._context, self.can)
 
     @property
+    def written_name(self) -> str:
+        """The metric's name in files of scores, which are read again without knowing its model."""
+        return self.NAME.lower()
+
+    @property
     def asked(self) -> bool:
         return getattr(self.settings, "model", None) is not None
 

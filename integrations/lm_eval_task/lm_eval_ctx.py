@@ -21,7 +21,7 @@ from lm_eval.api.registry import AGGREGATION_REGISTRY, register_aggregation, reg
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build
+from ctx_metrics.run.context import Context, build, capabilities
 
 METRICS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE NIST METEOR".split()
 
@@ -54,7 +54,10 @@ def corpus_score(items: Sequence[Sequence[str | None]], name: str) -> float:
         engine=EngineOptions(device=os.environ.get("CTX_DEVICE", "auto")),
     )
     settings = json.loads(os.environ.get("CTX_SETTINGS", "{}")).get(name.lower(), {})
-    return float(build(metric_table()[name], context, settings).corpus_score(outputs, None).score)
+    metric = build(metric_table()[name], context, settings)
+    if not capabilities(metric).higher_is_better:
+        raise ValueError(f"lower scores of {name.lower()} with this model are better, which no column of lm-eval says")
+    return float(metric.corpus_score(outputs, None).score)
 
 
 def _as_it_is(items: Sequence[str]) -> Sequence[str]:

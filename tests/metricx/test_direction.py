@@ -14,7 +14,7 @@ from plugin_conftest import lines_of
 from report_pages import data_in
 from sacrebleu.metrics import CHRF, TER
 
-from ctx_metrics import SLIDE, MetricX, read_lines
+from ctx_metrics import COMET, SLIDE, MetricX, ModelError, read_lines
 from ctx_metrics.scoring.scores import scores as scores_of
 
 NAMES = ["a", "b", "c"]
@@ -206,3 +206,41 @@ def test_sacrebleus_paired_test_agrees(files, model, oriented, name):
     [column] = [key for key in json.loads(done.stdout)[0] if key != "system"]
     found = [row[column]["score"] for row in json.loads(done.stdout)]
     assert found == pytest.approx(abs(systems), abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["metricx", pytest.param("slide", marks=pytest.mark.full)])
+@pytest.mark.parametrize("form", ["jsonl", "folder"])
+def test_scores_that_are_read_again_keep_their_direction(ctx, files, model, oriented, name, form, tmp_path):
+    """From `score` and from --ctx-seg-scores, by report and by meta."""
+    kept = tmp_path / ("scores" if form == "folder" else "scores.jsonl")
+    if form == "folder":
+        documents = ["--docids", files / "ids"] if name == "slide" else []
+        command = [Path(sys.executable).with_name("sacrebleu"), files / "ref", "-i", *(files / each for each in NAMES)]
+        command += [*flags(name, model), "--source", files / "src", *documents, "--ctx-seg-scores", kept]
+        subprocess.run(list(map(str, command)), capture_output=True, check=True)
+    else:
+        assert ctx("score", *given(files, name, model, "--level", "segment", "system", "-o", kept)).code == 0
+    _, segments = oriented[name]
+    page = tmp_path / "report.html"
+    plain = given(files, "ter", model)[: -len(flags("ter", model))]
+    assert ctx("report", *plain, "--scores", kept, "-o", page).code == 0
+    of_metric, *_ = data_in(page.read_text(encoding="utf-8"))["metrics"]
+    written = "metricx" if name == "metricx" else "slide-metricx"
+    assert (of_metric["name"], of_metric["title"], of_metric["sign"]) == (written, f"{written} ↓", -1)
+    table = tmp_path / "judged.tsv"
+    rows = [("system", "segment", "src", "ref", "mt", "score")] + [
+        (system, i + 1, SOURCES[i], REFERENCES[i], text, segments[k, i])
+        for k, (system, lines) in enumerate(zip(NAMES, SYSTEMS, strict=True))
+        for i, text in enumerate(lines)
+    ]
+    table.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
+    done = ctx("meta", table, "-l", "de-en", "--scores", kept, "-p", "seg-pearson", "--format", "tsv")
+    assert done.code == 0, done.err
+    values = [float(row["value"]) for row in done.rows() if row["metric"] == written]
+    assert values and values == pytest.approx([1.0] * len(values), abs=1e-6)
+    assert f"{written}: lower is better, so the scores of its files are negated" in done.err
+
+
+def test_comet_refuses_a_metricx_model(model):
+    with pytest.raises(ModelError, match="is a MetricX model: use the metric metricx with model="):
+        COMET(model=model, sources=SOURCES)

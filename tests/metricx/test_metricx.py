@@ -202,7 +202,7 @@ def without_a_tokenizer(folder: Path) -> None:
         (lacking_a_shard, "model-00002-of-00002.safetensors"),
         (of_plain_mt5, "is not a MetricX checkpoint: config.json names .*MT5ForConditionalGeneration"),
         (of_a_small_vocabulary, "32,128 rows"),
-        (without_a_tokenizer, "has no tokenizer, and mT5's cannot be had"),
+        (without_a_tokenizer, r"has no tokenizer, and mT5's \(google/mt5-xl\) is not in the cache"),
     ],
 )
 def test_a_folder_that_cannot_be_used(folder, tmp_path, monkeypatch, damage, words):

@@ -75,7 +75,7 @@ def test_the_page_holds_all_texts_and_scores(content, html):
     assert data["outputs"] == [TEXTS["a"], TEXTS["b"]] and data["references"] == [TEXTS["ref"]]
     assert data["source"] == TEXTS["source"] and data["systems"] == ["a", "b"]
     assert data["documents"] == [{"id": "one", "start": 0, "end": 2}, {"id": "two", "start": 2, "end": 4}]
-    assert data["metrics"].pop()["title"] == "missing words, %"
+    assert data["metrics"].pop()["title"] == "missing words, % ↓"
     for each, own in zip(data["metrics"], content.columns, strict=True):
         assert each["title"] == own.heading and each["sign"] == own.sign
         assert each["segments"] == [of_system.segments for of_system in own.scores]

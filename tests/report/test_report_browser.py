@@ -155,7 +155,7 @@ def test_names_that_mean_something_in_javascript_are_names(driver, report, tmp_p
     assert main(["report", *inputs, "--names", *names, "-m", "bleu", "ter", "-o", str(page), "-q"]) == 0
     opened(driver, page, "#charts")
     drawn(driver)
-    for label, options in (("Metric", ["BLEU", "TER", "missing words, %"]), ("System", names), ("Up", names)):
+    for label, options in (("Metric", ["BLEU", "TER ↓", "missing words, % ↓"]), ("System", names), ("Up", names)):
         found = driver.find_elements(By.XPATH, f"//*[@id='part-charts']//label[starts-with(., '{label} ')]//select")
         assert [option.text for option in Select(found[-1]).options] == options
         for each in found:

@@ -147,7 +147,7 @@ def draw(found: Compared, path: str) -> None:
         notice(f"{path}: a figure needs at least two segments, so none is drawn")
         return
     scores = [each.system for each in first.scores]
-    save(difference_matrix(found.names, first.title, scores, first.comparison, first.order, first.sign), path)
+    save(difference_matrix(found.names, first.heading, scores, first.comparison, first.order, first.sign), path)
 
 
 def _rank(comparison: Comparison | None, system: int) -> str:

@@ -158,7 +158,7 @@ def run(line: CommandLine) -> int:
                 metrics.values(), context.systems, context.doc_ids if "document" in asked.places else None
             )
         reports = {
-            name: output.report(metric, of_metric, asked.places, asked.scale)
+            getattr(metric, "written_name", name): output.report(metric, of_metric, asked.places, asked.scale)
             for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
         }
         places = output.places(read.names, len(context.systems[0]), context.doc_ids, asked.places)

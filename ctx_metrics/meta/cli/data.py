@@ -4,6 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from ...run.context import MetricSettings
 from ...scoring.base import ContextMetric
 from ..judgements.judged import JudgedSet, MetricScores, is_human
 from ..judgements.readers import read_chosen
-from ..judgements.score_files import read_scores
+from ..judgements.score_files import lower_is_better, read_scores
 from ..scoring import build_metric, lacking, score_set
 
 if TYPE_CHECKING:
@@ -59,6 +60,19 @@ def read_sets(paths: Sequence[str], data: "JudgedData") -> list[JudgedSet]:
     return kept
 
 
+def _rising(scores: MetricScores) -> MetricScores:
+    """The scores, negated if lower ones are better."""
+    if not lower_is_better(scores):
+        return scores
+    notice(f"{scores.name}: lower is better, so the scores of its files are negated")
+    segments, systems = scores.segment_scores, scores.system_scores
+    return replace(
+        scores,
+        segment_scores=None if segments is None else -segments,
+        system_scores=None if systems is None else -systems,
+    )
+
+
 def score_sets(
     sets: Sequence[JudgedSet],
     asked: "Evaluation",
@@ -70,7 +84,7 @@ def score_sets(
 ) -> dict[str, list[MetricScores]]:
     """The scores of each set by the metrics of -m, --scores and --slide-grid; errors are found early if possible."""
     names, paths = [each.name for each in metrics], list(dict.fromkeys(asked.scores or ()))
-    scores = {judged.name: read_scores(paths, judged, taken=names) for judged in sets}
+    scores = {judged.name: [_rising(each) for each in read_scores(paths, judged, taken=names)] for judged in sets}
     for name, given in scores.items():
         times = Counter([*names, *(each.name for each in given)])
         if twice := [metric for metric in times if times[metric] > 1]:

@@ -40,6 +40,7 @@ NO_REFERENCE = "src"
 ANY_REFERENCE = "ref"  # used in file names if the data do not name their reference
 MADE_BY = ".signature.json"
 ABSENT = np.inf  # of a table without a row for a score; no score is infinite
+LOWER = ("ter", "metricx", "slide-metricx")  # names of metrics whose lower scores are better, if positive
 TABLE_COLUMNS = "level system segment metric score".split()  # of `ctx-metrics score`
 
 
@@ -92,6 +93,12 @@ def read_score_folder(folder: str, judged: JudgedSet, taken: Collection[str] = (
         read_score_file(path, judged, f"{metric}-src" if times[metric] > 1 and read == NO_REFERENCE else metric)
         for (metric, read), path in kept.items()
     ]
+
+
+def lower_is_better(scores: MetricScores) -> bool:
+    """Whether lower scores are better: only the name tells. If one is below 0, they are negated already."""
+    given = [each for each in (scores.segment_scores, scores.system_scores) if each is not None]
+    return scores.name.lower() in LOWER and all((each[~np.isnan(each)] >= 0).all() for each in given)
 
 
 def read_scores(paths: Sequence[str], judged: JudgedSet, taken: Collection[str] = ()) -> list[MetricScores]:

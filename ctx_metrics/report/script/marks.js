@@ -27,7 +27,7 @@ function marked() {
     "segment",
     "document",
     "system",
-    ...data.metrics.map((each) => each.title),
+    ...data.metrics.map((each) => each.name),
     "source",
     "reference",
     "hypothesis",

@@ -1,7 +1,7 @@
 // What the other scripts rely on: the page's data and elements, and how scores are formatted. All data are in the page.
 
 /**
- * @typedef {{title: string, sign: number, p_holm: (number|null)[][]|null, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
+ * @typedef {{name: string, title: string, sign: number, p_holm: (number|null)[][]|null, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
  * @typedef {{id: string, start: number, end: number}} Doc
  * @typedef {{systems: string[], metrics: Metric[], source: string[]|null, references: string[][], outputs: string[][],
  *            words: string[], documents: Doc[], key: string, source_lang: string|null, target_lang: string|null,
