@@ -108,7 +108,7 @@ def _named(name: str) -> Named:
     from .folder import read_config
 
     folder = Path(os.path.expanduser(name))
-    if not folder.is_dir():
+    if folder.suffix == ".ckpt" or not folder.is_dir():
         return Named(name, None, {})
     try:
         return Named(name, folder, read_config(folder))

@@ -278,7 +278,7 @@ def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):
         revision = SimpleNamespace(
             files=[SimpleNamespace(file_name=file) for file in files], commit_hash="abcdef" * 7, size_on_disk_str="2.3G"
         )
-        return SimpleNamespace(repo_id=name, revisions=[revision])
+        return SimpleNamespace(repo_id=name, revisions=[revision], size_on_disk_str="2.3G")
 
     repos = [
         repo("o/whole", "hparams.yaml", "model.ckpt"),
