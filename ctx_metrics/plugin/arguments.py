@@ -15,6 +15,7 @@ from ..language import language_pair
 from ..registry import MetricTable, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
+from ..run.wrappers import Wrap, installed_wrappers, wrapped, wraps_of
 from ..settings import CommandLine, SuggestingParser, add_flags, setting
 from ..writing import check_not_input, check_output, open_closed
 from .capture import Command, Run
@@ -133,12 +134,13 @@ class Asked:
     outputs: Mapping[RunOutput, str]
     offered: Sequence[RunOutput]
     languages: tuple[str | None, str | None]
+    wraps: Sequence[Wrap] = ()
 
     @property
     def active(self) -> bool:
         """Whether the run names a plugin metric or uses one of our flags for all metrics. Otherwise sacrebleu's behavior is
         left unchanged."""
-        return bool(self.chosen or self.by_document or self.targets)
+        return bool(self.chosen or self.by_document or self.targets or self.wraps)
 
     @property
     def stock(self) -> Sequence[str]:
@@ -293,7 +295,9 @@ def asked_by(
     words = {keyword: flag for keyword, flag in by_flags.items() if flag}
     needed = {keyword for metric in chosen for each in capabilities(metric.cls).inputs for keyword in each.keywords}
     given = {each: each.read(line) for each in inputs if each.keywords.keys() & needed}
-    return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages)
+    wraps = wraps_of(line)
+    chosen = wrapped(chosen, wraps)
+    return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps)
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser, inputs: Sequence[FileInput]) -> None:
@@ -310,6 +314,9 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
     wanted    the plugin metrics that the command line may use; slide's file is offered only if slide is among them
     """
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
+    for wrapper in installed_wrappers():
+        title = f"{wrapper.title[:1].upper()}{wrapper.title[1:]} (ctx-metrics)"
+        add_flags(parser.add_argument_group(title), wrapper.settings, prefix="--ctx-", dest="")
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]
     others = names.index("ctx_seg_scores") + 1
     add_flags(group, RunSettings, only=names[:others])

@@ -84,7 +84,12 @@ class CommandTable(dict):
         if name in self._plugins:
             metric = self._prepared(name, run)
         else:
-            metric = run.table[name.upper()](references=references, **flags)
+            cls = run.table[name.upper()]
+            for wrap in asked.wraps:
+                cls = wrap(cls)
+            metric = cls(references=references, **flags)
+            if hasattr(metric, "announce"):
+                metric.announce(run.systems)
         if asked.tested and (asked.chosen or asked.by_document):
             _test_as_we_do(metric, run.document_ids() if asked.by_document else None)
         run.metrics[name] = metric

@@ -307,7 +307,9 @@ def test_heads_sort_tables(driver, report):
     head.click()
     assert names() == sorted(values, key=values.get)
     opened(driver, report, "#documents")
-    [segments] = [each for each in driver.find_elements(By.CSS_SELECTOR, "#document-table .sort") if each.text == "TER ↓"]
+    [segments] = [
+        each for each in driver.find_elements(By.CSS_SELECTOR, "#document-table .sort") if each.text == "TER ↓"
+    ]
     segments.click()
     found = [float(row[3]) for row in rows(driver, "#document-table")]
     assert found == sorted(found, reverse=True)

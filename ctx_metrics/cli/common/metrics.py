@@ -11,6 +11,7 @@ from sacrebleu.metrics import BLEU
 from ...flag_types import Name, Number, Whole
 from ...registry import MetricTable, metric_table, model_hint, wanted_metrics
 from ...run.context import MetricSettings, capabilities, checked_flags, own_prefixes
+from ...run.wrappers import installed_wrappers, wrapped, wraps_of
 from ...settings import CommandLine, add_flags, setting
 
 
@@ -128,6 +129,8 @@ def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence
     shown = wanted_metrics(table.plugins, words) or default
     own = {name: add_metric_arguments(parser, name, table) for name in shown}
     parser.set_defaults(own=own | add_sacrebleu_arguments(parser, words))
+    for wrapper in installed_wrappers():
+        add_flags(parser.add_argument_group(wrapper.title), wrapper.settings)
 
 
 def chosen_metrics(
@@ -159,16 +162,17 @@ def chosen_metrics(
         )
     chosen = [MetricSettings(name, table[name_of(name).upper()], settings) for name, settings in own.items()]
     if model is None:
-        return chosen
+        return wrapped(chosen, wraps_of(line))
     with_model = [each.name for each in chosen if capabilities(each.cls).estimator]  # not text encoders such as bertr's
     if not with_model:
         line.error(f"--model is given, but none of the metrics has a quality model ({', '.join(names)})")
-    return [
+    chosen = [
         each._replace(own={**each.own, "model": model})
         if each.name in with_model and each.own["model"] == line.parser.get_default(f"{each.name}_model")
         else each
         for each in chosen
     ]
+    return wrapped(chosen, wraps_of(line))
 
 
 def _own_settings(metric: str, line: CommandLine) -> dict[str, Any]:

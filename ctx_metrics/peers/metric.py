@@ -1,0 +1,220 @@
+"""A metric against the other systems of the run: each output is compared with every other system's, and the mean taken."""
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
+
+from sacrebleu.metrics.base import Metric, Score
+
+from ..corpus import Corpus
+from ..errors import InputError
+from ..notices import counted, notice
+from ..run.context import capabilities
+from ..run.inputs import FileInput
+from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
+from ..scoring.derived import inner_settings
+from ..scoring.scores import ByOrders
+
+LEAST = 4  # systems; with fewer, a score says little but which of them are alike
+WEIGHT = 0.5  # of the peers, if there are references
+REFERENCES = -1  # in place of a peer's number
+
+
+class Peers(ContextMetric):
+    """Another metric's mean score against each of the other systems' outputs as the only reference.
+
+        score(i) = (1 - w) * metric(i, references) + w * mean over j != i of metric(i, j)
+
+    Of BLEU and the like, the score against a peer is that of the whole corpus, so the mean is one of corpus scores. A
+    system's score depends on the other systems of the run. `with_peers` makes the classes, whose arguments are the metric's
+    own; without `references`, or with the sources in their place, the peers are alone.
+
+    wraps     the metric's class
+    weight    w, above 0 and at most 1; None: 1 without references, else 0.5
+    """
+
+    wraps: type[Metric]
+    weight: float | None = None
+
+    def __init__(self, references: Any = None, systems: Sequence[Sequence[str]] = (), **given: Any):
+        name = str(getattr(self.wraps, "NAME", self.wraps.__name__))
+        sources = [*given["sources"]] if given.get("sources") is not None else None
+        real = [stream for stream in references or () if [*stream] != sources]
+        if not real and self.weight is not None and self.weight < 1:
+            raise InputError(
+                f"{name.lower()}: the peers' weight is {self.weight:g}, but there are no references beside them"
+            )
+        self.share = 1.0 if not real else WEIGHT if self.weight is None else self.weight
+        self.inner: Any = self.wraps(**{"references": real if self.share < 1 else None, **given})
+        can = capabilities(self.inner)
+        if not can.references:
+            raise InputError(
+                f"{name.lower()}: the model reads no references, so other systems cannot stand in for them"
+            )
+        self.NAME = name
+        super().__init__(None, systems)
+        self.title = f"{getattr(self.inner, 'title', name)}-peers"
+        self.num_refs = self.inner.num_refs if self.share < 1 else 0
+        self.can = replace(can, references=self.share < 1, compares_systems=True, whole_corpus=WHY)
+        self.announce(systems)
+
+    @property
+    def written_name(self) -> str:
+        return f"{getattr(self.inner, 'written_name', self.NAME.lower())}-peers"
+
+    @property
+    def effective_order(self) -> bool:
+        """BLEU's setting for single sentences, if the metric is BLEU."""
+        return cast(ByOrders, self.inner).effective_order
+
+    @effective_order.setter
+    def effective_order(self, value: bool) -> None:
+        self.inner = copy.copy(self.inner)
+        self.inner.effective_order = value
+        self.signature = {**self.signature, "eff": "yes" if value else "no"}
+
+    def announce(self, systems: Sequence[Sequence[str]]) -> None:
+        """Set the systems of the run, each of which is a peer of the others."""
+        super().announce(systems)
+        self._pool = [list(system) for system in systems]
+        names = [getattr(system, "name", "") for system in systems]
+        text = "\n".join([*names, *(line for system in self._pool for line in system)])
+        self.signature = {
+            **inner_settings(self.inner),
+            "peers": max(0, len(self._pool) - 1),
+            "pool": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12],
+        }
+        if self.share < 1:
+            self.signature["weight"] = self.share
+
+    def _to_score_against(self, streams: Any) -> list:
+        if streams is not None:
+            raise InputError(f"{self.NAME.lower()}: with peers, give the references when you make the metric")
+        return []
+
+    def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
+        if len(self._pool) < LEAST:
+            systems = counted(len(self._pool), "system", "systems")
+            raise InputError(
+                f"{self.NAME.lower()}: {systems} in all, and each is compared with the others: with fewer than {LEAST}, "
+                "scores show little but which of them are alike; add systems, or leave the peers out"
+            )
+        peers = [self._peers_of(corpus.hypotheses) for corpus in corpora]
+        pairs = [(i, j) for i, own in enumerate(peers) for j in ([REFERENCES] * (self.share < 1) + own)]
+        results = self._results_of_pairs(corpora, pairs)
+        return [self._joined([results[i, j] for (k, j) in pairs if k == i]) for i in range(len(corpora))]
+
+    def _peers_of(self, hypotheses: Sequence[str]) -> list[int]:
+        """The numbers of the other systems: all but the first with the same lines."""
+        lines = [*hypotheses]
+        own = next((k for k, system in enumerate(self._pool) if system == lines), None)
+        return [k for k in range(len(self._pool)) if k != own]
+
+    def _results_of_pairs(
+        self, corpora: list[Corpus], pairs: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], SystemResult]:
+        """The inner metric's result for each system and peer, with the peer's output as the only reference."""
+        inner, found = self.inner, {}
+        against = {j: [self._pool[j]] for _, j in pairs if j != REFERENCES} | {REFERENCES: inner._ref_cache}
+        if not isinstance(inner, ContextMetric):
+            for j in dict.fromkeys(j for _, j in pairs):
+                of_peer = copy.copy(inner)  # the copy caches the references' n-grams for all systems
+                if j != REFERENCES:
+                    of_peer._ref_cache = inner._cache_references(against[j])
+                for i in (i for i, of in pairs if of == j):
+                    found[i, j] = SystemResult(of_peer._extract_corpus_statistics(corpora[i].hypotheses, None))
+            return found
+        inner._to_score_against([self._pool[0]])
+        # where a score depends on all references of a corpus, each peer is a corpus of its own
+        apart = [[pair for pair in pairs if pair[1] == j] for j in against] if inner.can.whole_corpus else [[*pairs]]
+        for together in filter(None, apart):
+            made = inner._corpora([corpora[i].hypotheses for i, _ in together], [])
+            made = [replace(corpus, references=against[j]) for corpus, (_, j) in zip(made, together, strict=True)]
+            found |= dict(zip(together, inner._scored(made), strict=True))
+        return found
+
+    def _joined(self, results: Sequence[SystemResult]) -> SystemResult:
+        """One system's result from those against the references, if they count, and against each peer."""
+        peers = len(results) - (self.share < 1)
+        shares = [1 - self.share] * (self.share < 1) + [self.share / peers] * peers
+        rows = [self._row(of_segment, shares) for of_segment in zip(*(each.rows for each in results), strict=True)]
+        joined = SystemResult(rows)
+        for each in results:  # what is odd about a text is so with every peer
+            joined.counts |= {key: max(value, joined.counts.get(key, value)) for key, value in each.counts.items()}
+            for own in each.notices:
+                alike = next((k for k, other in enumerate(joined.notices) if other.kind == own.kind), None)
+                if alike is None:
+                    joined.notices.append(own)
+                elif (own.number or 0) > (joined.notices[alike].number or 0):
+                    joined.notices[alike] = own
+        return joined
+
+    @property
+    def is_mean(self) -> bool:
+        return isinstance(self.inner, ContextMetric) and self.inner.is_mean
+
+    def of_mean(self, mean: Any) -> Any:
+        return self.inner.of_mean(mean)
+
+    def _row(self, rows: Sequence[Row], shares: Sequence[float]) -> Row:
+        """The weighted sum of a mean's rows; of other metrics all statistics, one after another, and then the shares."""
+        if self.is_mean:
+            return [sum(share * row[k] for share, row in zip(shares, rows, strict=True)) for k in (0, 1)]
+        return [*(value for row in rows for value in row), *shares]
+
+    def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:
+        return (
+            super()._aggregate_and_compute(stats)
+            if self.is_mean
+            else self._compute_score_from_stats([sum(column) for column in zip(*stats, strict=True)])
+        )
+
+    def _compute_score_from_stats(self, stats: Row) -> Score:
+        if self.is_mean:
+            return super()._compute_score_from_stats(stats)
+        number = len(self._pool) - (self.share == 1)
+        values, shares = stats[:-number], stats[-number:]
+        width, total = len(values) // number, float(sum(shares))
+        scores = [self.inner._compute_score_from_stats(values[k * width : (k + 1) * width]) for k in range(number)]
+        mean = sum(share * each.score for share, each in zip(shares, scores, strict=True)) / total
+        return ContextScore(f"{scores[0].name}-peers", float(mean))
+
+    def __reduce__(self) -> tuple:
+        return _unpickled, (self.wraps, self.weight), self.__getstate__()
+
+
+WHY = "its references are the other systems"
+
+
+def with_peers(metric: type[Metric], weight: float | None = None) -> type[Metric]:
+    """The class of a metric that compares each system's outputs with those of the other systems, its peers.
+
+    A metric that reads no references, or that compares the systems itself, is returned as it is, with a notice.
+
+    >>> from sacrebleu.metrics import CHRF
+    >>> systems = [["It rains."], ["It rains."], ["It rained."], ["Rain."]]
+    >>> chrf = with_peers(CHRF)(systems=systems)
+    >>> [round(chrf.corpus_score(system).score, 1) for system in systems]
+    """
+    can = capabilities(metric)
+    name = str(getattr(metric, "NAME", metric.__name__))
+    own_texts = any(isinstance(each, FileInput) and (each.required or each.per_system) for each in can.inputs)
+    if not can.references or can.compares_systems or own_texts:
+        why = "reads no references" if not can.references else "compares the systems itself or reads other texts"
+        notice(f"it {why}, so peers change nothing for it", metric=name.lower())
+        return metric
+    return _class_of(metric, weight)
+
+
+@cache
+def _class_of(metric: type[Metric], weight: float | None) -> type[Metric]:
+    own = replace(capabilities(metric), compares_systems=True, whole_corpus=WHY)
+    return type(f"Peers{metric.__name__}", (Peers,), {"wraps": metric, "weight": weight, "capabilities": own})
+
+
+def _unpickled(metric: type[Metric], weight: float | None) -> Metric:
+    cls = _class_of(metric, weight)
+    return cls.__new__(cls)

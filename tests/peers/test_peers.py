@@ -1,0 +1,203 @@
+"""The other systems as references: equal to loops over the metrics themselves, and the laws that hold for them."""
+
+import json
+import pickle
+import random
+
+import numpy as np
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from plugin_conftest import fresh_sacrebleu as sacrebleu
+from plugin_conftest import lines_of
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, EngineOptions, InputError, Pairwise
+from ctx_metrics.corpus import named
+from ctx_metrics.peers.metric import with_peers
+from ctx_metrics.scoring.scores import of_parts, scores
+
+SIZE = 12
+A, B, C = (lines_of(f"system_{name}.en.txt")[:SIZE] for name in "abc")
+SYSTEMS = [A, B, C, [line.lower() for line in B], [" ".join(reversed(line.split())) for line in A]]
+REFERENCE, SOURCES = lines_of("ref.en.txt")[:SIZE], lines_of("source.de.txt")[:SIZE]
+DOCIDS = ["one"] * 5 + ["two"] * 7
+ENGLISH = {"target_lang": "en", "engine": EngineOptions(quiet=True)}
+METRICS = {
+    "bleu": (BLEU, {}),
+    "chrf": (CHRF, {}),
+    "ter": (TER, {}),
+    "bertscore": (BERTScore, ENGLISH),
+    "bertscore idf": (BERTScore, {**ENGLISH, "idf": "plus-one"}),
+    "bertr": (BERTR, ENGLISH),
+    "comet": (COMET, ENGLISH),
+    "slide": (SLIDE, {**ENGLISH, "doc_ids": DOCIDS, "window": 3}),
+    "meteor": (METEOR, {"target_lang": "en"}),
+    "nist": (NIST, {}),
+}
+EACH = pytest.mark.parametrize("name", METRICS)
+
+
+def made(name, references=None, weight=None, systems=SYSTEMS):
+    cls, settings = METRICS[name]
+    return with_peers(cls, weight)(references=references, systems=systems, **settings)
+
+
+def alone(name, reference, hypotheses):
+    cls, settings = METRICS[name]
+    return cls(references=[reference], **settings).corpus_score(hypotheses, None).score
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("references", "weight", "share"), [(None, None, 1), ([REFERENCE], None, 0.5), ([REFERENCE], 0.3, 0.3)]
+)
+def test_a_score_is_the_mean_of_those_against_one_peer_each(name, references, weight, share):
+    metric = made(name, references, weight)
+    for i, system in enumerate(SYSTEMS):
+        of_peers = np.mean([alone(name, peer, system) for j, peer in enumerate(SYSTEMS) if j != i])
+        own = alone(name, REFERENCE, system) if share < 1 else 0
+        expected = (1 - share) * own + share * of_peers
+        assert metric.corpus_score(system, None).score == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bleu", "chrf", "bertscore", "comet"])
+def test_the_score_of_a_segment(name):
+    cls, settings = METRICS[name]
+    found = scores(made(name), B).segments
+    for k in (0, 5):
+        single = [of_parts(cls(references=[[peer[k]]], **settings)) for j, peer in enumerate(SYSTEMS) if j != 1]
+        expected = [each.corpus_score([B[k]], None).score for each in single]
+        assert found[k] == pytest.approx(np.mean(expected), abs=1e-5)
+
+
+@EACH
+def test_the_order_of_the_systems_does_not_matter(name):
+    order = random.Random(1).sample(range(len(SYSTEMS)), len(SYSTEMS))
+    usual, shuffled = made(name), made(name, systems=[SYSTEMS[k] for k in order])
+    for system in SYSTEMS:
+        assert usual.corpus_score(system, None).score == pytest.approx(
+            shuffled.corpus_score(system, None).score, abs=1e-6
+        )
+
+
+def test_a_clone_is_a_peer_and_gets_the_same_score():
+    metric = made("chrf", systems=[*SYSTEMS, [*A]])
+    against_all = [alone("chrf", peer, A) for peer in [*SYSTEMS[1:], A]]
+    assert metric.corpus_score(A, None).score == pytest.approx(np.mean(against_all))
+
+
+@EACH
+def test_pickles_and_json(name):
+    metric = made(name, [REFERENCE])
+    before = metric.corpus_score(B, None).score
+    again = pickle.loads(pickle.dumps(metric))
+    assert (
+        again.corpus_score(B, None).score == before
+        and again.get_signature().format() == metric.get_signature().format()
+    )
+    info = json.loads(json.dumps(metric.get_signature().info))
+    assert (info["peers"], info["weight"]) == (4, 0.5) and "weight" not in made(name).get_signature().info
+
+
+def test_the_signature_knows_the_peers_by_names_and_texts():
+    def pool(systems):
+        return made("chrf", systems=systems).get_signature().info["pool"]
+
+    named_ones = [named(system, f"system {k}") for k, system in enumerate(SYSTEMS)]
+    assert len({pool(SYSTEMS), pool(named_ones), pool([*SYSTEMS[:4], A])}) == 3
+    assert pool(named_ones) == pool([named(system, f"system {k}") for k, system in enumerate(SYSTEMS)])
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_too_few_systems(number):
+    metric = made("chrf", systems=SYSTEMS[:number])
+    with pytest.raises(InputError, match=f"chrf: {number} systems? in all"):
+        metric.corpus_score(A, None)
+
+
+def test_what_cannot_have_peers(caplog):
+    assert with_peers(Pairwise) is Pairwise and "peers change nothing" in caplog.text
+    with pytest.raises(InputError, match="no references beside them"):
+        made("chrf", weight=0.5)
+    assert made("chrf", [REFERENCE], weight=1).get_signature().info["nrefs"] == 0
+
+
+def test_sources_in_place_of_references_are_none():
+    settings = {**ENGLISH, "sources": SOURCES}
+    metric = with_peers(COMET)(references=[SOURCES], systems=SYSTEMS, **settings)
+    assert metric.corpus_score(A, None).score == pytest.approx(made("comet").corpus_score(A, None).score, abs=1e-5)
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, lines in {
+        **dict(zip("abcde", SYSTEMS, strict=True)),
+        "ref": REFERENCE,
+        "src": SOURCES,
+        "ids": DOCIDS,
+    }.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    return tmp_path
+
+
+def given(files, *more):
+    return ["-t", *(files / name for name in "abcde"), "-l", "de-en", *more]
+
+
+@pytest.mark.parametrize(
+    "names", [["bleu", "chrf"], pytest.param(["ter", "bertscore", "comet"], marks=pytest.mark.full)]
+)
+def test_score(ctx, files, names):
+    done = ctx("score", *given(files, "-m", *names, "--peers", "--format", "jsonl", "--level", "system"))
+    assert done.code == 0, done.err
+    for row in done.objects():
+        system = SYSTEMS["abcde".index(row["system"])]
+        name = row["metric"].removesuffix("-peers")
+        assert row["metric"].endswith("-peers")
+        assert row["score"] == pytest.approx(made(name).corpus_score(system, None).score, abs=1e-4)
+
+
+def test_sacrebleus_command(files):
+    paths = [str(files / name) for name in ("ref", *"abcde")]
+    done = sacrebleu(paths[0], "-i", *paths[1:], "-m", "chrf", "bertr", "-l", "de-en", "--ctx-peers", "-f", "json")
+    for row, system in zip(json.loads(done.stdout), SYSTEMS, strict=True):
+        for name, title in (("chrf", "chrF2-peers"), ("bertr", "BERTR-peers")):
+            assert float(row[title]) == pytest.approx(
+                made(name, [REFERENCE]).corpus_score(system, None).score, abs=0.051
+            )
+
+
+def test_compare_and_report(ctx, files):
+    more = ["-m", "chrf", "bertr", "--peers", "--docids", files / "ids"]
+    rows = ctx("compare", *given(files, *more, "--samples", "50", "--format", "jsonl")).objects()
+    assert len(rows) == 2 * 10 and {row["unit"] for row in rows if "unit" in row} <= {"document", "segment"}
+    assert ctx("report", *given(files, *more, "-o", files / "report.html")).code == 0
+
+
+def test_meta(ctx, files):
+    rows = ["system\tsegment\tmt\tref\tscore"]
+    rows += [
+        f"{name}\t{k}\t{system[k]}\t{REFERENCE[k]}\t{k + ord(name)}"
+        for name, system in zip("abcde", SYSTEMS, strict=True)
+        for k in range(SIZE)
+    ]
+    (files / "judged.tsv").write_text("\n".join(rows) + "\n")
+    plain, peers = (
+        ctx("meta", files / "judged.tsv", "-l", "de-en", "-m", "chrf", *more, "-p", "seg-pearson", "--format", "tsv")
+        for more in ([], ["--peers"])
+    )
+    assert peers.code == 0, peers.err
+    assert [row["value"] for row in plain.rows()] != [row["value"] for row in peers.rows()]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--peers-weight", "0.5"], "the peers have a weight, but are not asked for"),
+        (["--peers", "--peers-weight", "0"], "the peers' weight is 0; it must be above 0 and at most 1"),
+        (["--peers", "--peers-weight", "0.5"], "the peers' weight is 0.5, but there are no references beside them"),
+    ],
+)
+def test_bad_input(ctx, files, more, says):
+    done = ctx("score", *given(files, "-m", "chrf", *more))
+    assert done.code in (1, 2) and says in done.err and done.err.count("\n") == 1
