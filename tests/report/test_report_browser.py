@@ -112,7 +112,7 @@ def test_no_text_is_taken_for_html(driver, report):
 def test_segments_are_sorted_and_filtered(driver, report):
     opened(driver, report, "#segments")
     assert shown(driver) == [0, 1, 2, 3]
-    choose(driver, "Metric", "TER")
+    choose(driver, "Metric", "TER ↓")
     choose(driver, "Sort by", "score")
     choose(driver, "Order", "worst first")
     assert shown(driver)[0] == 1
@@ -307,7 +307,9 @@ def test_heads_sort_tables(driver, report):
     head.click()
     assert names() == sorted(values, key=values.get)
     opened(driver, report, "#documents")
-    [segments] = [each for each in driver.find_elements(By.CSS_SELECTOR, "#document-table .sort") if each.text == "TER ↓"]
+    [segments] = [
+        each for each in driver.find_elements(By.CSS_SELECTOR, "#document-table .sort") if each.text == "TER ↓"
+    ]
     segments.click()
     found = [float(row[3]) for row in rows(driver, "#document-table")]
     assert found == sorted(found, reverse=True)
