@@ -155,6 +155,9 @@ def test_the_numbers_of_charts():
     ter = np.array([each.segments for each in content.columns[1].scores])  # the smaller one is the better one
     wins = 100 * float(np.mean((ter[0] < ter[1]) + (ter[0] == ter[1]) / 2))
     assert won[2][3] == pytest.approx(wins)
+    perfect = {chart.caption: chart.rows for chart in charts(made(names=("ref", "b")))}
+    won = perfect["How often a system's segment has the better score"]
+    assert won[0][3] > 50 and won[2][3] > 50, "the references win by BLEU, and by TER"
     r = np.corrcoef(bleu.ravel(), ter.ravel())[0, 1]
     assert by_caption["Metric against metric, by segment"][0] == ["BLEU", pytest.approx(1), pytest.approx(r)]
 

@@ -42,9 +42,10 @@ def test_no_interval_where_a_systems_score_is_no_mean(tmp_path, context, caplog)
     assert [message.partition(":")[0] for message in caplog.messages] == ["bleu"]
 
 
-@pytest.mark.parametrize("negated", [False, True])
-def test_ter_is_known_by_its_name(tmp_path, context, negated):
-    one, other = ("-80 -80 -80", "-20 -10 -30") if negated else ("80 80 80", "20 10 30")
+@pytest.mark.parametrize(("negated", "scale"), [(False, 100), (False, 1), (True, 100)])
+def test_ter_is_known_by_its_name(tmp_path, context, negated, scale):
+    sign = -1 if negated else 1
+    one, other = (" ".join(str(sign * scale * each) for each in own) for own in ([0.8, 0.8, 0.8], [0.2, 0.1, 0.3]))
     (tmp_path / "ter-ref.seg.score").write_text(scores(one, other))
     [column] = read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
     assert (column.sign, column.best) == (1 if negated else -1, 1)

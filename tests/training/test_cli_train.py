@@ -15,13 +15,16 @@ from plugin_conftest import environment, lines_of
 from selection import some
 from toy_judgements import write_judgements
 
+from ctx_metrics.learned.estimator import kind_of
 from ctx_metrics.meta.judgements.options import DataOptions
+from ctx_metrics.models.folder import read_config
+from ctx_metrics.training.cli import _first_weights
 from ctx_metrics.training.data import data_sha256, known_languages, target_languages
 from ctx_metrics.training.folder import TrainingFolder
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import development, examples, learn
 from ctx_metrics.training.quality.examples import read_training_set, some_rows
-from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER
+from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER, Architecture
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
@@ -275,6 +278,13 @@ def test_first_weights(train, tmp_path):
     assert done.code == 2 and "--init-share is not for bilstm, which writes the learned weights" in done.err
     done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
     assert done.code == 1 and "model_type ctx-bilstm" in done.err and not (tmp_path / "third").exists()
+
+
+def test_first_weights_of_the_embedded_models():
+    for architecture in (Architecture("comet"), Architecture("comet", inputs="mt+src"), Architecture("esim")):
+        folder = _first_weights("embedded", architecture)
+        assert folder is not None and (folder / "model.safetensors").exists()
+    assert kind_of(read_config(folder)) == "esim"
 
 
 def test_darr(train, tmp_path):
