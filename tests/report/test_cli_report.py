@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
@@ -10,6 +11,7 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 from report_pages import data_of
 
 from ctx_metrics import InputError
+from ctx_metrics.report import output
 from ctx_metrics.report.page import check_installed
 
 INPUTS = ["-t", A, B, "-r", REF, "-l", "de-en"]
@@ -150,3 +152,5 @@ def test_what_is_missing_is_said_before_scoring(monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(InputError, match="a report needs vl_convert, which is not installed"):
         check_installed()
+    with pytest.raises(InputError, match="a report needs vl_convert"):
+        output.check(SimpleNamespace())

@@ -127,6 +127,15 @@ def with_shares(model, folder, shares):
     return copy
 
 
+def test_the_shares_are_those_that_agree_best_with_people(models, data, tmp_path):
+    folder, development = models["bert"][0], data[1]
+    examples = list(map(Example, development.hypotheses, development.references, development.sources))
+    alone = str(with_shares(folder, tmp_path, [0, 0, 1.0]))  # then the third way is not mixed with the others
+    values = [[e.value for e in load_estimator(alone, QUIET, way).estimate(examples, "")] for way in INPUTS]
+    shares = json.loads((folder / "config.json").read_text())["shares"]
+    assert shares == development.shares(np.array(values).T).tolist() and shares != [0.34, 0.33, 0.33]
+
+
 @pytest.mark.parametrize("kind", ["bert", "xlmr"])
 @pytest.mark.parametrize("inputs", INPUTS)
 def test_the_value_is_that_of_a_plain_forward(models, kind, inputs, tmp_path):
