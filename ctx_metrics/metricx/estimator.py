@@ -91,7 +91,8 @@ class MetricXEstimator(Estimator):
             fp32, bf16 = (setting_named("--ctx-dtype", "dtype", each) for each in ("fp32", "bf16"))
             raise InputError(f"MetricX overflows in fp16; use {bf16} or {fp32}")
         checkpoint = MetricXCheckpoint(name, version, tokenizer, flags)
-        self.choices = INPUTS[checkpoint.version]
+        self.version = checkpoint.version
+        self.choices = INPUTS[self.version]
         self.inputs = inputs or self.choices[0]
         if optional and len(self.choices) == 1:
             self.inputs = self.choices[0]
@@ -166,4 +167,5 @@ class MetricXEstimator(Estimator):
 
     def signature(self) -> dict:
         dtype = number_format(self.dtype, self.loaded.device)
-        return {**self.model.signature(), "inputs": self.inputs, "dtype": dtype, "maxlen": self.max_length, "scale": 1}
+        of_model = {**self.model.signature(), "metricx": self.version, "inputs": self.inputs, "dtype": dtype}
+        return {**of_model, "maxlen": self.max_length, "scale": 1}

@@ -151,7 +151,12 @@ def test_the_signature_and_the_direction(folder):
     metric = MetricX(model=str(folder), sources=SOURCES)
     metric.corpus_score(HYPOTHESES, [REFERENCES])
     signature = metric.get_signature().info
-    assert signature["inputs"] == "mt+src+ref" and signature["maxlen"] == 1536 and signature["multiref"] == "min"
+    assert (
+        signature["inputs"] == "mt+src+ref"
+        and signature["metricx"] == "24"
+        and signature["maxlen"] == 1536
+        and signature["multiref"] == "min"
+    )
     assert json.dumps(signature)
     assert not metric.can.higher_is_better
     again = pickle.loads(pickle.dumps(metric))

@@ -78,7 +78,7 @@ def test_every_mode(folder, texts, mode):
 def test_scores_spread_over_the_range(folder, texts):
     prompts = [form.format(*each) for form in FORMS.values() for each in texts]
     scores = unlimited(folder, prompts, 1536)
-    assert np.quantile(scores, 0.05) < 5 and np.quantile(scores, 0.95) > 20
+    assert min(scores) < 4 and max(scores) > 20 and np.std(scores) > 3
     assert np.mean([2 < score < 23 for score in scores]) > 0.8
 
 

@@ -127,7 +127,7 @@ def test_the_sacrebleu_command_writes_the_same_page(ctx, tmp_path):
 def test_the_sacrebleu_command_with_its_own_metrics_alone(tmp_path):
     page = tmp_path / "page.html"
     done = sacrebleu(REF, "-i", C, "-m", "bleu", "ter", "--ctx-report", str(page), "-b")
-    assert done.returncode == 0 and list(scores_of(data_of(page))) == ["BLEU", "TER"]
+    assert done.returncode == 0 and list(scores_of(data_of(page))) == ["BLEU", "TER ↓"]
     assert data_of(page)["systems"] == [NAMES[2]]
 
 

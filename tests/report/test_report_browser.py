@@ -112,7 +112,7 @@ def test_no_text_is_taken_for_html(driver, report):
 def test_segments_are_sorted_and_filtered(driver, report):
     opened(driver, report, "#segments")
     assert shown(driver) == [0, 1, 2, 3]
-    choose(driver, "Metric", "TER")
+    choose(driver, "Metric", "TER ↓")
     choose(driver, "Sort by", "score")
     choose(driver, "Order", "worst first")
     assert shown(driver)[0] == 1
