@@ -19,6 +19,7 @@ FAMILIES: dict[str, set[str]] = {
     "meta": {"report"},
     "metricx": set(),
     "pairwise": {"meta", "training"},
+    "peers": {"choice"},
     "pseudo_references": {"meta", "training"},
     "report": {"meta"},
     "roundtrip": set(),

@@ -48,8 +48,9 @@ class MatchedPairs(Utility):
         metric = self._metric
         tokens = metric.encoder.tokenizer([metric.as_read(text) for text in texts], metric.max_length)
         self._tokens = dict(zip(texts, tokens, strict=True))
-        cut, empty = sum(each.cut > 0 for each in tokens), sum(not each.content for each in tokens)
-        self.counts = {"truncated": cut, "empty": empty}
+        self.cut = {text for text, each in self._tokens.items() if each.cut}
+        self.empty = {text for text, each in self._tokens.items() if not each.content}
+        self.counts = {"truncated": len(self.cut), "empty": len(self.empty)}
 
     def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
         found: list[np.ndarray] = []

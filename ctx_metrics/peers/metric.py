@@ -7,8 +7,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
+import numpy as np
 from sacrebleu.metrics.base import Metric, Score
 
+from ..choice.candidates import Item
+from ..choice.matched import MatchedPairs
+from ..choice.utilities import distinct
 from ..corpus import Corpus
 from ..errors import InputError
 from ..notices import counted, notice
@@ -16,11 +20,14 @@ from ..run.context import capabilities
 from ..run.inputs import FileInput
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.derived import inner_settings
+from ..scoring.results import counted_result
 from ..scoring.scores import ByOrders
+from ..scoring.token_matching import TokenMatchingMetric
 
 LEAST = 4  # systems; with fewer, a score says little but which of them are alike
 WEIGHT = 0.5  # of the peers, if there are references
 REFERENCES = -1  # in place of a peer's number
+Pair = tuple[int, int]  # a system and its peer
 
 
 class Peers(ContextMetric):
@@ -113,9 +120,7 @@ class Peers(ContextMetric):
         own = next((k for k, system in enumerate(self._pool) if system == lines), None)
         return [k for k in range(len(self._pool)) if k != own]
 
-    def _results_of_pairs(
-        self, corpora: list[Corpus], pairs: Sequence[tuple[int, int]]
-    ) -> dict[tuple[int, int], SystemResult]:
+    def _results_of_pairs(self, corpora: list[Corpus], pairs: Sequence[Pair]) -> dict[Pair, SystemResult]:
         """The inner metric's result for each system and peer, with the peer's output as the only reference."""
         inner, found = self.inner, {}
         against = {j: [self._pool[j]] for _, j in pairs if j != REFERENCES} | {REFERENCES: inner._ref_cache}
@@ -128,12 +133,41 @@ class Peers(ContextMetric):
                     found[i, j] = SystemResult(of_peer._extract_corpus_statistics(corpora[i].hypotheses, None))
             return found
         inner._to_score_against([self._pool[0]])
+        if isinstance(inner, TokenMatchingMetric) and not inner.can.whole_corpus:
+            return self._from_grids(corpora, pairs)
         # where a score depends on all references of a corpus, each peer is a corpus of its own
         apart = [[pair for pair in pairs if pair[1] == j] for j in against] if inner.can.whole_corpus else [[*pairs]]
         for together in filter(None, apart):
             made = inner._corpora([corpora[i].hypotheses for i, _ in together], [])
             made = [replace(corpus, references=against[j]) for corpus, (_, j) in zip(made, together, strict=True)]
             found |= dict(zip(together, inner._scored(made), strict=True))
+        return found
+
+    def _from_grids(self, corpora: list[Corpus], pairs: Sequence[Pair]) -> dict[Pair, SystemResult]:
+        """The same from all pairs of a segment's texts at once, each of which is read once."""
+        inner, matched = self.inner, MatchedPairs(self.NAME.lower(), self.inner, "")
+        found: dict[Pair, SystemResult] = {}
+        if REFERENCES in {j for _, j in pairs}:
+            against = inner._corpora([corpus.hypotheses for corpus in corpora], inner._ref_cache)
+            found = {(i, REFERENCES): result for i, result in enumerate(inner._scored(against))}
+        systems = [*(corpus.hypotheses for corpus in corpora), *self._pool]
+        items = [distinct(Item(texts)) for texts in zip(*systems, strict=True)]
+        matched.read(items)
+        every = [np.arange(len(item.texts)) for item in items]
+        grids = matched.grids([(k, places, places) for k, places in enumerate(every)])
+        cut, empty = (
+            np.array([[item.texts[place] in texts for place in item.place] for item in items]).T
+            for texts in (matched.cut, matched.empty)
+        )
+        for i, j in (pair for pair in pairs if pair[1] != REFERENCES):
+            peer = len(corpora) + j
+            rows = [
+                [float(grid[item.place[i], item.place[peer]]) / 100, 1.0]
+                for grid, item in zip(grids, items, strict=True)
+            ]
+            odd = (np.flatnonzero(of[i] | of[peer]).tolist() for of in (empty, cut))
+            of_empty, of_cut = odd
+            found[i, j] = counted_result(rows, of_empty, [], of_cut, inner.max_length)
         return found
 
     def _joined(self, results: Sequence[SystemResult]) -> SystemResult:

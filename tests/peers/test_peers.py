@@ -57,7 +57,7 @@ def test_a_score_is_the_mean_of_those_against_one_peer_each(name, references, we
         of_peers = np.mean([alone(name, peer, system) for j, peer in enumerate(SYSTEMS) if j != i])
         own = alone(name, REFERENCE, system) if share < 1 else 0
         expected = (1 - share) * own + share * of_peers
-        assert metric.corpus_score(system, None).score == pytest.approx(expected, abs=1e-6)
+        assert metric.corpus_score(system, None).score == pytest.approx(expected, abs=1e-4)  # 1e-6 of the values
 
 
 @pytest.mark.parametrize("name", ["bleu", "chrf", "bertscore", "comet"])
