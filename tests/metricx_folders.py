@@ -53,13 +53,13 @@ def make(folder: Path, size: str = "tiny", tied: bool = False, seed: int = 1, te
                 parameter.copy_(torch.randn(parameter.shape, generator=generator))
     tokens = tokenizer(texts)
     states = torch.stack([_state(network, tokens.encode(text).ids[:-1]) for text in texts])
-    # a row that gives 12.5 for the mean state, and a spread along the states' main direction
+    # a row whose scores spread from about 2 to about 23 along the states' main direction
     mean = states.mean(0)
-    centred = states - mean
-    direction = torch.linalg.svd(centred)[2][0]
-    row = direction * 5.5 / (centred @ direction).std()
+    direction = torch.linalg.svd(states - mean)[2][0]
+    along = states @ direction
+    row = direction * 21 / (along.max() - along.min())
     rest = mean - (mean @ direction) * direction
-    row = row + rest * (12.5 - float(mean @ row)) / float(rest @ rest)
+    row = row + rest * (2 - float((states @ row).min())) / float(rest @ rest)
     repeated = ("encoder.embed_tokens.", "decoder.embed_tokens.", "lm_head.")
     tensors = {name: each.clone() for name, each in network.state_dict().items() if not name.startswith(repeated)}
     if tied:

@@ -2,7 +2,8 @@
 
 import copy
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
@@ -15,14 +16,16 @@ from ..choice.matched import MatchedPairs
 from ..choice.utilities import distinct
 from ..corpus import Corpus
 from ..errors import InputError
-from ..notices import counted, notice
+from ..models.estimator import Estimate
+from ..notices import Notice, counted, notice, tallied
 from ..run.context import capabilities
 from ..run.inputs import FileInput
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.derived import inner_settings
-from ..scoring.results import counted_result
+from ..scoring.results import ScoredWindow, counted_result
 from ..scoring.scores import ByOrders
 from ..scoring.token_matching import TokenMatchingMetric
+from ..windows import Window
 
 LEAST = 4  # systems; with fewer, a score says little but which of them are alike
 WEIGHT = 0.5  # of the peers, if there are references
@@ -87,8 +90,8 @@ class Peers(ContextMetric):
         """Set the systems of the run, each of which is a peer of the others."""
         super().announce(systems)
         self._pool = [list(system) for system in systems]
-        names = [getattr(system, "name", "") for system in systems]
-        text = "\n".join([*names, *(line for system in self._pool for line in system)])
+        self._names = [getattr(system, "name", "") for system in systems]
+        text = "\n".join([*self._names, *(line for system in self._pool for line in system)])
         self.signature = {
             **inner_settings(self.inner),
             "peers": max(0, len(self._pool) - 1),
@@ -112,7 +115,15 @@ class Peers(ContextMetric):
         peers = [self._peers_of(corpus.hypotheses) for corpus in corpora]
         pairs = [(i, j) for i, own in enumerate(peers) for j in ([REFERENCES] * (self.share < 1) + own)]
         results = self._results_of_pairs(corpora, pairs)
-        return [self._joined([results[i, j] for (k, j) in pairs if k == i]) for i in range(len(corpora))]
+        notice(
+            "peers: scores show how much a system agrees with the others: a better one that differs from them loses, and alike "
+            "ones vote for each other"
+        )
+        found = []
+        for i, (corpus, own) in enumerate(zip(corpora, peers, strict=True)):
+            of_references = [results[i, REFERENCES]] if self.share < 1 else []
+            found.append(self._joined(of_references, {j: results[i, j] for j in own}, corpus.hypotheses))
+        return found
 
     def _peers_of(self, hypotheses: Sequence[str]) -> list[int]:
         """The numbers of the other systems: all but the first with the same lines."""
@@ -170,12 +181,18 @@ class Peers(ContextMetric):
             found[i, j] = counted_result(rows, of_empty, [], of_cut, inner.max_length)
         return found
 
-    def _joined(self, results: Sequence[SystemResult]) -> SystemResult:
+    def _joined(
+        self, of_references: Sequence[SystemResult], of_peers: Mapping[int, SystemResult], hypotheses: Sequence[str]
+    ) -> SystemResult:
         """One system's result from those against the references, if they count, and against each peer."""
-        peers = len(results) - (self.share < 1)
-        shares = [1 - self.share] * (self.share < 1) + [self.share / peers] * peers
-        rows = [self._row(of_segment, shares) for of_segment in zip(*(each.rows for each in results), strict=True)]
-        joined = SystemResult(rows)
+        results = [*of_references, *of_peers.values()]
+        shares = [1 - self.share] * len(of_references) + [self.share / len(of_peers)] * len(of_peers)
+        of_segments = list(zip(*(each.rows for each in results), strict=True))
+        joined = SystemResult([self._row(rows, shares) for rows in of_segments])
+        copies = [self._copied(k, text, of_peers) for k, text in enumerate(hypotheses)]
+        if self.is_mean:
+            for k, rows in enumerate(of_segments):
+                joined.windows.append(self._nearest(k, rows[len(of_references) :], [*of_peers], copies[k]))
         for each in results:  # what is odd about a text is so with every peer
             joined.counts |= {key: max(value, joined.counts.get(key, value)) for key, value in each.counts.items()}
             for own in each.notices:
@@ -184,7 +201,29 @@ class Peers(ContextMetric):
                     joined.notices.append(own)
                 elif (own.number or 0) > (joined.notices[alike].number or 0):
                     joined.notices[alike] = own
+        same = [k for k, of in enumerate(copies) if of is not None]
+        also = "another system's, but for case and punctuation"
+        counts, notices = tallied([Notice.at(same, f"output is {also}", f"outputs are {also}", kind="copies")])
+        joined.counts |= counts
+        joined.notices += notices
         return joined
+
+    def _copied(self, segment: int, text: str, peers: Iterable[int]) -> int | None:
+        """The first peer with the same output; None if there is none, or if the output is empty."""
+        own = bare(text)
+        return next((j for j in peers if own and bare(self._pool[j][segment]) == own), None)
+
+    def _nearest(self, segment: int, rows: Sequence[Row], peers: Sequence[int], copied: int | None) -> ScoredWindow:
+        """The segment with the peer that agrees most with its output, as a part of its score."""
+        values = [row[0] / row[1] if row[1] else math.nan for row in rows]
+        better = max if self.inner.can.higher_is_better else min
+        place = better(range(len(rows)), key=lambda k: (not math.isnan(values[k]), values[k]))
+        nearest = peers[place] if copied is None else copied
+        name = self._names[nearest] or f"system {nearest + 1}"
+        part = f"nearest peer: {name}" if copied is None else f"the same as {name}"
+        mean = sum(row[0] for row in rows) / (sum(row[1] for row in rows) or math.nan)
+        estimate = Estimate(mean, False, False, {part: values[peers.index(nearest)]})
+        return ScoredWindow(Window(segment, segment + 1, 1.0), mean, estimate)
 
     @property
     def is_mean(self) -> bool:
@@ -221,6 +260,16 @@ class Peers(ContextMetric):
 
 
 WHY = "its references are the other systems"
+
+
+@cache
+def bare(text: str) -> str:
+    """A text's letters and digits, in lower case.
+
+    >>> bare("It's 5 p.m.!")
+    'its5pm'
+    """
+    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def with_peers(metric: type[Metric], weight: float | None = None) -> type[Metric]:

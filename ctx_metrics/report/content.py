@@ -113,7 +113,8 @@ def _details(content: Content) -> dict[str, dict[str, Any]]:
                     continue
                 detail = found.setdefault(f"{system} {start}", {})
                 if estimate.parts:
-                    detail["parts"] = {part: 100 * value for part, value in estimate.parts.items()}
+                    parts = {part: 100 * value for part, value in estimate.parts.items()}
+                    detail["parts"] = detail.get("parts", {}) | parts
                 if estimate.spans:
                     spans = [{"start": s.start, "end": s.end, "severity": s.severity} for s in estimate.spans]
                     detail["spans"] = spans
