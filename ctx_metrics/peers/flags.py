@@ -11,17 +11,23 @@ from ..settings import setting
 @dataclass(frozen=True)
 class PeerSettings:
     peers: bool = setting(
-        "Compare every output with those of the other systems, at least three: alone, or together with the references if "
-        "there are any. For all metrics that read references.",
+        "Compare every output with those of the other systems, at least three. With references, systems keep their scores, "
+        "and the peers show which of their segments are better. For all metrics that read references.",
         False,
     )
     peers_weight: float | None = setting(
-        "Share of the peers in a score, above 0 and at most 1; the rest is the score against the references. "
-        "(Default: 0.5; without references 1)",
+        "Share of the peers in a segment's score, above 0 and at most 1; the rest is the score against the references. At "
+        "1, the references do not count at all. (Default: 0.5; without references 1)",
         metavar="W",
     )
 
+    peers_by_source: bool = setting(
+        "Count a peer by how good the multilingual comet finds its system's outputs, given the source.", False
+    )
+
     def __post_init__(self):
+        if self.peers_by_source and not self.peers:
+            raise InputError("peers are to be weighed by the source, but are not asked for; give their flag too")
         if self.peers_weight is not None and not self.peers:
             raise InputError("the peers have a weight, but are not asked for; give their flag too")
         if self.peers_weight is not None and not 0 < self.peers_weight <= 1:
@@ -37,7 +43,7 @@ class PeersOfTheRun(Wrapper):
             return None
         from .metric import with_peers
 
-        return partial(with_peers, weight=settings.peers_weight)
+        return partial(with_peers, weight=settings.peers_weight, by_source=settings.peers_by_source)
 
 
 PEERS = PeersOfTheRun()

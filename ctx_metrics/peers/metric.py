@@ -5,7 +5,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -15,10 +15,13 @@ from ..choice.candidates import Item
 from ..choice.matched import MatchedPairs
 from ..choice.utilities import distinct
 from ..corpus import Corpus
+from ..engine_options import EngineOptions
 from ..errors import InputError
+from ..metrics.comet import COMET
 from ..models.estimator import Estimate
+from ..models.hub import MULTILINGUAL
 from ..notices import Notice, counted, notice, tallied
-from ..run.context import capabilities
+from ..run.context import capabilities, parameters
 from ..run.inputs import FileInput
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.derived import inner_settings
@@ -26,28 +29,38 @@ from ..scoring.results import ScoredWindow, counted_result
 from ..scoring.scores import ByOrders
 from ..scoring.token_matching import TokenMatchingMetric
 from ..windows import Window
+from ..wording import worded
 
 LEAST = 4  # systems; with fewer, a score says little but which of them are alike
 WEIGHT = 0.5  # of the peers, if there are references
 REFERENCES = -1  # in place of a peer's number
+TEMPERATURE = 1 / 3  # of the peers' weights, in standard deviations of the systems' scores
+JUDGE = ("sources", "source_lang", "target_lang", "engine")  # what the model that reads the source is given
 Pair = tuple[int, int]  # a system and its peer
 
 
 class Peers(ContextMetric):
     """Another metric's mean score against each of the other systems' outputs as the only reference.
 
-        score(i) = (1 - w) * metric(i, references) + w * mean over j != i of metric(i, j)
+        peers(i) = mean over j != i of metric(i, j)
 
-    Of BLEU and the like, the score against a peer is that of the whole corpus, so the mean is one of corpus scores. A
-    system's score depends on the other systems of the run. `with_peers` makes the classes, whose arguments are the metric's
-    own; without `references`, or with the sources in their place, the peers are alone.
+    Of BLEU and the like, the score against a peer is that of the whole corpus, so the mean is one of corpus scores. With
+    references, a system's score is the metric's own, and the peers say how it is distributed over the system's segments:
 
-    wraps     the metric's class
-    weight    w, above 0 and at most 1; None: 1 without references, else 0.5
+        score(i, s) = (1 - w) * metric(i, s) + w * (peers(i, s) - peers(i) + metric(i))
+
+    The scores depend on the other systems of the run. `with_peers` makes the classes, whose arguments are the metric's own;
+    without `references`, or with the sources in their place, the peers are alone.
+
+    wraps        the metric's class
+    weight       w, above 0 and at most 1; None: 1 without references, else 0.5
+    by_source    whether peers count by what the multilingual comet makes of their outputs, given the source: each by
+                 exp(3 z), with z the standardised mean score of its system
     """
 
     wraps: type[Metric]
     weight: float | None = None
+    by_source: bool = False
 
     def __init__(self, references: Any = None, systems: Sequence[Sequence[str]] = (), **given: Any):
         name = str(getattr(self.wraps, "NAME", self.wraps.__name__))
@@ -58,17 +71,26 @@ class Peers(ContextMetric):
                 f"{name.lower()}: the peers' weight is {self.weight:g}, but there are no references beside them"
             )
         self.share = 1.0 if not real else WEIGHT if self.weight is None else self.weight
-        self.inner: Any = self.wraps(**{"references": real if self.share < 1 else None, **given})
+        read = {*capabilities(self.wraps).keywords, *parameters(self.wraps)}
+        own = {key: value for key, value in given.items() if key in read}
+        self.inner: Any = self.wraps(**{"references": real if self.share < 1 else None, **own})
         can = capabilities(self.inner)
         if not can.references:
             raise InputError(
                 f"{name.lower()}: the model reads no references, so other systems cannot stand in for them"
             )
         self.NAME = name
+        self._judged_by: dict[str, Any] = {key: given.get(key) for key in JUDGE} | {"sources": sources}
+        self._judged_by["engine"] = given.get("engine") or EngineOptions()
+        if self.by_source and sources is None:
+            give = worded("give --source FILE", "give sources")
+            raise InputError(f"{name.lower()}: to weigh the peers by the source, {give}")
         super().__init__(None, systems)
         self.title = f"{getattr(self.inner, 'title', name)}-peers"
         self.num_refs = self.inner.num_refs if self.share < 1 else 0
         self.can = replace(can, references=self.share < 1, compares_systems=True, whole_corpus=WHY)
+        if self.by_source:
+            self.can = replace(self.can, reads=self.can.reads | {*JUDGE})
         self.announce(systems)
 
     @property
@@ -99,6 +121,18 @@ class Peers(ContextMetric):
         }
         if self.share < 1:
             self.signature["weight"] = self.share
+        if self.by_source:
+            judge = COMET(model=MULTILINGUAL, **self._judged_by)
+            self.signature["by"] = f"{judge.signature['model']}-{judge.signature['ckpt']}"
+
+    @property
+    def _trust(self) -> Sequence[float]:
+        """How much each system counts as a peer: all alike, or by its outputs' mean score given the source."""
+        if not self.by_source:
+            return [1.0] * len(self._pool)
+        sources = tuple(self._judged_by["sources"])
+        beside = tuple(value for key, value in self._judged_by.items() if key != "sources")
+        return trusts(tuple(map(tuple, self._pool)), sources, *beside)
 
     def _to_score_against(self, streams: Any) -> list:
         if streams is not None:
@@ -116,8 +150,8 @@ class Peers(ContextMetric):
         pairs = [(i, j) for i, own in enumerate(peers) for j in ([REFERENCES] * (self.share < 1) + own)]
         results = self._results_of_pairs(corpora, pairs)
         notice(
-            "peers: scores show how much a system agrees with the others: a better one that differs from them loses, and alike "
-            "ones vote for each other"
+            "peers: scores show how much a system agrees with the others: a better one that differs from them loses, "
+            "and alike ones vote for each other"
         )
         found = []
         for i, (corpus, own) in enumerate(zip(corpora, peers, strict=True)):
@@ -186,9 +220,11 @@ class Peers(ContextMetric):
     ) -> SystemResult:
         """One system's result from those against the references, if they count, and against each peer."""
         results = [*of_references, *of_peers.values()]
-        shares = [1 - self.share] * len(of_references) + [self.share / len(of_peers)] * len(of_peers)
+        trusts = [self._trust[j] for j in of_peers]
+        shares = [1 - self.share] * len(of_references) + [self.share * each / sum(trusts) for each in trusts]
         of_segments = list(zip(*(each.rows for each in results), strict=True))
-        joined = SystemResult([self._row(rows, shares) for rows in of_segments])
+        offset = self._offset(results, shares) if of_references else 0.0
+        joined = SystemResult([self._row(rows, shares, offset) for rows in of_segments])
         copies = [self._copied(k, text, of_peers) for k, text in enumerate(hypotheses)]
         if self.is_mean:
             for k, rows in enumerate(of_segments):
@@ -232,11 +268,21 @@ class Peers(ContextMetric):
     def of_mean(self, mean: Any) -> Any:
         return self.inner.of_mean(mean)
 
-    def _row(self, rows: Sequence[Row], shares: Sequence[float]) -> Row:
-        """The weighted sum of a mean's rows; of other metrics all statistics, one after another, and then the shares."""
-        if self.is_mean:
-            return [sum(share * row[k] for share, row in zip(shares, rows, strict=True)) for k in (0, 1)]
-        return [*(value for row in rows for value in row), *shares]
+    def _offset(self, results: Sequence[SystemResult], shares: Sequence[float]) -> float:
+        """What makes the system's score that against the references: on the scale of a mean's rows, else of scores."""
+        sums = [[math.fsum(column) for column in zip(*each.rows, strict=True)] for each in results]
+        scores = [
+            row[0] / (row[1] or math.nan) if self.is_mean else self.inner._compute_score_from_stats(row).score
+            for row in sums
+        ]
+        return float(scores[0] - sum(share * score for share, score in zip(shares, scores, strict=True)))
+
+    def _row(self, rows: Sequence[Row], shares: Sequence[float], offset: float) -> Row:
+        """The weighted sum of a mean's rows; of other metrics all statistics, the offset and the shares."""
+        if not self.is_mean:
+            return [*(value for row in rows for value in row), offset, *shares]
+        total, weight = (sum(share * row[k] for share, row in zip(shares, rows, strict=True)) for k in (0, 1))
+        return [total + offset * weight, weight]
 
     def _aggregate_and_compute(self, stats: Sequence[Row]) -> Score:
         return (
@@ -249,14 +295,14 @@ class Peers(ContextMetric):
         if self.is_mean:
             return super()._compute_score_from_stats(stats)
         number = len(self._pool) - (self.share == 1)
-        values, shares = stats[:-number], stats[-number:]
+        values, offset, shares = stats[: -number - 1], float(stats[-number - 1]), stats[-number:]
         width, total = len(values) // number, float(sum(shares))
         scores = [self.inner._compute_score_from_stats(values[k * width : (k + 1) * width]) for k in range(number)]
-        mean = sum(share * each.score for share, each in zip(shares, scores, strict=True)) / total
+        mean = (sum(share * each.score for share, each in zip(shares, scores, strict=True)) + offset) / total
         return ContextScore(f"{scores[0].name}-peers", float(mean))
 
     def __reduce__(self) -> tuple:
-        return _unpickled, (self.wraps, self.weight), self.__getstate__()
+        return _unpickled, (self.wraps, self.weight, self.by_source), self.__getstate__()
 
 
 WHY = "its references are the other systems"
@@ -272,7 +318,18 @@ def bare(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
-def with_peers(metric: type[Metric], weight: float | None = None) -> type[Metric]:
+@lru_cache(maxsize=2)
+def trusts(systems: tuple[tuple[str, ...], ...], sources: tuple[str, ...], *beside: Any) -> Sequence[float]:
+    """The weights of systems as peers, by their mean scores given the source; all metrics of a run share them."""
+    source_lang, target_lang, engine = beside
+    languages = {"source_lang": source_lang, "target_lang": target_lang}
+    judge = COMET(systems=systems, sources=sources, model=MULTILINGUAL, engine=engine, **languages)
+    means = np.array([judge.corpus_score(system, []).score for system in systems])
+    deviation = means.std()
+    return np.exp((means - means.mean()) / (deviation or 1.0) / TEMPERATURE).tolist()
+
+
+def with_peers(metric: type[Metric], weight: float | None = None, by_source: bool = False) -> type[Metric]:
     """The class of a metric that compares each system's outputs with those of the other systems, its peers.
 
     A metric that reads no references, or that compares the systems itself, is returned as it is, with a notice.
@@ -289,15 +346,22 @@ def with_peers(metric: type[Metric], weight: float | None = None) -> type[Metric
         why = "reads no references" if not can.references else "compares the systems itself or reads other texts"
         notice(f"it {why}, so peers change nothing for it", metric=name.lower())
         return metric
-    return _class_of(metric, weight)
+    return _class_of(metric, weight, by_source)
 
 
 @cache
-def _class_of(metric: type[Metric], weight: float | None) -> type[Metric]:
-    own = replace(capabilities(metric), compares_systems=True, whole_corpus=WHY)
-    return type(f"Peers{metric.__name__}", (Peers,), {"wraps": metric, "weight": weight, "capabilities": own})
+def _class_of(metric: type[Metric], weight: float | None, by_source: bool) -> type[Metric]:
+    can = capabilities(metric)
+    reads = can.reads | {*JUDGE} if by_source else can.reads
+    own = {
+        "wraps": metric,
+        "weight": weight,
+        "by_source": by_source,
+        "capabilities": replace(can, reads=reads, compares_systems=True, whole_corpus=WHY),
+    }
+    return type(f"Peers{metric.__name__}", (Peers,), own)
 
 
-def _unpickled(metric: type[Metric], weight: float | None) -> Metric:
-    cls = _class_of(metric, weight)
+def _unpickled(metric: type[Metric], weight: float | None, by_source: bool) -> Metric:
+    cls = _class_of(metric, weight, by_source)
     return cls.__new__(cls)

@@ -19,6 +19,7 @@ from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, capabilities
+from ..run.wrappers import wrapped
 from ..wording import by_flags
 from ..writing import lost, printing
 from .arguments import parser_class
@@ -84,12 +85,12 @@ class CommandTable(dict):
         if name in self._plugins:
             metric = self._prepared(name, run)
         else:
-            cls = run.table[name.upper()]
-            for wrap in asked.wraps:
-                cls = wrap(cls)
-            metric = cls(references=references, **flags)
-            if hasattr(metric, "announce"):
-                metric.announce(run.systems)
+            [own] = wrapped([MetricSettings(name, run.table[name.upper()], flags)], asked.wraps)
+            # a wrapped metric reads more of the run than its references
+            if asked.wraps:
+                metric = run.build([own], references, run.systems)[name]
+            else:
+                metric = run.table[name.upper()](references=references, **flags)
         if asked.tested and (asked.chosen or asked.by_document):
             _test_as_we_do(metric, run.document_ids() if asked.by_document else None)
         run.metrics[name] = metric

@@ -48,16 +48,25 @@ def alone(name, reference, hypotheses):
 
 
 @EACH
-@pytest.mark.parametrize(
-    ("references", "weight", "share"), [(None, None, 1), ([REFERENCE], None, 0.5), ([REFERENCE], 0.3, 0.3)]
-)
-def test_a_score_is_the_mean_of_those_against_one_peer_each(name, references, weight, share):
-    metric = made(name, references, weight)
+def test_a_score_is_the_mean_of_those_against_one_peer_each(name):
+    metric = made(name)
     for i, system in enumerate(SYSTEMS):
-        of_peers = np.mean([alone(name, peer, system) for j, peer in enumerate(SYSTEMS) if j != i])
-        own = alone(name, REFERENCE, system) if share < 1 else 0
-        expected = (1 - share) * own + share * of_peers
+        expected = np.mean([alone(name, peer, system) for j, peer in enumerate(SYSTEMS) if j != i])
         assert metric.corpus_score(system, None).score == pytest.approx(expected, abs=1e-4)  # 1e-6 of the values
+
+
+@EACH
+@pytest.mark.parametrize(("weight", "share"), [(None, 0.5), (0.3, 0.3)])
+def test_with_references_systems_keep_their_scores_and_peers_move_segments(name, weight, share):
+    cls, settings = METRICS[name]
+    metric, plain = made(name, [REFERENCE], weight), cls(references=[REFERENCE], **settings)
+    peers = made(name, weight=1)
+    for system in SYSTEMS[:2]:
+        found, of_references, of_peers = (scores(each, system) for each in (metric, plain, peers))
+        assert found.system == pytest.approx(of_references.system, abs=1e-4)
+        shift = of_references.system - of_peers.system
+        expected = (1 - share) * np.array(of_references.segments) + share * (np.array(of_peers.segments) + shift)
+        assert found.segments == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bleu", "chrf", "bertscore", "comet"])
