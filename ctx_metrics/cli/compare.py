@@ -95,7 +95,10 @@ def run(line: CommandLine) -> int:
     if form in (*SEPARATED, "latex", "markdown") and not engine.quiet:  # other formats include the signatures
         for column in compared.columns:
             notice(f"{column.title}|{column.signature}")
-    output.write(comparisons.render(compared, form, written.width), written.output)
+    text = comparisons.render(compared, form, written.width)
+    for metric in metrics.values() if form == "table" else ():
+        text += "".join(f"\n{table}\n" for table in getattr(metric, "tables", lambda names: [])(read.names))
+    output.write(text, written.output)
     if written.plot:
         comparisons.draw(compared, written.plot)
     return 0

@@ -25,7 +25,13 @@ class PeerSettings:
         "Count a peer by how good the multilingual comet finds its system's outputs, given the source.", False
     )
 
+    peers_left_out: bool = setting(
+        "With `ctx-metrics compare`: also show the ranks without each of the systems.", False
+    )
+
     def __post_init__(self):
+        if self.peers_left_out and not self.peers:
+            raise InputError("peers are to be left out one by one, but are not asked for; give their flag too")
         if self.peers_by_source and not self.peers:
             raise InputError("peers are to be weighed by the source, but are not asked for; give their flag too")
         if self.peers_weight is not None and not self.peers:
@@ -43,7 +49,8 @@ class PeersOfTheRun(Wrapper):
             return None
         from .metric import with_peers
 
-        return partial(with_peers, weight=settings.peers_weight, by_source=settings.peers_by_source)
+        weight, by_source, left_out = settings.peers_weight, settings.peers_by_source, settings.peers_left_out
+        return partial(with_peers, weight=weight, by_source=by_source, left_out=left_out)
 
 
 PEERS = PeersOfTheRun()

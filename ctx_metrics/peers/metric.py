@@ -56,11 +56,13 @@ class Peers(ContextMetric):
     weight       w, above 0 and at most 1; None: 1 without references, else 0.5
     by_source    whether peers count by what the multilingual comet makes of their outputs, given the source: each by
                  exp(3 z), with z the standardised mean score of its system
+    left_out     whether `compare` shows the ranks without each system
     """
 
     wraps: type[Metric]
     weight: float | None = None
     by_source: bool = False
+    left_out: bool = False
 
     def __init__(self, references: Any = None, systems: Sequence[Sequence[str]] = (), **given: Any):
         name = str(getattr(self.wraps, "NAME", self.wraps.__name__))
@@ -112,6 +114,7 @@ class Peers(ContextMetric):
         """Set the systems of the run, each of which is a peer of the others."""
         super().announce(systems)
         self._pool = [list(system) for system in systems]
+        self._of_pairs: dict[Pair, float] = {}
         self._names = [getattr(system, "name", "") for system in systems]
         text = "\n".join([*self._names, *(line for system in self._pool for line in system)])
         self.signature = {
@@ -156,14 +159,64 @@ class Peers(ContextMetric):
         found = []
         for i, (corpus, own) in enumerate(zip(corpora, peers, strict=True)):
             of_references = [results[i, REFERENCES]] if self.share < 1 else []
+            if (number := self._number(corpus.hypotheses)) is not None:
+                self._of_pairs |= {(number, j): self._system_score(results[i, j]) for j in own}
             found.append(self._joined(of_references, {j: results[i, j] for j in own}, corpus.hypotheses))
         return found
 
-    def _peers_of(self, hypotheses: Sequence[str]) -> list[int]:
-        """The numbers of the other systems: all but the first with the same lines."""
+    def _number(self, hypotheses: Sequence[str]) -> int | None:
+        """The number of the first system with these lines; None for another one."""
         lines = [*hypotheses]
-        own = next((k for k, system in enumerate(self._pool) if system == lines), None)
-        return [k for k in range(len(self._pool)) if k != own]
+        return next((k for k, system in enumerate(self._pool) if system == lines), None)
+
+    def _peers_of(self, hypotheses: Sequence[str]) -> list[int]:
+        """The numbers of the other systems."""
+        return [k for k in range(len(self._pool)) if k != self._number(hypotheses)]
+
+    def _system_score(self, result: SystemResult) -> float:
+        """A whole system's score; of a mean without the factor of 100."""
+        row = [math.fsum(column) for column in zip(*result.rows, strict=True)]
+        return row[0] / (row[1] or math.nan) if self.is_mean else self.inner._compute_score_from_stats(row).score
+
+    def ranks_without_each(self) -> np.ndarray:
+        """The systems' ranks by the peers alone, int64 [systems + 1, systems]: with all systems, then without each of them.
+
+        A system that is left out has 0. Raises InputError unless all systems have been scored and differ.
+        """
+        number = len(self._pool)
+        values = np.full((number, number), np.nan)
+        for (i, j), score in self._of_pairs.items():
+            values[i, j] = score
+        if np.isnan(values).sum() > number:
+            raise InputError(f"{self.NAME.lower()}: systems with equal outputs cannot be left out one by one")
+        trust, sign = np.array(self._trust), 1 if self.inner_is_rising else -1
+        found = np.zeros((number + 1, number), np.int64)
+        for row, left_out in enumerate([None, *range(number)]):
+            there = [k for k in range(number) if k != left_out]
+            means = []
+            for i in there:
+                peers = [j for j in there if j != i]
+                means.append(np.average(values[i, peers], weights=trust[peers]))
+            order = np.argsort(-sign * np.array(means), kind="stable")
+            for rank, place in enumerate(order, 1):
+                found[row, there[place]] = rank
+        return found
+
+    @property
+    def inner_is_rising(self) -> bool:
+        return capabilities(self.inner).higher_is_better
+
+    def tables(self, names: Sequence[str]) -> list[str]:
+        """Further tables for `ctx-metrics compare`: the ranks without each system, if they are asked for."""
+        if not self.left_out:
+            return []
+        from tabulate import tabulate
+
+        ranks = self.ranks_without_each()
+        rows = [
+            [label, *(rank or "-" for rank in row)] for label, row in zip(["none", *names], ranks.tolist(), strict=True)
+        ]
+        return [tabulate(rows, [f"{self.title}: left out", *names], tablefmt="fancy_grid")]
 
     def _results_of_pairs(self, corpora: list[Corpus], pairs: Sequence[Pair]) -> dict[Pair, SystemResult]:
         """The inner metric's result for each system and peer, with the peer's output as the only reference."""
@@ -270,11 +323,7 @@ class Peers(ContextMetric):
 
     def _offset(self, results: Sequence[SystemResult], shares: Sequence[float]) -> float:
         """What makes the system's score that against the references: on the scale of a mean's rows, else of scores."""
-        sums = [[math.fsum(column) for column in zip(*each.rows, strict=True)] for each in results]
-        scores = [
-            row[0] / (row[1] or math.nan) if self.is_mean else self.inner._compute_score_from_stats(row).score
-            for row in sums
-        ]
+        scores = list(map(self._system_score, results))
         return float(scores[0] - sum(share * score for share, score in zip(shares, scores, strict=True)))
 
     def _row(self, rows: Sequence[Row], shares: Sequence[float], offset: float) -> Row:
@@ -302,7 +351,7 @@ class Peers(ContextMetric):
         return ContextScore(f"{scores[0].name}-peers", float(mean))
 
     def __reduce__(self) -> tuple:
-        return _unpickled, (self.wraps, self.weight, self.by_source), self.__getstate__()
+        return _unpickled, (self.wraps, self.weight, self.by_source, self.left_out), self.__getstate__()
 
 
 WHY = "its references are the other systems"
@@ -329,15 +378,18 @@ def trusts(systems: tuple[tuple[str, ...], ...], sources: tuple[str, ...], *besi
     return np.exp((means - means.mean()) / (deviation or 1.0) / TEMPERATURE).tolist()
 
 
-def with_peers(metric: type[Metric], weight: float | None = None, by_source: bool = False) -> type[Metric]:
+def with_peers(
+    metric: type[Metric], weight: float | None = None, by_source: bool = False, left_out: bool = False
+) -> type[Metric]:
     """The class of a metric that compares each system's outputs with those of the other systems, its peers.
 
     A metric that reads no references, or that compares the systems itself, is returned as it is, with a notice.
 
     >>> from sacrebleu.metrics import CHRF
-    >>> systems = [["It rains."], ["It rains."], ["It rained."], ["Rain."]]
+    >>> systems = [["It rains."], ["It rains!"], ["It rained."], ["Rain."]]
     >>> chrf = with_peers(CHRF)(systems=systems)
-    >>> [round(chrf.corpus_score(system).score, 1) for system in systems]
+    >>> [round(chrf.corpus_score(system, None).score, 1) for system in systems]
+    [54.0, 52.2, 48.0, 19.1]
     """
     can = capabilities(metric)
     name = str(getattr(metric, "NAME", metric.__name__))
@@ -346,22 +398,23 @@ def with_peers(metric: type[Metric], weight: float | None = None, by_source: boo
         why = "reads no references" if not can.references else "compares the systems itself or reads other texts"
         notice(f"it {why}, so peers change nothing for it", metric=name.lower())
         return metric
-    return _class_of(metric, weight, by_source)
+    return _class_of(metric, weight, by_source, left_out)
 
 
 @cache
-def _class_of(metric: type[Metric], weight: float | None, by_source: bool) -> type[Metric]:
+def _class_of(metric: type[Metric], weight: float | None, by_source: bool, left_out: bool) -> type[Metric]:
     can = capabilities(metric)
     reads = can.reads | {*JUDGE} if by_source else can.reads
     own = {
         "wraps": metric,
         "weight": weight,
         "by_source": by_source,
+        "left_out": left_out,
         "capabilities": replace(can, reads=reads, compares_systems=True, whole_corpus=WHY),
     }
     return type(f"Peers{metric.__name__}", (Peers,), own)
 
 
-def _unpickled(metric: type[Metric], weight: float | None, by_source: bool) -> Metric:
-    cls = _class_of(metric, weight, by_source)
+def _unpickled(*made: Any) -> Metric:
+    cls = _class_of(*made)
     return cls.__new__(cls)

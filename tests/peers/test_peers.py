@@ -210,3 +210,57 @@ def test_meta(ctx, files):
 def test_bad_input(ctx, files, more, says):
     done = ctx("score", *given(files, "-m", "chrf", *more))
     assert done.code in (1, 2) and says in done.err and done.err.count("\n") == 1
+
+
+def test_peers_count_by_what_a_model_makes_of_them_given_the_source():
+    """exp(3 z) of the systems' mean scores, by a loop over the metric and over the reference-free model."""
+    given = {"sources": SOURCES, "source_lang": "de", "target_lang": "en", "engine": EngineOptions(quiet=True)}
+    judge = COMET(model="multilingual", systems=SYSTEMS, **given)
+    means = np.array([judge.corpus_score(system, []).score for system in SYSTEMS])
+    trust = np.exp(3 * (means - means.mean()) / means.std())
+    metric = with_peers(CHRF, by_source=True)(systems=SYSTEMS, **given)
+    for i, system in enumerate(SYSTEMS):
+        peers = [j for j in range(len(SYSTEMS)) if j != i]
+        expected = np.average([alone("chrf", SYSTEMS[j], system) for j in peers], weights=trust[peers])
+        assert metric.corpus_score(system, None).score == pytest.approx(expected, abs=1e-6)
+    assert metric.get_signature().info["by"].startswith("embedded-unified-")
+    with pytest.raises(InputError, match="to weigh the peers by the source, give sources"):
+        with_peers(CHRF, by_source=True)(systems=SYSTEMS)
+
+
+def test_copies_and_the_nearest_peer_are_kept():
+    metric = made("bertr")
+    metric.corpus_score(B, None)
+    result = metric.last_result
+    assert result.counts["copies"] == SIZE, "the fourth system is the second in lower case"
+    [part] = {key for each in result.windows for key in each.estimate.parts}
+    assert part == "the same as system 4"
+    metric.corpus_score(C, None)
+    assert metric.last_result.counts["copies"] == 0
+    for k, each in enumerate(metric.last_result.windows):
+        [(part, value)] = each.estimate.parts.items()
+        nearest = int(part.removeprefix("nearest peer: system ")) - 1
+        of_peers = [BERTR(references=[[peer[k]]], **ENGLISH).corpus_score([C[k]], None).score for peer in SYSTEMS]
+        of_peers[2] = -1
+        assert 100 * value == pytest.approx(max(of_peers), abs=1e-4) and of_peers[nearest] == pytest.approx(
+            max(of_peers), abs=1e-4
+        )
+
+
+@pytest.mark.parametrize("name", ["chrf", "ter"])
+def test_ranks_without_each_system(ctx, files, name):
+    metric = made(name)
+    for system in SYSTEMS:
+        metric.corpus_score(system, None)
+    found = metric.ranks_without_each()
+    sign = -1 if name == "ter" else 1
+    for row, left_out in zip(found, [None, *range(5)], strict=True):
+        there = [k for k in range(5) if k != left_out]
+        means = [np.mean([alone(name, SYSTEMS[j], SYSTEMS[i]) for j in there if j != i]) for i in there]
+        order = sorted(
+            range(len(there)), key=lambda place: -sign * means[place]
+        )  # of equal ones, the first before the others
+        assert [row[there[place]] for place in order] == [*range(1, len(there) + 1)]
+        assert left_out is None or row[left_out] == 0
+    done = ctx("compare", *given(files, "-m", name, "--peers", "--peers-left-out", "--samples", "20"))
+    assert done.code == 0 and f"{metric.title}: left out" in done.out
