@@ -3,9 +3,10 @@
 import copy
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -34,7 +35,9 @@ from ..wording import worded
 LEAST = 4  # systems; with fewer, a score says little but which of them are alike
 WEIGHT = 0.5  # of the peers, if there are references
 REFERENCES = -1  # in place of a peer's number
-TEMPERATURE = 1 / 3  # of the peers' weights, in standard deviations of the systems' scores
+TEMPERATURE = 0.5  # of the peers' weights, in standard deviations of the systems' scores
+MIXED = 0.25  # how much the model that reads the source spreads outputs within a segment, against the peers
+SAME = 0.8  # share of equal outputs from which systems count as one
 JUDGE = ("sources", "source_lang", "target_lang", "engine")  # what the model that reads the source is given
 Pair = tuple[int, int]  # a system and its peer
 
@@ -54,8 +57,8 @@ class Peers(ContextMetric):
 
     wraps        the metric's class
     weight       w, above 0 and at most 1; None: 1 without references, else 0.5
-    by_source    whether peers count by what the multilingual comet makes of their outputs, given the source: each by
-                 exp(3 z), with z the standardised mean score of its system
+    by_source    whether the multilingual comet, which reads the source, weighs the peers: each counts as exp(2 z), with z
+                 the standardised mean score of its system; it then also has a small part in the scores, see `_mix`
     left_out     whether `compare` shows the ranks without each system
     """
 
@@ -127,15 +130,31 @@ class Peers(ContextMetric):
         if self.by_source:
             judge = COMET(model=MULTILINGUAL, **self._judged_by)
             self.signature["by"] = f"{judge.signature['model']}-{judge.signature['ckpt']}"
+        self._groups = groups_of_copies(self._pool)
+        self._spread: float | None = None  # of the peers' scores within segments
+        for group in {tuple(group) for group in self._groups if len(group) > 1}:
+            alike = ", ".join(self._names[k] or f"system {k + 1}" for k in group)
+            notice(
+                f"peers: {alike}: at least {SAME:.0%} of their outputs are equal but for case and punctuation, so they "
+                "share one vote and are not each other's peers"
+            )
 
-    @property
-    def _trust(self) -> Sequence[float]:
-        """How much each system counts as a peer: all alike, or by its outputs' mean score given the source."""
-        if not self.by_source:
-            return [1.0] * len(self._pool)
+    def _judged(self) -> np.ndarray:
+        """The scores of all outputs given the source, float64 [systems, segments]."""
         sources = tuple(self._judged_by["sources"])
         beside = tuple(value for key, value in self._judged_by.items() if key != "sources")
-        return trusts(tuple(map(tuple, self._pool)), sources, *beside)
+        return judged(tuple(map(tuple, self._pool)), sources, *beside)
+
+    def _trust(self, there: Collection[int]) -> np.ndarray:
+        """How much each system counts as a peer, float64 [systems]: copies share a vote, and good systems may count more.
+
+        there    the numbers of the systems that take part
+        """
+        votes = np.array([1 / max(1, len({*group} & {*there})) for group in self._groups])
+        if not self.by_source:
+            return votes
+        means = self._judged().mean(axis=1)
+        return votes * np.exp((means - means.mean()) / (means.std() or 1.0) / TEMPERATURE)
 
     def _to_score_against(self, streams: Any) -> list:
         if streams is not None:
@@ -143,8 +162,9 @@ class Peers(ContextMetric):
         return []
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        if len(self._pool) < LEAST:
-            systems = counted(len(self._pool), "system", "systems")
+        different = len({tuple(group) for group in self._groups})
+        if different < LEAST:
+            systems = counted(different, "different system", "different systems")
             raise InputError(
                 f"{self.NAME.lower()}: {systems} in all, and each is compared with the others: with fewer than {LEAST}, "
                 "scores show little but which of them are alike; add systems, or leave the peers out"
@@ -162,7 +182,32 @@ class Peers(ContextMetric):
             if (number := self._number(corpus.hypotheses)) is not None:
                 self._of_pairs |= {(number, j): self._system_score(results[i, j]) for j in own}
             found.append(self._joined(of_references, {j: results[i, j] for j in own}, corpus.hypotheses))
+        if self.by_source and self.is_mean and self.share == 1:
+            self._mix(corpora, found)
         return found
+
+    def _mix(self, corpora: Sequence[Corpus], found: Sequence[SystemResult]) -> None:
+        """Add what the model makes of an output beside the others of its segment, given the source, to each value.
+
+        Values differ within segments by the metric as they would, and by a quarter as much by the model.
+        """
+        numbers = [self._number(corpus.hypotheses) for corpus in corpora]
+        if self._spread is None:
+            different = {self._number(system) for system in self._pool}
+            if different <= {*numbers}:
+                rows = np.array(
+                    [result.rows for number, result in zip(numbers, found, strict=True) if number is not None]
+                )
+                self._spread = spread(rows[..., 0] / np.where(rows[..., 1], rows[..., 1], np.nan))
+            else:
+                self._score(self._corpora(self._pool, []))
+        given_source = self._judged() / 100
+        beside = given_source - given_source.mean(axis=0)
+        factor = MIXED * (self._spread or 0.0) / (spread(given_source) or 1.0) * (1 if self.inner_is_rising else -1)
+        for own_number, result in zip(numbers, found, strict=True):
+            if own_number is not None:
+                more = (factor * beside[own_number]).tolist()
+                result.rows = [[row[0] + row[1] * own, row[1]] for row, own in zip(result.rows, more, strict=True)]
 
     def _number(self, hypotheses: Sequence[str]) -> int | None:
         """The number of the first system with these lines; None for another one."""
@@ -170,8 +215,9 @@ class Peers(ContextMetric):
         return next((k for k, system in enumerate(self._pool) if system == lines), None)
 
     def _peers_of(self, hypotheses: Sequence[str]) -> list[int]:
-        """The numbers of the other systems."""
-        return [k for k in range(len(self._pool)) if k != self._number(hypotheses)]
+        """The numbers of the other systems but for its copies."""
+        own = self._number(hypotheses)
+        return [k for k in range(len(self._pool)) if own is None or k not in self._groups[own]]
 
     def _system_score(self, result: SystemResult) -> float:
         """A whole system's score; of a mean without the factor of 100."""
@@ -181,22 +227,18 @@ class Peers(ContextMetric):
     def ranks_without_each(self) -> np.ndarray:
         """The systems' ranks by the peers alone, int64 [systems + 1, systems]: with all systems, then without each of them.
 
-        A system that is left out has 0. Raises InputError unless all systems have been scored and differ.
+        A system that is left out has 0. All systems must have been scored.
         """
-        number = len(self._pool)
-        values = np.full((number, number), np.nan)
-        for (i, j), score in self._of_pairs.items():
-            values[i, j] = score
-        if np.isnan(values).sum() > number:
-            raise InputError(f"{self.NAME.lower()}: systems with equal outputs cannot be left out one by one")
-        trust, sign = np.array(self._trust), 1 if self.inner_is_rising else -1
+        number, sign = len(self._pool), 1 if self.inner_is_rising else -1
         found = np.zeros((number + 1, number), np.int64)
         for row, left_out in enumerate([None, *range(number)]):
             there = [k for k in range(number) if k != left_out]
-            means = []
+            trust, means = self._trust(there), []
             for i in there:
-                peers = [j for j in there if j != i]
-                means.append(np.average(values[i, peers], weights=trust[peers]))
+                first = self._number(self._pool[i])
+                assert first is not None
+                peers = [j for j in there if j not in self._groups[i]]
+                means.append(np.average([self._of_pairs[first, j] for j in peers], weights=trust[peers]))
             order = np.argsort(-sign * np.array(means), kind="stable")
             for rank, place in enumerate(order, 1):
                 found[row, there[place]] = rank
@@ -273,9 +315,11 @@ class Peers(ContextMetric):
     ) -> SystemResult:
         """One system's result from those against the references, if they count, and against each peer."""
         results = [*of_references, *of_peers.values()]
-        trusts = [self._trust[j] for j in of_peers]
+        trust = self._trust(range(len(self._pool)))
+        trusts = [trust[j] for j in of_peers]
         shares = [1 - self.share] * len(of_references) + [self.share * each / sum(trusts) for each in trusts]
         of_segments = list(zip(*(each.rows for each in results), strict=True))
+        self._width = len(of_segments[0][0])  # of a row of the inner metric
         offset = self._offset(results, shares) if of_references else 0.0
         joined = SystemResult([self._row(rows, shares, offset) for rows in of_segments])
         copies = [self._copied(k, text, of_peers) for k, text in enumerate(hypotheses)]
@@ -343,9 +387,9 @@ class Peers(ContextMetric):
     def _compute_score_from_stats(self, stats: Row) -> Score:
         if self.is_mean:
             return super()._compute_score_from_stats(stats)
-        number = len(self._pool) - (self.share == 1)
+        number = (len(stats) - 1) // (self._width + 1)  # of peers, and the references
         values, offset, shares = stats[: -number - 1], float(stats[-number - 1]), stats[-number:]
-        width, total = len(values) // number, float(sum(shares))
+        width, total = self._width, float(sum(shares))
         scores = [self.inner._compute_score_from_stats(values[k * width : (k + 1) * width]) for k in range(number)]
         mean = (sum(share * each.score for share, each in zip(shares, scores, strict=True)) + offset) / total
         return ContextScore(f"{scores[0].name}-peers", float(mean))
@@ -357,7 +401,7 @@ class Peers(ContextMetric):
 WHY = "its references are the other systems"
 
 
-@cache
+@lru_cache(maxsize=2**17)
 def bare(text: str) -> str:
     """A text's letters and digits, in lower case.
 
@@ -367,15 +411,35 @@ def bare(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
+def groups_of_copies(systems: Sequence[Sequence[str]]) -> list[list[int]]:
+    """For each system, the numbers of the systems with which it shares at least SAME of its outputs, and of their copies.
+
+    >>> groups_of_copies([["It rains."], ["It snows."], ["it rains"]])
+    [[0, 2], [1], [0, 2]]
+    """
+    texts = [[bare(text) for text in system] for system in systems]
+    groups = [[k] for k in range(len(systems))]
+    for i, j in combinations(range(len(systems)), 2):
+        same = sum(one == other for one, other in zip(texts[i], texts[j], strict=True))
+        if groups[i] is not groups[j] and texts[i] and same >= SAME * len(texts[i]):
+            joined = sorted(groups[i] + groups[j])
+            for k in joined:
+                groups[k] = joined
+    return groups
+
+
+def spread(values: np.ndarray) -> float:
+    """The standard deviation of values [systems, segments] within segments, over all of them; NaN counts for nothing."""
+    return float(np.sqrt(np.nanmean((values - np.nanmean(values, axis=0)) ** 2)))
+
+
 @lru_cache(maxsize=2)
-def trusts(systems: tuple[tuple[str, ...], ...], sources: tuple[str, ...], *beside: Any) -> Sequence[float]:
-    """The weights of systems as peers, by their mean scores given the source; all metrics of a run share them."""
+def judged(systems: tuple[tuple[str, ...], ...], sources: tuple[str, ...], *beside: Any) -> np.ndarray:
+    """The scores of systems' outputs given the source, float64 [systems, segments]; all metrics of a run share them."""
     source_lang, target_lang, engine = beside
     languages = {"source_lang": source_lang, "target_lang": target_lang}
     judge = COMET(systems=systems, sources=sources, model=MULTILINGUAL, engine=engine, **languages)
-    means = np.array([judge.corpus_score(system, []).score for system in systems])
-    deviation = means.std()
-    return np.exp((means - means.mean()) / (deviation or 1.0) / TEMPERATURE).tolist()
+    return np.array([[each.score for each in judge.segment_scores(system, [])] for system in systems])
 
 
 def with_peers(

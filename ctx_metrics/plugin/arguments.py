@@ -295,7 +295,7 @@ def asked_by(
     words = {keyword: flag for keyword, flag in by_flags.items() if flag}
     needed = {keyword for metric in chosen for each in capabilities(metric.cls).inputs for keyword in each.keywords}
     given = {each: each.read(line) for each in inputs if each.keywords.keys() & needed}
-    wraps = wraps_of(line)
+    wraps = wraps_of(line, "ctx_")
     chosen = wrapped(chosen, wraps)
     return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps)
 
@@ -316,7 +316,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
     for wrapper in installed_wrappers():
         title = f"{wrapper.title[:1].upper()}{wrapper.title[1:]} (ctx-metrics)"
-        add_flags(parser.add_argument_group(title), wrapper.settings, prefix="--ctx-", dest="")
+        add_flags(parser.add_argument_group(title), wrapper.settings, prefix="--ctx-", dest="ctx_")
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]
     others = names.index("ctx_seg_scores") + 1
     add_flags(group, RunSettings, only=names[:others])

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..entry_points import loaded_or_named
-from ..settings import CommandLine
+from ..settings import CommandLine, from_flags
 from .context import MetricSettings
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def installed_wrappers() -> tuple[Wrapper, ...]:
     return tuple(loaded_or_named(GROUP, Wrapper))  # type: ignore[type-abstract]
 
 
-def wraps_of(line: CommandLine) -> list[Wrap]:
-    """What a command line asks for."""
-    found = [each.wrap(line[each.settings]) for each in installed_wrappers()]
+def wraps_of(line: CommandLine, dest: str = "") -> list[Wrap]:
+    """What a command line asks for; `dest` is the start of the attributes of the wrappers' flags."""
+    found = [each.wrap(from_flags(each.settings, line, dest=dest)) for each in installed_wrappers()]
     return [wrap for wrap in found if wrap is not None]
 
 

@@ -18,7 +18,13 @@ from ctx_metrics.scoring.scores import of_parts, scores
 
 SIZE = 12
 A, B, C = (lines_of(f"system_{name}.en.txt")[:SIZE] for name in "abc")
-SYSTEMS = [A, B, C, [line.lower() for line in B], [" ".join(reversed(line.split())) for line in A]]
+SYSTEMS = [
+    A,
+    B,
+    C,
+    [" ".join(line.lower().split()[1:]) for line in B],
+    [" ".join(reversed(line.split())) for line in A],
+]
 REFERENCE, SOURCES = lines_of("ref.en.txt")[:SIZE], lines_of("source.de.txt")[:SIZE]
 DOCIDS = ["one"] * 5 + ["two"] * 7
 ENGLISH = {"target_lang": "en", "engine": EngineOptions(quiet=True)}
@@ -89,10 +95,17 @@ def test_the_order_of_the_systems_does_not_matter(name):
         )
 
 
-def test_a_clone_is_a_peer_and_gets_the_same_score():
-    metric = made("chrf", systems=[*SYSTEMS, [*A]])
-    against_all = [alone("chrf", peer, A) for peer in [*SYSTEMS[1:], A]]
-    assert metric.corpus_score(A, None).score == pytest.approx(np.mean(against_all))
+@pytest.mark.parametrize(
+    "copy", [A, [line.upper() for line in A], [*A[:10], "x", "y"]], ids=["exact", "upper case", "83 %"]
+)
+def test_a_copy_of_a_system_changes_no_score(copy, caplog):
+    """Copies share one vote, and are not each other's peers."""
+    before, metric = made("chrf"), made("chrf", systems=[*SYSTEMS, copy])
+    assert "system 1, system 6: at least 80% of their outputs are equal" in caplog.text
+    for system in SYSTEMS[:1] if copy is not A else SYSTEMS:
+        assert metric.corpus_score(system, None).score == pytest.approx(
+            before.corpus_score(system, None).score, abs=1e-9
+        )
 
 
 @EACH
@@ -120,7 +133,7 @@ def test_the_signature_knows_the_peers_by_names_and_texts():
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_too_few_systems(number):
     metric = made("chrf", systems=SYSTEMS[:number])
-    with pytest.raises(InputError, match=f"chrf: {number} systems? in all"):
+    with pytest.raises(InputError, match=f"chrf: {number} different systems? in all"):
         metric.corpus_score(A, None)
 
 
@@ -213,34 +226,49 @@ def test_bad_input(ctx, files, more, says):
 
 
 def test_peers_count_by_what_a_model_makes_of_them_given_the_source():
-    """exp(3 z) of the systems' mean scores, by a loop over the metric and over the reference-free model."""
+    """exp(2 z) of the systems' mean scores, by a loop over the metric and over the reference-free model."""
     given = {"sources": SOURCES, "source_lang": "de", "target_lang": "en", "engine": EngineOptions(quiet=True)}
     judge = COMET(model="multilingual", systems=SYSTEMS, **given)
-    means = np.array([judge.corpus_score(system, []).score for system in SYSTEMS])
-    trust = np.exp(3 * (means - means.mean()) / means.std())
+    means = np.array([[r.score for r in judge.segment_scores(system, [])] for system in SYSTEMS]).mean(1)
+    trust = np.exp(2 * (means - means.mean()) / means.std())
     metric = with_peers(CHRF, by_source=True)(systems=SYSTEMS, **given)
     for i, system in enumerate(SYSTEMS):
         peers = [j for j in range(len(SYSTEMS)) if j != i]
         expected = np.average([alone("chrf", SYSTEMS[j], system) for j in peers], weights=trust[peers])
         assert metric.corpus_score(system, None).score == pytest.approx(expected, abs=1e-6)
     assert metric.get_signature().info["by"].startswith("embedded-unified-")
+    mixed = with_peers(BERTR, by_source=True)(systems=SYSTEMS, **given)
+    plain = np.array(
+        [
+            [[r.score for r in BERTR(references=[peer], **ENGLISH).segment_scores(s)] for peer in SYSTEMS]
+            for s in SYSTEMS
+        ]
+    )
+    values = np.array([np.average(np.delete(plain[i], i, 0), axis=0, weights=np.delete(trust, i)) for i in range(5)])
+    of_source = np.array([[r.score for r in judge.segment_scores(system, [])] for system in SYSTEMS])
+    beside, own = of_source - of_source.mean(0), values - values.mean(0)
+    expected = values + 0.25 * beside * np.sqrt((own**2).mean() / (beside**2).mean())
+    found = [[r.score for r in mixed.segment_scores(system, None)] for system in SYSTEMS]
+    assert np.array(found) == pytest.approx(expected, abs=1e-3)
+    again = with_peers(BERTR, by_source=True)(systems=SYSTEMS, **given)
+    assert again.corpus_score(C, None).score == pytest.approx(expected[2].mean(), abs=1e-3)
     with pytest.raises(InputError, match="to weigh the peers by the source, give sources"):
         with_peers(CHRF, by_source=True)(systems=SYSTEMS)
 
 
 def test_copies_and_the_nearest_peer_are_kept():
-    metric = made("bertr")
+    metric = made("bertr", systems=[*SYSTEMS, [*(line.lower() for line in B[:6]), *SYSTEMS[4][6:]]])
     metric.corpus_score(B, None)
     result = metric.last_result
-    assert result.counts["copies"] == SIZE, "the fourth system is the second in lower case"
-    [part] = {key for each in result.windows for key in each.estimate.parts}
-    assert part == "the same as system 4"
+    assert result.counts["copies"] == 6, "the sixth system has half of the second's outputs in lower case"
+    assert {key for each in result.windows[:6] for key in each.estimate.parts} == {"the same as system 6"}
     metric.corpus_score(C, None)
     assert metric.last_result.counts["copies"] == 0
     for k, each in enumerate(metric.last_result.windows):
         [(part, value)] = each.estimate.parts.items()
         nearest = int(part.removeprefix("nearest peer: system ")) - 1
-        of_peers = [BERTR(references=[[peer[k]]], **ENGLISH).corpus_score([C[k]], None).score for peer in SYSTEMS]
+        pool = [*SYSTEMS, [*(line.lower() for line in B[:6]), *SYSTEMS[4][6:]]]
+        of_peers = [BERTR(references=[[peer[k]]], **ENGLISH).corpus_score([C[k]], None).score for peer in pool]
         of_peers[2] = -1
         assert 100 * value == pytest.approx(max(of_peers), abs=1e-4) and of_peers[nearest] == pytest.approx(
             max(of_peers), abs=1e-4
