@@ -9,7 +9,6 @@ from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.plugin.arguments import ContextFiles, add_run_arguments, installed_outputs
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.inputs import installed_inputs
-from ctx_metrics.run.wrappers import installed_wrappers
 from ctx_metrics.settings import add_flags
 
 PAGE = Path(__file__).with_name("flags.md")
@@ -23,12 +22,6 @@ metric's flag is a keyword of its class: `--bertr-max-length 99` is `BERTR(max_l
 SHARED = {
     "The files of a run": partial(add_flags, settings=ContextFiles),
     "Tests and files of all metrics": partial(add_run_arguments, wanted=["slide"], outputs=installed_outputs()),
-    **{
-        f"{each.title[:1].upper()}{each.title[1:]}": partial(
-            add_flags, settings=each.settings, prefix="--ctx-", dest=""
-        )
-        for each in installed_wrappers()
-    },
     **{f"{each.title[:1].upper()}{each.title[1:]}": each.add_arguments for each in installed_inputs()},
     "Engine": partial(add_flags, settings=EngineOptions),
 }

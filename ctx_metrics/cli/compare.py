@@ -19,7 +19,7 @@ from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 from .common import flags
 from .common.inputs import Texts, checked_texts, read_inputs
-from .common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
+from .common.metrics import Metrics, add_wrapper_flags, chosen_metrics, metrics_setting, model_setting
 from .common.work import Kept, Work, checked_work, in_blocks
 from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
 from .score import DEFAULT_METRIC, add_metric_flags, check_resample
@@ -61,6 +61,7 @@ class Written:
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Texts, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
+    add_wrapper_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 

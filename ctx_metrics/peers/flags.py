@@ -25,9 +25,7 @@ class PeerSettings:
         "Count a peer by how good the multilingual comet finds its system's outputs, given the source.", False
     )
 
-    peers_left_out: bool = setting(
-        "With `ctx-metrics compare`: also show the ranks without each of the systems.", False
-    )
+    peers_left_out: bool = setting("In `compare`: also show the ranks without each of the systems.", False)
 
     def __post_init__(self):
         if self.peers_left_out and not self.peers:
@@ -43,6 +41,7 @@ class PeerSettings:
 class PeersOfTheRun(Wrapper):
     title = "the other systems as references"
     settings = PeerSettings
+    elsewhere = ("peers_left_out",)
 
     def wrap(self, settings: PeerSettings) -> Wrap | None:
         if not settings.peers:

@@ -450,10 +450,10 @@ def with_peers(
     A metric that reads no references, or that compares the systems itself, is returned as it is, with a notice.
 
     >>> from sacrebleu.metrics import CHRF
-    >>> systems = [["It rains."], ["It rains!"], ["It rained."], ["Rain."]]
+    >>> systems = [["It rains."], ["It is raining."], ["It rained."], ["Rain."]]
     >>> chrf = with_peers(CHRF)(systems=systems)
     >>> [round(chrf.corpus_score(system, None).score, 1) for system in systems]
-    [54.0, 52.2, 48.0, 19.1]
+    [35.5, 27.6, 36.3, 17.8]
     """
     can = capabilities(metric)
     name = str(getattr(metric, "NAME", metric.__name__))

@@ -316,7 +316,9 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
     for wrapper in installed_wrappers():
         title = f"{wrapper.title[:1].upper()}{wrapper.title[1:]} (ctx-metrics)"
-        add_flags(parser.add_argument_group(title), wrapper.settings, prefix="--ctx-", dest="ctx_")
+        add_flags(
+            parser.add_argument_group(title), wrapper.settings, prefix="--ctx-", dest="ctx_", only=wrapper.of_sacrebleu
+        )
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]
     others = names.index("ctx_seg_scores") + 1
     add_flags(group, RunSettings, only=names[:others])

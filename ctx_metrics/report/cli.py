@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from ..cli.common import flags
 from ..cli.common.inputs import Texts, checked_texts, read_inputs
-from ..cli.common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
+from ..cli.common.metrics import Metrics, add_wrapper_flags, chosen_metrics, metrics_setting, model_setting
 from ..cli.score import add_metric_flags, check_resample
 from ..engine_options import EngineOptions
 from ..flag_types import Model, expanduser
@@ -83,6 +83,7 @@ class Page:
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Texts, Page])
     add_metric_flags(parser, argv)
+    add_wrapper_flags(parser)
     add_all(parser, [flags.quiet()])
 
 

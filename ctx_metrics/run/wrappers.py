@@ -1,7 +1,8 @@
 """What changes how every metric of a run scores, sacrebleu's own included, by flags of its own."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,17 @@ class Wrapper(ABC):
 
     title       title of its group of flags
     settings    its settings class; in sacrebleu's command, its flags begin with --ctx-
+    elsewhere   the settings that sacrebleu's command does not offer
     """
 
     title: str
     settings: type
+    elsewhere: Collection[str] = ()
+
+    @property
+    def of_sacrebleu(self) -> list[str]:
+        """The settings that sacrebleu's command offers."""
+        return [each.name for each in fields(self.settings) if each.name not in self.elsewhere]
 
     @abstractmethod
     def wrap(self, settings: Any) -> Wrap | None:

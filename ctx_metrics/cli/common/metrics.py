@@ -129,6 +129,10 @@ def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence
     shown = wanted_metrics(table.plugins, words) or default
     own = {name: add_metric_arguments(parser, name, table) for name in shown}
     parser.set_defaults(own=own | add_sacrebleu_arguments(parser, words))
+
+
+def add_wrapper_flags(parser: ArgumentParser) -> None:
+    """Add the flags that change how every metric scores, for commands that score whole systems."""
     for wrapper in installed_wrappers():
         add_flags(parser.add_argument_group(wrapper.title), wrapper.settings)
 

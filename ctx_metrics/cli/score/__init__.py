@@ -19,7 +19,15 @@ from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from ..common import flags
 from ..common.inputs import Texts, checked_texts, read_inputs
-from ..common.metrics import GRID_SETTINGS, Metrics, add_own_flags, chosen_metrics, metrics_setting, model_setting
+from ..common.metrics import (
+    GRID_SETTINGS,
+    Metrics,
+    add_own_flags,
+    add_wrapper_flags,
+    chosen_metrics,
+    metrics_setting,
+    model_setting,
+)
 from ..common.work import Kept, Work, checked_work, in_blocks
 from ..hints import COMET_SCORE, COMPARE, SACREBLEU, flag_hints
 
@@ -90,6 +98,7 @@ class Scoring:
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Texts, Scoring])
     add_metric_flags(parser, argv)
+    add_wrapper_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
 
 

@@ -16,6 +16,7 @@ from ...cli.common.metrics import (
     GRID_SETTINGS,
     MetricsWithSettings,
     add_own_flags,
+    add_wrapper_flags,
     chosen_metrics,
     metrics_with_settings,
     name_of,
@@ -225,6 +226,7 @@ class Plots:
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Paths, JudgedData, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
+    add_wrapper_flags(parser)
     quiet = flags.quiet("No progress bars and no progress lines.")
     add_all(parser, [("engine of the neural metrics", EngineOptions), ("work", Work), Kept, quiet])
 
