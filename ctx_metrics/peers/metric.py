@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -21,7 +22,7 @@ from ..errors import InputError
 from ..metrics.comet import COMET
 from ..models.estimator import Estimate
 from ..models.hub import MULTILINGUAL
-from ..notices import Notice, counted, notice, tallied
+from ..notices import counted, notice
 from ..run.context import capabilities, parameters
 from ..run.inputs import FileInput
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
@@ -117,6 +118,13 @@ class Peers(ContextMetric):
         """Set the systems of the run, each of which is a peer of the others."""
         super().announce(systems)
         self._pool = [list(system) for system in systems]
+        for number, system in enumerate(self._pool, 1):
+            if len(system) != len(self._pool[0]):
+                lines = counted(len(system), "line", "lines")
+                raise InputError(
+                    f"{self.NAME.lower()}: system {number} has {lines}, but system 1 has {len(self._pool[0])}; peers are "
+                    "outputs of the same segments"
+                )
         self._of_pairs: dict[Pair, float] = {}
         self._names = [getattr(system, "name", "") for system in systems]
         text = "\n".join([*self._names, *(line for system in self._pool for line in system)])
@@ -132,6 +140,12 @@ class Peers(ContextMetric):
             self.signature["by"] = f"{judge.signature['model']}-{judge.signature['ckpt']}"
         self._groups = groups_of_copies(self._pool)
         self._spread: float | None = None  # of the peers' scores within segments
+        equal = [Counter(filter(None, map(bare, texts))) for texts in zip(*self._pool, strict=True)]
+        if copied := sum(number for of_segment in equal for number in of_segment.values() if number > 1):
+            outputs = f"{copied:,} of {sum(map(len, self._pool)):,} outputs"
+            notice(
+                f"peers: {outputs} are the same as another system's, but for case and punctuation, and vote for each other"
+            )
         for group in {tuple(group) for group in self._groups if len(group) > 1}:
             alike = ", ".join(self._names[k] or f"system {k + 1}" for k in group)
             notice(
@@ -334,11 +348,7 @@ class Peers(ContextMetric):
                     joined.notices.append(own)
                 elif (own.number or 0) > (joined.notices[alike].number or 0):
                     joined.notices[alike] = own
-        same = [k for k, of in enumerate(copies) if of is not None]
-        also = "another system's, but for case and punctuation"
-        counts, notices = tallied([Notice.at(same, f"output is {also}", f"outputs are {also}", kind="copies")])
-        joined.counts |= counts
-        joined.notices += notices
+        joined.counts["copies"] = sum(of is not None for of in copies)
         return joined
 
     def _copied(self, segment: int, text: str, peers: Iterable[int]) -> int | None:

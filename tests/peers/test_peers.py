@@ -9,6 +9,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 from plugin_conftest import lines_of
+from report_pages import data_in
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, EngineOptions, InputError, Pairwise
@@ -40,7 +41,10 @@ METRICS = {
     "meteor": (METEOR, {"target_lang": "en"}),
     "nist": (NIST, {}),
 }
-EACH = pytest.mark.parametrize("name", METRICS)
+DEFAULT = ("bleu", "bertr")
+EACH = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in DEFAULT else [pytest.mark.full]) for name in METRICS]
+)
 
 
 def made(name, references=None, weight=None, systems=SYSTEMS):
@@ -137,6 +141,11 @@ def test_too_few_systems(number):
         metric.corpus_score(A, None)
 
 
+def test_systems_of_other_lengths():
+    with pytest.raises(InputError, match="system 3 has 11 lines, but system 1 has 12"):
+        made("chrf", systems=[A, B, C[:11], *SYSTEMS[3:]])
+
+
 def test_what_cannot_have_peers(caplog):
     assert with_peers(Pairwise) is Pairwise and "peers change nothing" in caplog.text
     with pytest.raises(InputError, match="no references beside them"):
@@ -189,11 +198,21 @@ def test_sacrebleus_command(files):
             )
 
 
-def test_compare_and_report(ctx, files):
-    more = ["-m", "chrf", "bertr", "--peers", "--docids", files / "ids"]
+def test_compare(ctx, files):
+    more = ["-m", "chrf", "--peers", "--docids", files / "ids"]
     rows = ctx("compare", *given(files, *more, "--samples", "50", "--format", "jsonl")).objects()
-    assert len(rows) == 2 * 10 and {row["unit"] for row in rows if "unit" in row} <= {"document", "segment"}
-    assert ctx("report", *given(files, *more, "-o", files / "report.html")).code == 0
+    assert len(rows) == 10 and all(0 <= row["p"] <= 1 for row in rows)
+
+
+@pytest.mark.full
+def test_report(ctx, files):
+    """It names each output's nearest peer."""
+    done = ctx("report", *given(files, "-m", "chrf", "bertr", "--peers", "-o", files / "report.html"))
+    assert done.code == 0, done.err
+    data = data_in((files / "report.html").read_text(encoding="utf-8"))
+    assert [each["name"] for each in data["metrics"]][:2] == ["chrF2-peers", "BERTR-peers"]
+    parts = [detail["parts"] for detail in data["details"].values()]
+    assert len(parts) == 5 * SIZE and all(next(iter(each)).startswith("nearest peer: ") for each in parts)
 
 
 def test_meta(ctx, files):
@@ -275,7 +294,7 @@ def test_copies_and_the_nearest_peer_are_kept():
         )
 
 
-@pytest.mark.parametrize("name", ["chrf", "ter"])
+@pytest.mark.parametrize("name", ["chrf", pytest.param("ter", marks=pytest.mark.full)])
 def test_ranks_without_each_system(ctx, files, name):
     metric = made(name)
     for system in SYSTEMS:
