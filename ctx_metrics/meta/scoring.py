@@ -77,7 +77,7 @@ def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
         "not every system's output of each segment": compares and not judged.complete,
         "only one system": compares and len(judged.systems) < 2,
         **{f"no {each.words}": True for each in can.inputs if isinstance(each, FileInput) and each.required},
-        "no references": no_references and (compares or "sources" not in can.reads),
+        "no references": no_references and can.references and (compares or "sources" not in can.reads),
     }
     return next((what for what, lacking in lacks.items() if lacking), "")
 

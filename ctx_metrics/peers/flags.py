@@ -29,11 +29,13 @@ class PeerSettings:
 
     def __post_init__(self):
         if self.peers_left_out and not self.peers:
-            raise InputError("peers are to be left out one by one, but are not asked for; give their flag too")
+            raise InputError("--peers-left-out works only with --peers; give both, or leave it out")
         if self.peers_by_source and not self.peers:
-            raise InputError("peers are to be weighed by the source, but are not asked for; give their flag too")
+            raise InputError(
+                "weighing the peers by the source works only with peers; give their flag too, or leave it out"
+            )
         if self.peers_weight is not None and not self.peers:
-            raise InputError("the peers have a weight, but are not asked for; give their flag too")
+            raise InputError("a weight of the peers works only with peers; give their flag too, or leave it out")
         if self.peers_weight is not None and not 0 < self.peers_weight <= 1:
             raise InputError(f"the peers' weight is {self.peers_weight:g}; it must be above 0 and at most 1")
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import combinations
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -78,7 +79,7 @@ class Peers(ContextMetric):
             )
         self.share = 1.0 if not real else WEIGHT if self.weight is None else self.weight
         read = {*capabilities(self.wraps).keywords, *parameters(self.wraps)}
-        own = {key: value for key, value in given.items() if key in read}
+        own = {key: value for key, value in given.items() if key in read or key not in JUDGE}
         self.inner: Any = self.wraps(**{"references": real if self.share < 1 else None, **own})
         can = capabilities(self.inner)
         if not can.references:
@@ -95,8 +96,7 @@ class Peers(ContextMetric):
         self.title = f"{getattr(self.inner, 'title', name)}-peers"
         self.num_refs = self.inner.num_refs if self.share < 1 else 0
         self.can = replace(can, references=self.share < 1, compares_systems=True, whole_corpus=WHY)
-        if self.by_source:
-            self.can = replace(self.can, reads=self.can.reads | {*JUDGE})
+        self.can = replace(self.can, reads=self.can.reads | self.capabilities.reads)
         self.announce(systems)
 
     @property
@@ -118,7 +118,13 @@ class Peers(ContextMetric):
         """Set the systems of the run, each of which is a peer of the others."""
         super().announce(systems)
         self._pool = [list(system) for system in systems]
+        real = (self.inner._ref_cache or []) if self.share < 1 and isinstance(self.inner, ContextMetric) else []
         for number, system in enumerate(self._pool, 1):
+            if any(len(stream) != len(system) for stream in real):
+                lines = counted(len(system), "line", "lines")
+                raise InputError(
+                    f"{self.NAME.lower()}: system {number} has {lines}, but the references have another number"
+                )
             if len(system) != len(self._pool[0]):
                 lines = counted(len(system), "line", "lines")
                 raise InputError(
@@ -126,8 +132,10 @@ class Peers(ContextMetric):
                     "outputs of the same segments"
                 )
         self._of_pairs: dict[Pair, float] = {}
-        self._names = [getattr(system, "name", "") for system in systems]
-        text = "\n".join([*self._names, *(line for system in self._pool for line in system)])
+        self._names = [Path(getattr(system, "name", "")).stem for system in systems]
+        text = "\n".join(
+            [*(getattr(system, "name", "") for system in systems), *(line for system in self._pool for line in system)]
+        )
         self.signature = {
             **inner_settings(self.inner),
             "peers": max(0, len(self._pool) - 1),
@@ -168,32 +176,43 @@ class Peers(ContextMetric):
         if not self.by_source:
             return votes
         means = self._judged().mean(axis=1)
-        return votes * np.exp((means - means.mean()) / (means.std() or 1.0) / TEMPERATURE)
+        found = votes * np.exp((means - means.mean()) / (means.std() or 1.0) / TEMPERATURE)
+        if len(there) == len(found):
+            order = np.argsort(-found)[:3]
+            names = [self._names[k] or f"system {k + 1}" for k in order]
+            most = ", ".join(f"{name} {found[k] / found.sum():.0%}" for name, k in zip(names, order, strict=True))
+            notice(f"peers: votes by the source: {most} ...")
+        return found
 
     def _to_score_against(self, streams: Any) -> list:
         if streams is not None:
-            raise InputError(f"{self.NAME.lower()}: with peers, give the references when you make the metric")
+            raise InputError(
+                f"{self.NAME.lower()}: with peers, whole systems are scored, against the references of the constructor; "
+                f"leave {worded('--sentence-level', 'references')} out here"
+            )
         return []
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         different = len({tuple(group) for group in self._groups})
         if different < LEAST:
-            systems = counted(different, "different system", "different systems")
             raise InputError(
-                f"{self.NAME.lower()}: {systems} in all, and each is compared with the others: with fewer than {LEAST}, "
-                "scores show little but which of them are alike; add systems, or leave the peers out"
+                f"{self.NAME.lower()}: peers need at least {LEAST} different systems, and there "
+                f"{'is' if different == 1 else 'are'} {different}: add systems, or leave the peers out"
             )
         peers = [self._peers_of(corpus.hypotheses) for corpus in corpora]
         pairs = [(i, j) for i, own in enumerate(peers) for j in ([REFERENCES] * (self.share < 1) + own)]
         results = self._results_of_pairs(corpora, pairs)
         notice(
-            "peers: scores show how much a system agrees with the others: a better one that differs from them loses, "
-            "and alike ones vote for each other"
+            "peers: scores show how much a system agrees with the others: a better system that differs from them loses, "
+            "and systems that resemble each other gain"
         )
         found = []
         for i, (corpus, own) in enumerate(zip(corpora, peers, strict=True)):
             of_references = [results[i, REFERENCES]] if self.share < 1 else []
-            if (number := self._number(corpus.hypotheses)) is not None:
+            number = self._number(corpus.hypotheses)
+            if number is None:
+                self._say("these outputs are none of the systems', so all systems are their peers")
+            else:
                 self._of_pairs |= {(number, j): self._system_score(results[i, j]) for j in own}
             found.append(self._joined(of_references, {j: results[i, j] for j in own}, corpus.hypotheses))
         if self.by_source and self.is_mean and self.share == 1:
@@ -333,9 +352,9 @@ class Peers(ContextMetric):
         trusts = [trust[j] for j in of_peers]
         shares = [1 - self.share] * len(of_references) + [self.share * each / sum(trusts) for each in trusts]
         of_segments = list(zip(*(each.rows for each in results), strict=True))
-        self._width = len(of_segments[0][0])  # of a row of the inner metric
         offset = self._offset(results, shares) if of_references else 0.0
-        joined = SystemResult([self._row(rows, shares, offset) for rows in of_segments])
+        places = [*range(len(of_references)), *(j + len(of_references) for j in of_peers)]
+        joined = SystemResult([self._row(rows, shares, offset, places) for rows in of_segments])
         copies = [self._copied(k, text, of_peers) for k, text in enumerate(hypotheses)]
         if self.is_mean:
             for k, rows in enumerate(of_segments):
@@ -380,10 +399,17 @@ class Peers(ContextMetric):
         scores = list(map(self._system_score, results))
         return float(scores[0] - sum(share * score for share, score in zip(shares, scores, strict=True)))
 
-    def _row(self, rows: Sequence[Row], shares: Sequence[float], offset: float) -> Row:
-        """The weighted sum of a mean's rows; of other metrics all statistics, the offset and the shares."""
+    def _row(self, rows: Sequence[Row], shares: Sequence[float], offset: float, places: Sequence[int]) -> Row:
+        """The weighted sum of a mean's rows; of other metrics all statistics, the offset, the shares, and 1 as a segment.
+
+        places    of the rows among the references, if they count, and all systems: alike for all systems that are compared
+        """
         if not self.is_mean:
-            return [*(value for row in rows for value in row), offset, *shares]
+            found: list[list[float]] = [[0.0] * len(rows[0]) for _ in range(self._slots)]
+            of_slots = [0.0] * self._slots
+            for place, row, share in zip(places, rows, shares, strict=True):
+                found[place], of_slots[place] = [*row], share
+            return [*(value for row in found for value in row), offset, *of_slots, 1.0]
         total, weight = (sum(share * row[k] for share, row in zip(shares, rows, strict=True)) for k in (0, 1))
         return [total + offset * weight, weight]
 
@@ -397,12 +423,17 @@ class Peers(ContextMetric):
     def _compute_score_from_stats(self, stats: Row) -> Score:
         if self.is_mean:
             return super()._compute_score_from_stats(stats)
-        number = (len(stats) - 1) // (self._width + 1)  # of peers, and the references
-        values, offset, shares = stats[: -number - 1], float(stats[-number - 1]), stats[-number:]
-        width, total = self._width, float(sum(shares))
-        scores = [self.inner._compute_score_from_stats(values[k * width : (k + 1) * width]) for k in range(number)]
-        mean = (sum(share * each.score for share, each in zip(shares, scores, strict=True)) + offset) / total
-        return ContextScore(f"{scores[0].name}-peers", float(mean))
+        slots = self._slots
+        values, offset, shares = stats[: -slots - 2], float(stats[-slots - 2]), stats[-slots - 1 : -1]
+        width, there = len(values) // slots, [k for k in range(slots) if shares[k]]
+        scores = {k: self.inner._compute_score_from_stats(values[k * width : (k + 1) * width]) for k in there}
+        mean = (sum(shares[k] * each.score for k, each in scores.items()) + offset) / float(stats[-1])
+        return ContextScore(f"{scores[there[0]].name}-peers", float(mean))
+
+    @property
+    def _slots(self) -> int:
+        """The number of places in a row: for each system, and for the references if they count."""
+        return len(self._pool) + (self.share < 1)
 
     def __reduce__(self) -> tuple:
         return _unpickled, (self.wraps, self.weight, self.by_source, self.left_out), self.__getstate__()
@@ -467,6 +498,8 @@ def with_peers(
     """
     can = capabilities(metric)
     name = str(getattr(metric, "NAME", metric.__name__))
+    if weight is not None and not 0 < weight <= 1:
+        raise InputError(f"the peers' weight is {weight:g}; it must be above 0 and at most 1")
     own_texts = any(isinstance(each, FileInput) and (each.required or each.per_system) for each in can.inputs)
     if not can.references or can.compares_systems or own_texts:
         why = "reads no references" if not can.references else "compares the systems itself or reads other texts"
@@ -478,13 +511,14 @@ def with_peers(
 @cache
 def _class_of(metric: type[Metric], weight: float | None, by_source: bool, left_out: bool) -> type[Metric]:
     can = capabilities(metric)
-    reads = can.reads | {*JUDGE} if by_source else can.reads
+    # the sources, because they may be given in place of the references that sacrebleu's command demands
+    reads = can.reads | ({*JUDGE} if by_source else {"sources"})
     own = {
         "wraps": metric,
         "weight": weight,
         "by_source": by_source,
         "left_out": left_out,
-        "capabilities": replace(can, reads=reads, compares_systems=True, whole_corpus=WHY),
+        "capabilities": replace(can, reads=reads, references=False, compares_systems=True, whole_corpus=WHY),
     }
     return type(f"Peers{metric.__name__}", (Peers,), own)
 

@@ -137,8 +137,46 @@ def test_the_signature_knows_the_peers_by_names_and_texts():
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_too_few_systems(number):
     metric = made("chrf", systems=SYSTEMS[:number])
-    with pytest.raises(InputError, match=f"chrf: {number} different systems? in all"):
+    with pytest.raises(InputError, match=f"peers need at least 4 different systems, and there (is|are) {number}:"):
         metric.corpus_score(A, None)
+
+
+@pytest.mark.parametrize("name", ["chrf", pytest.param("bleu", marks=pytest.mark.full)])
+def test_p_values_depend_neither_on_the_order_nor_on_a_copy(ctx, files, name):
+    def of(names):
+        flags = ["-m", name, "--peers", "--samples", "200", "--format", "jsonl", "-l", "de-en"]
+        done = ctx("compare", "-t", *(files / each for each in names), *flags)
+        assert done.code == 0, done.err
+        return {frozenset((row["system"], row["other"])): row["p"] for row in done.objects()}
+
+    (files / "f").write_text((files / "a").read_text())
+    usual = of("abcde")
+    assert of("cebda") == pytest.approx(usual)
+    with_copy = of("abcdef")
+    assert len(with_copy) == 15 and {pair: with_copy[pair] for pair in usual} == pytest.approx(usual)
+
+
+def test_arguments_that_the_metric_does_not_have():
+    for given in ({"foo": 2}, {"weight": 2}):
+        with pytest.raises(TypeError):
+            with_peers(CHRF)(systems=SYSTEMS, **given)
+    with pytest.raises(InputError, match="the peers' weight is 2; it must be above 0 and at most 1"):
+        with_peers(CHRF, weight=2)
+
+
+def test_outputs_of_no_system(caplog):
+    metric = made("chrf")
+    expected = np.mean([alone("chrf", peer, REFERENCE) for peer in SYSTEMS])
+    assert metric.corpus_score(REFERENCE, None).score == pytest.approx(expected)
+    assert "these outputs are none of the systems'" in caplog.text
+
+
+def test_sources_in_place_of_references_are_none_for_sacrebleus_metrics(files):
+    paths = [str(files / name) for name in ("src", *"abcde")]
+    more = ["-m", "chrf", "bertr", "-l", "de-en", "--source", paths[0], "--ctx-peers", "-f", "json"]
+    done = sacrebleu(paths[0], "-i", *paths[1:], *more)
+    for row, system in zip(json.loads(done.stdout), SYSTEMS, strict=True):
+        assert float(row["chrF2-peers"]) == pytest.approx(made("chrf").corpus_score(system, None).score, abs=0.051)
 
 
 def test_systems_of_other_lengths():
@@ -234,7 +272,7 @@ def test_meta(ctx, files):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--peers-weight", "0.5"], "the peers have a weight, but are not asked for"),
+        (["--peers-weight", "0.5"], "a weight of the peers works only with peers"),
         (["--peers", "--peers-weight", "0"], "the peers' weight is 0; it must be above 0 and at most 1"),
         (["--peers", "--peers-weight", "0.5"], "the peers' weight is 0.5, but there are no references beside them"),
     ],
