@@ -133,9 +133,8 @@ class Peers(ContextMetric):
                 )
         self._of_pairs: dict[Pair, float] = {}
         self._names = [Path(getattr(system, "name", "")).stem for system in systems]
-        text = "\n".join(
-            [*(getattr(system, "name", "") for system in systems), *(line for system in self._pool for line in system)]
-        )
+        names = [str(getattr(system, "name", "")) for system in systems]
+        text = "\n".join([*names, *(line for system in self._pool for line in system)])
         self.signature = {
             **inner_settings(self.inner),
             "peers": max(0, len(self._pool) - 1),

@@ -157,7 +157,7 @@ def test_the_signature_and_the_direction(folder):
         and signature["maxlen"] == 1536
         and signature["multiref"] == "min"
     )
-    assert json.dumps(signature)
+    assert json.dumps(signature) and "mx:24" in metric.get_signature().format(short=True)
     assert not metric.can.higher_is_better
     again = pickle.loads(pickle.dumps(metric))
     assert again.corpus_score(HYPOTHESES, [REFERENCES]).score == metric.corpus_score(HYPOTHESES, [REFERENCES]).score
