@@ -182,6 +182,7 @@ def test_meta_turns_the_scores_round(ctx, files, model, oriented, name, tmp_path
     assert values and values == pytest.approx([1.0] * len(values), abs=1e-6)
 
 
+@pytest.mark.full
 @EVERY
 def test_the_report_ranks_and_colours_by_the_better_score(ctx, files, model, oriented, name, tmp_path):
     page = tmp_path / "report.html"
@@ -209,7 +210,7 @@ def test_sacrebleus_paired_test_agrees(files, model, oriented, name):
 
 
 @pytest.mark.parametrize("name", ["metricx", pytest.param("slide", marks=pytest.mark.full)])
-@pytest.mark.parametrize("form", ["jsonl", "folder"])
+@pytest.mark.parametrize("form", ["jsonl", pytest.param("folder", marks=pytest.mark.full)])
 def test_scores_that_are_read_again_keep_their_direction(ctx, files, model, oriented, name, form, tmp_path):
     """From `score` and from --ctx-seg-scores, by report and by meta."""
     kept = tmp_path / ("scores" if form == "folder" else "scores.jsonl")

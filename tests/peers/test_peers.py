@@ -172,6 +172,7 @@ def test_outputs_of_no_system(caplog):
     assert "these outputs are none of the systems'" in caplog.text
 
 
+@pytest.mark.full
 def test_sources_in_place_of_references_are_none_for_sacrebleus_metrics(files):
     paths = [str(files / name) for name in ("src", *"abcde")]
     more = ["-m", "chrf", "bertr", "-l", "de-en", "--source", paths[0], "--ctx-peers", "-f", "json"]
