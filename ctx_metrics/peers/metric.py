@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sacrebleu.metrics.base import Metric, Score
@@ -27,9 +27,8 @@ from ..notices import counted, notice
 from ..run.context import capabilities, parameters
 from ..run.inputs import FileInput
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
-from ..scoring.derived import inner_settings
+from ..scoring.derived import OfInnerMetric, inner_settings
 from ..scoring.results import ScoredWindow, counted_result
-from ..scoring.scores import ByOrders
 from ..scoring.token_matching import TokenMatchingMetric
 from ..windows import Window
 from ..wording import worded
@@ -44,7 +43,7 @@ JUDGE = ("sources", "source_lang", "target_lang", "engine")  # what the model th
 Pair = tuple[int, int]  # a system and its peer
 
 
-class Peers(ContextMetric):
+class Peers(OfInnerMetric):
     """Another metric's mean score against each of the other systems' outputs as the only reference.
 
         peers(i) = mean over j != i of metric(i, j)
@@ -62,6 +61,9 @@ class Peers(ContextMetric):
     by_source    whether the multilingual comet, which reads the source, weighs the peers: each counts as exp(2 z), with z
                  the standardised mean score of its system; it then also has a small part in the scores, see `_mix`
     left_out     whether `compare` shows the ranks without each system
+
+    Raises InputError for a metric or model that reads no references, a weight without references, systems of different
+    lengths, and, on scoring, fewer than LEAST different systems.
     """
 
     wraps: type[Metric]
@@ -80,7 +82,7 @@ class Peers(ContextMetric):
         self.share = 1.0 if not real else WEIGHT if self.weight is None else self.weight
         read = {*capabilities(self.wraps).keywords, *parameters(self.wraps)}
         own = {key: value for key, value in given.items() if key in read or key not in JUDGE}
-        self.inner: Any = self.wraps(**{"references": real if self.share < 1 else None, **own})
+        self.inner = self.wraps(**{"references": real if self.share < 1 else None, **own})
         can = capabilities(self.inner)
         if not can.references:
             raise InputError(
@@ -102,17 +104,6 @@ class Peers(ContextMetric):
     @property
     def written_name(self) -> str:
         return f"{getattr(self.inner, 'written_name', self.NAME.lower())}-peers"
-
-    @property
-    def effective_order(self) -> bool:
-        """BLEU's setting for single sentences, if the metric is BLEU."""
-        return cast(ByOrders, self.inner).effective_order
-
-    @effective_order.setter
-    def effective_order(self, value: bool) -> None:
-        self.inner = copy.copy(self.inner)
-        self.inner.effective_order = value
-        self.signature = {**self.signature, "eff": "yes" if value else "no"}
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
         """Set the systems of the run, each of which is a peer of the others."""
@@ -235,7 +226,7 @@ class Peers(ContextMetric):
                 self._score(self._corpora(self._pool, []))
         given_source = self._judged() / 100
         beside = given_source - given_source.mean(axis=0)
-        factor = MIXED * (self._spread or 0.0) / (spread(given_source) or 1.0) * (1 if self.inner_is_rising else -1)
+        factor = MIXED * (self._spread or 0.0) / (spread(given_source) or 1.0) * (1 if self._rising else -1)
         for own_number, result in zip(numbers, found, strict=True):
             if own_number is not None:
                 more = (factor * beside[own_number]).tolist()
@@ -261,7 +252,7 @@ class Peers(ContextMetric):
 
         A system that is left out has 0. All systems must have been scored.
         """
-        number, sign = len(self._pool), 1 if self.inner_is_rising else -1
+        number, sign = len(self._pool), 1 if self._rising else -1
         found = np.zeros((number + 1, number), np.int64)
         for row, left_out in enumerate([None, *range(number)]):
             there = [k for k in range(number) if k != left_out]
@@ -277,7 +268,7 @@ class Peers(ContextMetric):
         return found
 
     @property
-    def inner_is_rising(self) -> bool:
+    def _rising(self) -> bool:
         return capabilities(self.inner).higher_is_better
 
     def tables(self, names: Sequence[str]) -> list[str]:

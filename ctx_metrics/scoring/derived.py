@@ -30,7 +30,24 @@ class Texts(NamedTuple):
     group: Hashable = None
 
 
-class DerivedMetric(ContextMetric):
+class OfInnerMetric(ContextMetric):
+    """A metric made of another one, `inner`, which may be sacrebleu's or ours."""
+
+    inner: Any
+
+    @property
+    def effective_order(self) -> bool:
+        """BLEU's setting for single sentences, if the inner metric is BLEU."""
+        return cast(ByOrders, self.inner).effective_order
+
+    @effective_order.setter
+    def effective_order(self, value: bool) -> None:
+        self.inner = copy.copy(self.inner)
+        cast(ByOrders, self.inner).effective_order = value
+        self.signature = {**self.signature, "eff": "yes" if value else "no"}
+
+
+class DerivedMetric(OfInnerMetric):
     """An inner metric over texts that subclasses choose in _texts. Corpus scores are computed as the inner metric computes
     them: BLEU's from n-gram counts of the corpus, a mean of segments from the segments.
 
@@ -52,17 +69,6 @@ class DerivedMetric(ContextMetric):
     def _texts(self, corpus: Corpus) -> Texts:
         """Return the texts that the inner metric compares for one system."""
 
-    @property
-    def effective_order(self) -> bool:
-        """BLEU's setting for single sentences, if the inner metric is BLEU."""
-        return cast(ByOrders, self.inner).effective_order
-
-    @effective_order.setter
-    def effective_order(self, value: bool) -> None:
-        self.inner = copy.copy(self.inner)
-        cast(ByOrders, self.inner).effective_order = value
-        self.signature = {**self.signature, "eff": "yes" if value else "no"}
-
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         texts = [self._texts(corpus) for corpus in corpora]
         by_number: dict[int, SystemResult] = {}
@@ -83,9 +89,7 @@ class DerivedMetric(ContextMetric):
         missing = [i for i, of_segment in of_segments if all(text is None for text in of_segment)]
         kept = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
         inner = copy.copy(self.inner)  # the copy caches the references and their n-grams for all systems
-        inner._ref_cache = inner._cache_references(
-            [[stream[i] for i in kept] for stream in references]  # type: ignore[misc]  # it takes None for a gap
-        )
+        inner._ref_cache = inner._cache_references([[stream[i] for i in kept] for stream in references])
         results = []
         for each in texts:
             statistics = inner._extract_corpus_statistics([each.hypotheses[i] for i in kept], None) if kept else []

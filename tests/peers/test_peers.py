@@ -14,6 +14,8 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, EngineOptions, InputError, Pairwise
 from ctx_metrics.corpus import named
+from ctx_metrics.meta.judgements.judged import MetricScores
+from ctx_metrics.meta.judgements.score_files import lower_is_better
 from ctx_metrics.peers.metric import with_peers
 from ctx_metrics.scoring.scores import of_parts, scores
 
@@ -353,3 +355,10 @@ def test_ranks_without_each_system(ctx, files, name):
         assert left_out is None or row[left_out] == 0
     done = ctx("compare", *given(files, "-m", name, "--peers", "--peers-left-out", "--samples", "20"))
     assert done.code == 0 and f"{metric.title}: left out" in done.out
+
+
+def test_scores_of_ter_that_are_read_again_keep_their_direction():
+    values = np.array([[10.0, 20.0]])
+    assert lower_is_better(MetricScores("ter-peers", values, None)) and not lower_is_better(
+        MetricScores("chrf-peers", values, None)
+    )

@@ -98,7 +98,9 @@ def read_score_folder(folder: str, judged: JudgedSet, taken: Collection[str] = (
 def lower_is_better(scores: MetricScores) -> bool:
     """Whether lower scores are better: only the name tells. If one is below 0, they are negated already."""
     given = [each for each in (scores.segment_scores, scores.system_scores) if each is not None]
-    return scores.name.lower() in LOWER and all((each[~np.isnan(each)] >= 0).all() for each in given)
+    return scores.name.lower().removesuffix("-peers") in LOWER and all(
+        (each[~np.isnan(each)] >= 0).all() for each in given
+    )
 
 
 def read_scores(paths: Sequence[str], judged: JudgedSet, taken: Collection[str] = ()) -> list[MetricScores]:
