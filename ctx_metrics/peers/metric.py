@@ -80,9 +80,10 @@ class Peers(OfInnerMetric):
                 f"{name.lower()}: the peers' weight is {self.weight:g}, but there are no references beside them"
             )
         self.share = 1.0 if not real else WEIGHT if self.weight is None else self.weight
+        self._references = real if self.share < 1 else []
         read = {*capabilities(self.wraps).keywords, *parameters(self.wraps)}
         own = {key: value for key, value in given.items() if key in read or key not in JUDGE}
-        self.inner = self.wraps(**{"references": real if self.share < 1 else None, **own})
+        self.inner = self.wraps(**{"references": self._references or None, **own})
         can = capabilities(self.inner)
         if not can.references:
             raise InputError(
@@ -109,18 +110,14 @@ class Peers(OfInnerMetric):
         """Set the systems of the run, each of which is a peer of the others."""
         super().announce(systems)
         self._pool = [list(system) for system in systems]
-        real = (self.inner._ref_cache or []) if self.share < 1 and isinstance(self.inner, ContextMetric) else []
-        for number, system in enumerate(self._pool, 1):
-            if any(len(stream) != len(system) for stream in real):
-                lines = counted(len(system), "line", "lines")
+        streams = [("a reference", stream) for stream in self._references]
+        streams += [(f"system {number}", system) for number, system in enumerate(self._pool, 1)]
+        for name, stream in streams if self._pool else ():
+            if len(stream) != len(self._pool[0]):
+                lines = counted(len(stream), "line", "lines")
                 raise InputError(
-                    f"{self.NAME.lower()}: system {number} has {lines}, but the references have another number"
-                )
-            if len(system) != len(self._pool[0]):
-                lines = counted(len(system), "line", "lines")
-                raise InputError(
-                    f"{self.NAME.lower()}: system {number} has {lines}, but system 1 has {len(self._pool[0])}; peers are "
-                    "outputs of the same segments"
+                    f"{self.NAME.lower()}: {name} has {lines}, but system 1 has {len(self._pool[0])}; peers are outputs of "
+                    "the same segments"
                 )
         self._of_pairs: dict[Pair, float] = {}
         self._names = [Path(getattr(system, "name", "")).stem for system in systems]

@@ -186,6 +186,8 @@ def test_sources_in_place_of_references_are_none_for_sacrebleus_metrics(files):
 def test_systems_of_other_lengths():
     with pytest.raises(InputError, match="system 3 has 11 lines, but system 1 has 12"):
         made("chrf", systems=[A, B, C[:11], *SYSTEMS[3:]])
+    with pytest.raises(InputError, match="a reference has 11 lines, but system 1 has 12"):
+        made("chrf", [REFERENCE[:11]])
 
 
 def test_what_cannot_have_peers(caplog):
