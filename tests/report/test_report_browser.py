@@ -80,8 +80,9 @@ def opened(driver, page, part=""):
 
 
 def filled(driver):
-    """Wait until all listed segments have their contents, which they get when they come near the window."""
-    WebDriverWait(driver, 10).until(lambda each: not each.find_elements(By.CSS_SELECTOR, "#segment-list article:empty"))
+    """Wait until segments are listed and all have their contents, which they get when they come near the window."""
+    listed = "return [...document.querySelectorAll('#segment-list article')].map(box => box.childElementCount)"
+    WebDriverWait(driver, 10).until(lambda each: (counts := each.execute_script(listed)) and all(counts))
 
 
 def errors(driver):
