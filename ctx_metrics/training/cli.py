@@ -252,6 +252,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         check_writable(data.teacher_scores)
     with_curve = not output.no_plot and can_plot()
     inputs, rooted = architecture.reads, not data.no_mqm_root
+    check_columns([*(share(path).path for path in data.train), *data.dev], options.score or ())
     training = read_training_set(
         data.train,
         inputs,
@@ -265,7 +266,6 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         data.leave_out or (),
     )
     development = read_development(data.dev, data.dev_metric, inputs, data.dev_threshold or 0.0, options)
-    check_columns(options.score or (), {**training.scores, **development.origins})
     _say_shared(training, development)
     known = known_languages([*training.datasets, *(part.name for part in development.parts)], options.pairs)
     if architecture.encoder == "embedded":

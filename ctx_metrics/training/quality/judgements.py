@@ -4,7 +4,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -15,8 +15,8 @@ from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
 from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.rows import is_of, language_pair, stem
-from ...meta.judgements.readers.score_columns import USUAL
-from ...meta.judgements.readers.table import RatedSet, read_judged_rows
+from ...meta.judgements.readers.score_columns import terms_of
+from ...meta.judgements.readers.table import RatedSet, columns_of, read_judged_rows
 from ...run.text_checks import check_texts
 from ..data import check_given_once
 from ..folder import name_of
@@ -115,13 +115,10 @@ def scores_of(sets: Sequence[JudgementSet]) -> dict[str, str]:
     return {path: ", ".join(of_path) for path, of_path in names.items()}
 
 
-def check_columns(formulas: Sequence[Sequence[str]], scores: Mapping[str, str]) -> None:
-    """Raise InputError if no table is scored by any of the formulas.
-
-    scores    as from scores_of
-    """
-    tables = {path: words for path, words in scores.items() if not os.path.isdir(path)}
-    if formulas and all(words.endswith(USUAL) for words in tables.values()):
+def check_columns(paths: Sequence[str], formulas: Sequence[Sequence[str]]) -> None:
+    """Raise InputError if there are formulas, but no table among the paths has the columns of any."""
+    tables = [path for path in paths if os.path.isfile(path) and layout_of(path) == "table"] if formulas else []
+    if formulas and not any(terms_of(formulas, columns_of(path), path) for path in tables):
         named = ", or ".join(" ".join(formula) for formula in formulas)
         where = f"in {', '.join(map(name_of, tables))}" if tables else "without a table"
         raise InputError(f"--score-column {named}: no such column {where}; name one of the columns in a table's header")

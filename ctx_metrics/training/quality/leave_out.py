@@ -28,7 +28,7 @@ class LeftOut:
         A row whose document and source are in several files counts for the first of them.
         """
         kept: list[Judgement] = []
-        listed: Counter[str] = Counter()
+        listed = Counter({f"listed in {name_of(path)}": 0 for path in self._lines})  # in the order of the files
         for row in rows:
             texts = {text.strip() for text in (row.document, row.source) if text is not None}
             files = []
@@ -40,7 +40,7 @@ class LeftOut:
                 listed[f"listed in {name_of(files[0])}"] += 1
             else:
                 kept.append(row)
-        return kept, listed
+        return kept, +listed
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return {path: {"lines": distinct lines, "found": those that rows had}}; a notice names files without any."""

@@ -12,8 +12,6 @@ from ....notices import notice
 
 WEIGHTED = re.compile(r"(.+):([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)")
 
-USUAL = " (its usual column)"  # ends the words for the scores of a table that has no column of a formula
-
 
 class Term(NamedTuple):
     """A column in a sum of z-scores; `weight` None: the column is the score as it is."""

@@ -15,6 +15,7 @@ from .grid import Segment, judged_set
 from .rows import (
     REFERENCE,
     Row,
+    header_of,
     is_jsonl,
     is_whole,
     language_pair,
@@ -24,7 +25,7 @@ from .rows import (
     reference_columns,
     stem,
 )
-from .score_columns import USUAL, Term, combined, in_words, names_of, terms_of
+from .score_columns import Term, combined, in_words, names_of, terms_of
 
 COLUMNS = {
     "src": ("src", "source"),
@@ -112,12 +113,17 @@ def read_judged_rows(
     return [part.rated for part in _read(path, score, reference, formulas)]
 
 
+def columns_of(path: str) -> list[str]:
+    """Return the names of a table's columns."""
+    return read_jsonl(path, lambda _: False)[0] if is_jsonl(path) else header_of(path)[0]
+
+
 def _read(path: str, score: str | None, reference: str | None, formulas: Sequence[Sequence[str]] = ()) -> list[_Part]:
     columns, terms, header, rows = _columns(path, score, reference, formulas)
     references, called = reference_columns(path, header, reference)
     if not rows:
         raise InputError(f"{path}: no rows below the header")
-    said = in_words(terms) if terms else columns["score"] + USUAL if formulas else ""
+    said = in_words(terms) if terms else f"{columns['score']} (its usual column)" if formulas else ""
     terms = terms or [Term(columns["score"])]
     if any(term.column == "hter" for term in terms):
         notice(f"{path}: hter counts edits, so the score is its negative")
