@@ -82,7 +82,9 @@ def test_what_the_card_says_of_columns_and_lists():
     ):
         assert line in text.split("\n"), line
     assert summed.as_json()["scores"] == "z(A) - 2 z(B)" and "scores" not in listed.as_json()
-    assert "scored by" not in made() and "were left out" not in made()
+    assert "of human scores, or of those that the table names, one row per judgement" in text
+    plain = made()
+    assert "scored by" not in plain and "were left out" not in plain and "of human scores, one row" in plain
 
 
 def test_what_differs():
