@@ -179,7 +179,8 @@ def _other_number(digits: str, draw: np.random.Generator) -> str:
         places = min(3, len(f"{value:0{length}d}".rstrip("0")) or 1)
         tens = 10 ** (length - 1 - int(draw.integers(places)))
         rest = value - value // tens % 10 * tens
-        others = [rest + digit * tens for digit in range(10) if rest + digit * tens >= 10 ** (length - 1)]
+        least = min(value, 10 ** (length - 1))  # a number that begins with 0 may do so again
+        others = [rest + digit * tens for digit in range(10) if rest + digit * tens >= least]
     others = [other for other in others if other != value]
     return _localised(others[int(draw.integers(len(others)))], length, zero)
 
@@ -188,11 +189,10 @@ def _localised(value: int, length: int, zero: str) -> str:
     return "".join(chr(ord(zero) + int(digit)) for digit in f"{value:0{length}d}")
 
 
-def names(text: str) -> list[re.Match[str]]:
-    """Find names: runs of capitalised words that begin no sentence. A text that is a headline or in capitals has none.
+def name_spans(text: str) -> list[tuple[int, int]]:
+    """Return begin and end of names: runs of capitalised words that begin no sentence.
 
-    >>> [match[0] for match in names("Then at noon Angela Merkel met the New Yorker in Rome.")]
-    ['Angela Merkel', 'New Yorker', 'Rome']
+    A headline, and a text in capitals, has none.
     """
     found = list(_CAPITALISED.finditer(text))
     capitalised = [match for match in found if len(match[0]) > 1 and match[0][0].isupper()]
@@ -206,7 +206,16 @@ def names(text: str) -> list[re.Match[str]]:
             runs[-1] = runs[-1][0], match.end()
         else:
             runs.append(match.span())
-    return [match for begin, end in runs if (match := re.compile(".+", re.DOTALL).fullmatch(text, begin, end))]
+    return runs
+
+
+def names(text: str) -> list[str]:
+    """Return the names in a text.
+
+    >>> names("Then at noon Angela Merkel met the New Yorker in Rome.")
+    ['Angela Merkel', 'New Yorker', 'Rome']
+    """
+    return [text[begin:end] for begin, end in name_spans(text)]
 
 
 def change_name(text: str, others: Sequence[str], draw: np.random.Generator) -> str | None:
@@ -214,17 +223,17 @@ def change_name(text: str, others: Sequence[str], draw: np.random.Generator) -> 
 
     others    names of the same document or data set
     """
-    found, lower = names(text), text.casefold()
+    found, lower = name_spans(text), text.casefold()
     if not found or not others:
         return None
-    match = found[int(draw.integers(len(found)))]
+    begin, end = found[int(draw.integers(len(found)))]
     drawn = [others[int(k)] for k in draw.integers(len(others), size=4 * CANDIDATES)]
     usable = [name for name in drawn if name.casefold() not in lower]
     if not usable:
         return None
-    own = match[0]
+    own = text[begin:end]
     name = max(usable, key=lambda name: (name.count(" ") == own.count(" "), name[-1] == own[-1], name[-2:] == own[-2:]))
-    return text[: match.start()] + name + text[match.end() :]
+    return text[:begin] + name + text[end:]
 
 
 def punctuation_only(text: str, draw: np.random.Generator) -> str | None:
