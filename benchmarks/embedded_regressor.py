@@ -44,7 +44,7 @@ def training_set(data: Path) -> tuple[list[Judgement], list[float], list[bool]]:
     """Judgements, their targets, and whether each is MQM. Targets are z-scores within each data set, of the score for direct
     assessment and of minus the root of the penalty for MQM."""
     sets = read_da_year(data, "2016", DA16_PAIRS)
-    sets += [read_table(str(data / f"wmt20_21_mqm/{name}.tsv.xz")) for name in MQM_FILES]
+    sets += [judged for name in MQM_FILES for judged in read_table(str(data / f"wmt20_21_mqm/{name}.tsv.xz"))]
     rows = [j for judged in sets for j in judgements(judged) if j.hypothesis.strip() and j.reference.strip()]
     is_mqm = np.array([j.dataset in MQM_FILES for j in rows])
     raw = np.array([j.score for j in rows])

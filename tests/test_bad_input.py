@@ -160,6 +160,7 @@ def write_judged(folder: Path) -> None:
         ],
         "alone.tsv": rows[:4],
         "alike.tsv": [row.rpartition("\t")[0] + "\t7" if k else row for k, row in enumerate(rows)],
+        "judged-german.tsv": [f"{row}\t{'German' if k else 'lp'}" for k, row in enumerate(rows)],
         "judged-bare.tsv": ["\t".join(row.split("\t")[:3] + row.split("\t")[4:]) for row in rows],
         "preferences.tsv": preferences,
         "chrf-ref.seg.score": scores,

@@ -71,13 +71,16 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def source_table(paths: Sequence[Source]) -> str:
-    weighted = any(path.weight is not None for path in paths)
+    weighted, chosen = any(path.weight is not None for path in paths), any(path.scores for path in paths)
     rows = []
     for path in paths:
         left = ", ".join(f"{n:,} {why}" for why, n in path.counts.items() if why not in ("rows", "kept"))
         weight = [f"{path.weight:g}"] if weighted else []
-        rows.append([path.name, *weight, f"{path.counts['rows']:,}", f"{path.counts['kept']:,}", left, path.sha256])
-    return table(["path", *["weight"] * weighted, "rows", "used", "of which, or left out", "sha256"], rows)
+        scores = [path.scores] * chosen
+        numbers = f"{path.counts['rows']:,}", f"{path.counts['kept']:,}"
+        rows.append([path.name, *weight, *scores, *numbers, left, path.sha256])
+    of_path = [*["weight"] * weighted, *["scored by"] * chosen]
+    return table(["path", *of_path, "rows", "used", "of which, or left out", "sha256"], rows)
 
 
 def recipe_table(recipe: Mapping[str, Any], without: Sequence[str] = ()) -> str:

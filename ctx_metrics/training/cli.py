@@ -15,12 +15,12 @@ from ..cli.common import flags
 from ..cli.common.metrics import SACREBLEU, add_metric_arguments, add_sacrebleu_arguments, chosen_metrics, metric_names
 from ..engine_options import EngineOptions
 from ..flag_types import File, Files, Folder, Positive
-from ..meta.judgements.options import DataOptions
 from ..notices import counted, notice
 from ..registry import metric_table
 from ..settings import CommandLine, Part, add_all, from_flags, setting
 from .flag_types import AtLeast0, Languages, Share
 from .folder import EMBEDDINGS, TrainingFolder, cache, can_plot
+from .quality.options import TrainingOptions
 from .quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
 
 if TYPE_CHECKING:
@@ -122,6 +122,10 @@ class Data:
         "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
     )
     rows: Positive | None = setting("Learn only from N rows, drawn by --seed. (Default: all)")
+    leave_out: Files | None = setting(
+        "Learn from no row whose document or whose source is a line of these files: held-out documents, or the sources of "
+        "a test set. --dev keeps them."
+    )
     no_text_checks: bool = flags.text_checks()
     teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
         "Learn this metric's scores of the training texts, as z-scores, instead of human scores; the score column "
@@ -160,7 +164,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     table = metric_table()
     parts: Sequence[Part] = [
         Data,
-        DataOptions,
+        TrainingOptions,
         (Architecture, {"": Architecture("")}),
         Model,
         (Recipe, {"": PAPER, "comet": COMET, "comet --inputs": UNIFIED}),
@@ -216,7 +220,7 @@ def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> Non
         error("--init-share keeps a share of the weights of --init; give --init too")
     if data.teacher_scores and not data.teacher:
         error("--teacher-scores works only with --teacher METRIC")
-    check_pairs(line, line[DataOptions].pairs)
+    check_pairs(line, line[TrainingOptions].pairs)
     for path in data.dev:
         name, _, _weight = path.rpartition(":")
         if os.path.exists(name) and not os.path.exists(path):
@@ -236,20 +240,30 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     from .quality import report
     from .quality.development import read_development
     from .quality.examples import read_training_set, some_rows, with_windows
-    from .quality.judgements import share
+    from .quality.judgements import check_columns, share
     from .quality.learn import learn
     from .quality.teacher import taught
     from .quality.unified import learn_unified
 
     data, architecture, model = line[Data], line[Architecture], line[Model]
     output, engine = line[Output], line[EngineOptions]
-    options = replace(line[DataOptions], text_checks=not data.no_text_checks)
+    options = replace(line[TrainingOptions], text_checks=not data.no_text_checks)
     if data.teacher_scores and not os.path.exists(data.teacher_scores):
         check_writable(data.teacher_scores)
     with_curve = not output.no_plot and can_plot()
     inputs, rooted = architecture.reads, not data.no_mqm_root
+    check_columns([*(share(path).path for path in data.train), *data.dev], options.score or ())
     training = read_training_set(
-        data.train, inputs, data.normalise, data.average, rooted, options, not teacher, recipe.seed, data.keep_humans
+        data.train,
+        inputs,
+        data.normalise,
+        data.average,
+        rooted,
+        options,
+        not teacher,
+        recipe.seed,
+        data.keep_humans,
+        data.leave_out or (),
     )
     development = read_development(data.dev, data.dev_metric, inputs, data.dev_threshold or 0.0, options)
     _say_shared(training, development)
@@ -279,9 +293,16 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         training, signature = taught(training, teacher, languages=known, inputs=inputs, engine=engine, kept=kept)
         targets = {"teacher": signature}
     sources = {
-        "train": [Source.of(path, training.counts[path], weight) for path, weight, _ in map(share, data.train)],
-        "development": [Source.of(path, development.counts[path]) for path in data.dev],
+        "train": [
+            Source.of(path, training.counts[path], weight, training.scores.get(path, ""))
+            for path, weight, _ in map(share, data.train)
+        ],
+        "development": [
+            Source.of(path, development.counts[path], scores=development.origins.get(path, "")) for path in data.dev
+        ],
     }
+    if training.left_out:
+        sources["left_out"] = [Source.of(path, counts) for path, counts in training.left_out.items()]
     init = _first_weights(model.init, architecture)
     first = {} if init is None else read_config(init)
     commands = [*first.get("commands", []), command(line.argv)]  # the whole history of the model

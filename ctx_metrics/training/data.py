@@ -24,20 +24,23 @@ class Source(NamedTuple):
     name      the last part of the path
     weight    weight of its rows; None for development data
     counts    {"rows": rows read, "kept": ..., "without a score": ..., ...}
+    scores    which scores of the data were read, such as "esa" or "z(A) + z(B)"; "" where there was no choice
     """
 
     name: str
     sha256: str
     weight: float | None
     counts: Mapping[str, int]
+    scores: str = ""
 
     @classmethod
-    def of(cls, path: str, counts: Mapping[str, int], weight: float | None = None) -> "Source":
-        return cls(name_of(path), data_sha256(path), weight, counts)
+    def of(cls, path: str, counts: Mapping[str, int], weight: float | None = None, scores: str = "") -> "Source":
+        return cls(name_of(path), data_sha256(path), weight, counts, scores)
 
     def as_json(self) -> dict[str, Any]:
         weight = {} if self.weight is None else {"weight": self.weight}
-        return {"name": self.name, "sha256": self.sha256, **weight, **self.counts}
+        scores = {"scores": self.scores} if self.scores else {}
+        return {"name": self.name, "sha256": self.sha256, **weight, **scores, **self.counts}
 
 
 def as_json(sources: Mapping[str, Sequence[Source]]) -> dict[str, list[dict[str, Any]]]:

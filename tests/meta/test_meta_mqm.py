@@ -190,7 +190,7 @@ def test_scores_of_eight_campaigns(shared_data, raw):
     (judged,) = read_judged(str(folder / "raw_tsv" / f"{raw}.tsv.xz"), reference=reference)
     assert (len(judged.systems), judged.segments) == (systems, segments)
     assert judged.complete and f"{judged.source_lang}-{judged.target_lang}" == prepared[-5:]
-    table = read_table(str(folder / f"{prepared}.tsv.xz"))
+    [table] = read_table(str(folder / f"{prepared}.tsv.xz"))
     order = [table.systems.index(system) for system in judged.systems]
     assert judged.doc_ids == table.doc_ids
     np.testing.assert_allclose(judged.segment_scores, table.segment_scores[order], atol=1e-6)

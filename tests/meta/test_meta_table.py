@@ -219,9 +219,9 @@ def test_a_score_column_that_is_not_there(table, tmp_path):
 
 @pytest.mark.slow
 def test_real_tables(shared_data):
-    judged = read_table(str(shared_data / "mlqe_pe" / "ro-en.dev.tsv.xz"))
+    [judged] = read_table(str(shared_data / "mlqe_pe" / "ro-en.dev.tsv.xz"))
     assert judged.segments == 1000 and len(set(judged.references[0])) > 900
-    judged = read_table(str(shared_data / "wmt20_21_mqm" / "wmt20.news.en-de.tsv.xz"))
+    [judged] = read_table(str(shared_data / "wmt20_21_mqm" / "wmt20.news.en-de.tsv.xz"))
     assert (len(judged.systems), judged.segments, len(set(judged.doc_ids))) == (10, 1418, 130)
     assert judged.complete and judged.references[0] == judged.hypotheses[judged.systems.index("Human-A.0")]
 
@@ -282,7 +282,7 @@ def test_what_only_some_objects_name(jsonl, caplog):
 def test_raters_are_averaged_or_kept(jsonl, tmp_path):
     rows = [{"mt": "a", "ref": "r", "score": score, "rater": rater} for score, rater in ((1, "x"), (4, "y"))]
     assert jsonl(*rows).segment_scores.tolist() == [[2.5]]
-    kept = read_judged_rows(str(tmp_path / "t.jsonl"))
+    [(_, _, kept, _)] = read_judged_rows(str(tmp_path / "t.jsonl"))
     assert [(row.hypothesis, row.score, row.rater) for row in kept] == [("a", 1, "x"), ("a", 4, "y")]
     assert kept[0].segment == kept[1].segment and kept[0].texts == (None, None, None, "r")
 

@@ -172,6 +172,8 @@ def test_pairs_are_chosen(tree, caplog):
     write(tree, {"human-scores/liv-en.da.seg.score": "A\t1\nA\t1\nA\t1\n"})
     assert [judged.name for judged in read_judged(str(tree), human="da", reference="refA")] == ["wmt99.liv-en"]
     assert caplog.messages == [f"{tree}: left out pairs without human scores named da (de-en)"]
+    first = read_judged(str(tree), human=["da", "mqm"], reference="refA")
+    assert [judged.human for judged in first] == ["mqm", "da"]
     with pytest.raises(InputError, match="no human scores named psqm for de-en; there are mqm"):
         read_judged(str(tree), human="psqm")
 

@@ -16,7 +16,6 @@ from selection import some
 from toy_judgements import write_judgements
 
 from ctx_metrics.learned.estimator import kind_of
-from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.models.folder import read_config
 from ctx_metrics.training.cli import _first_weights
 from ctx_metrics.training.data import data_sha256, known_languages, target_languages
@@ -24,6 +23,7 @@ from ctx_metrics.training.folder import TrainingFolder
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import development, examples, learn
 from ctx_metrics.training.quality.examples import read_training_set, some_rows
+from ctx_metrics.training.quality.options import TrainingOptions
 from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER, Architecture
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
@@ -258,11 +258,19 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
         monkeypatch.setattr(module, name, reader(name, getattr(module, name)))
     more = ["--normalise", "file", "--average", "--no-mqm-root", "-l", "cs-en", "--human", "x", "--reference", "refB"]
     assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
-    options = DataOptions(["cs-en"], "x", "refB", "score", text_checks=True)
+    options = TrainingOptions(["cs-en"], "refB", text_checks=True, human=["x"], score=[["score"]])
     shared = {"inputs": "mt+ref", "options": options}
     paths = [str(folder / "train.tsv")]
     assert said["read_training_set"] == dict(
-        shared, paths=paths, normalise="file", average=True, mqm_root=False, scored=True, seed=1, humans=False
+        shared,
+        paths=paths,
+        normalise="file",
+        average=True,
+        mqm_root=False,
+        scored=True,
+        seed=1,
+        humans=False,
+        leave_out=(),
     )
     paths = [str(folder / "dev.cs-en.tsv")]
     assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)

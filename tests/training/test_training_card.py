@@ -64,6 +64,29 @@ def test_what_the_card_says():
     assert "/home" not in text and "checks.jsonl" not in text
 
 
+def test_what_the_card_says_of_columns_and_lists():
+    """Only where there are some; test_what_the_card_says has the tables without."""
+    summed = Source("t.tsv", "ab" * 32, 1.0, {"rows": 9, "kept": 8, "listed in dev.txt": 1}, "z(A) - 2 z(B)")
+    listed = Source("dev.txt", "cd" * 32, None, {"lines": 1200, "found": 7})
+    text = card(
+        "m", "esim", trained(), {"train": [summed, TRAINING[1]], "development": DEVELOPMENT, "left_out": [listed]}
+    )
+    for line in (
+        "| path | weight | scored by | rows | used | of which, or left out | sha256 |",
+        f"| t.tsv | 1 | z(A) - 2 z(B) | 9 | 8 | 1 listed in dev.txt | {'ab' * 32} |",
+        f"| q\\|r.tsv | 0.25 |  | 2 | 2 |  | {'cd' * 32} |",
+        "Rows whose document or whose source is a line of these files were left out:",
+        "| file | lines | found in the data | sha256 |",
+        f"| dev.txt | 1200 | 7 | {'cd' * 32} |",
+        f"| dev.tsv | 5 | 5 |  | {'ef' * 32} |",
+    ):
+        assert line in text.split("\n"), line
+    assert summed.as_json()["scores"] == "z(A) - 2 z(B)" and "scores" not in listed.as_json()
+    assert "of human scores, or of those that the table names, one row per judgement" in text
+    plain = made()
+    assert "scored by" not in plain and "were left out" not in plain and "of human scores, one row" in plain
+
+
 def test_what_differs():
     assert "Identical texts score 1" in made("comet") and "not a COMET checkpoint" in made("comet")
     taught = made(targets={"teacher": "comet|model:x"})

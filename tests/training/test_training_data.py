@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.data import data_sha256, left_out
 from ctx_metrics.training.quality.judgements import Judgement, averaged, read_judgements, share, usable, whole_parts
+from ctx_metrics.training.quality.options import TrainingOptions
 
 NAN = float("nan")
 
@@ -78,7 +78,7 @@ def test_language_pairs_of_folders_and_files(put, tmp_path):
     folder = str(tmp_path / "news")
 
     def names(*paths, pairs):
-        return [each.name for each in read_judgements(paths, DataOptions(pairs))]
+        return [each.name for each in read_judgements(paths, TrainingOptions(pairs))]
 
     assert names(folder, named, plain, pairs=["fi-en"]) == ["news.fi-en", "x.fi-en", "x"]
     assert names(folder, plain, pairs=None) == ["news.de-en", "news.fi-en", "x"]
@@ -103,7 +103,7 @@ def test_data_sets_of_one_name_are_told_apart(put):
 def test_mqm_errors_and_trees(put, tmp_path):
     header = "system|doc|doc_id|rater|source|target|category|severity"
     rows = ["hyp.A|d|1|x|s|m|Accuracy|Major", "hyp.A|d|1|y|s|m|No-error|No-error", "ref|d|1|x|s|r|No-error|no-error"]
-    [found] = read_judgements([put("e.tsv", header, *rows)], options=DataOptions(reference="ref"))
+    [found] = read_judgements([put("e.tsv", header, *rows)], options=TrainingOptions(reference="ref"))
     assert [(each.hypothesis, each.reference, each.score, each.system) for each in found.rows] == [
         ("m", "r", -2.5, "A"),
         ("r", "r", 0, "ref"),
@@ -115,12 +115,12 @@ def test_mqm_errors_and_trees(put, tmp_path):
     put("tree/human-scores/de-en.mqm.seg.score", "A|-3")
     put("tree/human-scores/de-en.wmt-z.sys.score", "A|1")
     tree = str(tmp_path / "tree")
-    [found] = read_judgements([tree], options=DataOptions(reference="refB"))
+    [found] = read_judgements([tree], options=TrainingOptions(reference="refB"))
     assert [each[:5] for each in found.rows] == [("m", "rB", -3, "tree.de-en", "A")]
     with pytest.raises(InputError, match="tree.de-en: has 2 references; name one"):
-        read_judgements([tree], options=DataOptions(reference="refA,refB"))
+        read_judgements([tree], options=TrainingOptions(reference="refA,refB"))
     with pytest.raises(InputError, match="tree.de-en: has only system scores; training needs segment scores"):
-        read_judgements([tree], options=DataOptions(human="wmt-z"))
+        read_judgements([tree], options=TrainingOptions(human=["wmt-z"]))
 
 
 def test_each_row_is_left_out_for_its_first_lack():

@@ -7,8 +7,8 @@ from embedded_regressor import DA15_PAIRS
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.quality.development import read_development
+from ctx_metrics.training.quality.options import TrainingOptions
 
 
 def test_the_mean_of_pearson_over_data_sets(put):
@@ -171,11 +171,11 @@ def test_real_development(shared_data, tmp_path):
         )
 
     found = read_development(
-        [str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2015")], options=DataOptions(pairs=DA15_PAIRS)
+        [str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2015")], options=TrainingOptions(pairs=DA15_PAIRS)
     )
     assert list(found.counts.values()) == [{"rows": 2000, "kept": 2000}]
     found = read_development(
-        [str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2016")], options=DataOptions(pairs=["cs-en", "de-en"])
+        [str(tmp_path / "wmt15_16_da" / "DAseg-wmt-newstest2016")], options=TrainingOptions(pairs=["cs-en", "de-en"])
     )
     assert score(found) == pytest.approx({"newstest2016.cs-en": 0.657, "newstest2016.de-en": 0.469}, abs=6e-4)
     found = read_development(

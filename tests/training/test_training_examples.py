@@ -6,7 +6,6 @@ import pytest
 from embedded_regressor import DA15_PAIRS, DA16_PAIRS, MQM_FILES, training_set
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import (
     FLAT,
@@ -16,6 +15,7 @@ from ctx_metrics.training.quality.examples import (
     standardised,
     with_windows,
 )
+from ctx_metrics.training.quality.options import TrainingOptions
 
 RATED = (
     "system|seg|src|mt|ref|score|rater",
@@ -168,10 +168,12 @@ def da(shared_data, tmp_path_factory):
 
 @pytest.mark.slow
 def test_real_direct_assessment(da):
-    found = read_training_set([str(da / "DAseg-wmt-newstest2016")], options=DataOptions(pairs=DA16_PAIRS))
+    found = read_training_set([str(da / "DAseg-wmt-newstest2016")], options=TrainingOptions(pairs=DA16_PAIRS))
     assert len(found) == 3360 and set(Counter(found.datasets).values()) == {560}
     assert found.targets.mean() == pytest.approx(0) and found.targets.std() == pytest.approx(1)
-    assert len(read_training_set([str(da / "DAseg-wmt-newstest2015")], options=DataOptions(pairs=DA15_PAIRS))) == 2000
+    assert (
+        len(read_training_set([str(da / "DAseg-wmt-newstest2015")], options=TrainingOptions(pairs=DA15_PAIRS))) == 2000
+    )
 
 
 @pytest.mark.slow
@@ -189,7 +191,7 @@ def test_targets_of_the_embedded_model(shared_data, da):
     mqm = [str(shared_data / "wmt20_21_mqm" / f"{name}.tsv.xz") for name in MQM_FILES]
     found = read_training_set(
         [str(da / "DAseg-wmt-newstest2016"), *(f"{path}:0.05" for path in mqm)],
-        options=DataOptions(pairs=[*DA16_PAIRS, "zh-en"]),
+        options=TrainingOptions(pairs=[*DA16_PAIRS, "zh-en"]),
     )
     assert Counter(found.datasets)["wmt20.news.zh-en"] == 16000 and found.rooted == list(MQM_FILES)
     assert Counter(found.weights.tolist()) == {1.0: 3360, 0.05: 31327}

@@ -35,6 +35,7 @@ class JudgedSet:
     hypotheses        S lists of N texts, None where an output is missing; None: no texts (score files suffice)
     references        R streams of N texts, None where a reference is missing
     reference         its name in the data, such as "refA", or "refA,refB" for two; None if references have no name
+    human             the name of the human scores in a tree, such as "esa"; None elsewhere
     sources, doc_ids  N texts each, or None; a document is a run of equal ids
     source_lang, target_lang  language codes, None if unknown
     segment_scores    float64 (S, N), higher is better, NaN where nobody judged an output; None: no segment scores
@@ -60,6 +61,7 @@ class JudgedSet:
     system_scores: np.ndarray | None = None
     preferences: np.ndarray | None = None
     reference: str | None = None
+    human: str | None = None
 
     def __post_init__(self):
         if len(set(self.systems)) < len(self.systems):

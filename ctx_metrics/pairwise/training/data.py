@@ -153,7 +153,7 @@ def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str 
     judged = replace(judged, references=references)
     if judged.preferences is not None:
         return replace(judged, segment_scores=None, system_scores=None)
-    again = _judged_again(path, score, judged.reference)
+    again = _judged_again(path, judged.name, score, judged.reference)
     if humans := [system for system in judged.systems if is_human(system)]:
         notice(f"{judged.name}: left out human translations ({', '.join(humans)})")
         judged = judged.without(humans)
@@ -172,11 +172,12 @@ def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str 
     return replace(judged, segment_scores=None, system_scores=None, preferences=preferences)
 
 
-def _judged_again(path: str, score: str | None, reference: str | None) -> int:
-    """Return how many scores of a table are for an output already scored in a row above; the reader averages them."""
+def _judged_again(path: str, name: str, score: str | None, reference: str | None) -> int:
+    """Return how many scores of a table's set are for an output already scored in a row above; the reader averages them."""
     if os.path.isdir(path) or layout_of(path) != "table":
         return 0
-    outputs = [(row.segment, row.system) for row in read_judged_rows(path, score, reference) if not np.isnan(row.score)]
+    [rows] = [each.rows for each in read_judged_rows(path, score, reference) if each.name == name]
+    outputs = [(row.segment, row.system) for row in rows if not np.isnan(row.score)]
     return len(outputs) - len(set(outputs))
 
 

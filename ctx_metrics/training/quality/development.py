@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from ...errors import InputError
-from ...meta.judgements.options import ALL, DataOptions
 from ...meta.measures.correlation import pearson
 from ...meta.measures.taus import preferences_from_scores, tau
 from ...notices import notice
@@ -23,8 +22,10 @@ from .judgements import (
     read_judgements,
     read_of,
     rows_by,
+    scores_of,
     usable,
 )
+from .options import ALL, TrainingOptions
 
 
 class _Part(NamedTuple):
@@ -48,6 +49,7 @@ class DevelopmentSet:
     hypotheses, references, sources    m texts each, as in TrainingSet
     counts                  {path: {"rows": rows read, "kept": rows used, "without a score": ..., ...}}; rows of the same
                             output are averaged, so "kept" may exceed the number of outputs compared
+    origins                 {path: which scores of the data they are}, where there was a choice
     """
 
     hypotheses: list[str]
@@ -56,6 +58,7 @@ class DevelopmentSet:
     metric: str
     counts: dict[str, dict[str, int]]
     parts: list[_Part]
+    origins: dict[str, str] = field(default_factory=dict)
 
     @property
     def partners(self) -> list[str]:
@@ -110,7 +113,7 @@ def read_development(
     metric: str = "pearson",
     inputs: str = "mt+ref",
     threshold: float = 0.0,
-    options: DataOptions = ALL,
+    options: TrainingOptions = ALL,
 ) -> DevelopmentSet:
     """Read outputs with human scores from files and folders; a notice for each path says what was left out.
 
@@ -121,7 +124,8 @@ def read_development(
     distinct: dict[tuple[str, str | None, str | None], int] = {}
     parts = []
     counts: dict[str, Counter] = {}
-    for of_set in read_judgements(paths, options):
+    sets = read_judgements(paths, options)
+    for of_set in sets:
         if metric == "pearson" and of_set.preferences:
             raise InputError(f"{of_set.name}: preferences have no scores to correlate with; choose darr")
         check_inputs(of_set, inputs)
@@ -143,12 +147,14 @@ def read_development(
             )
     if not parts:
         raise InputError("no development files")
+    origins = scores_of(sets)
     for path, count in counts.items():
-        if said := left_out(count, "row", "rows"):
-            notice(f"{path}: {count['kept']} rows for development; {said}")
+        scored = f"scored by {origins[path]}" if path in origins else ""
+        if said := [each for each in (scored, left_out(count, "row", "rows")) if each]:
+            notice("; ".join([f"{path}: {count['kept']} rows for development", *said]))
     hypotheses, references, sources = map(list, zip(*distinct, strict=True))
     return DevelopmentSet(
-        hypotheses, references, sources, metric, {path: dict(count) for path, count in counts.items()}, parts
+        hypotheses, references, sources, metric, {path: dict(count) for path, count in counts.items()}, parts, origins
     )
 
 

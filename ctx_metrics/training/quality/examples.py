@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ...meta.judgements.options import ALL, DataOptions
 from ...notices import counted, notice
 from ..data import left_out
 from .judgements import (
@@ -19,10 +18,13 @@ from .judgements import (
     read_judgements,
     read_of,
     rows_by,
+    scores_of,
     share,
     usable,
     whole_parts,
 )
+from .leave_out import LeftOut
+from .options import ALL, TrainingOptions
 
 FLAT = "standardised to 0"
 
@@ -47,6 +49,8 @@ class TrainingSet:
     counts        {path: {"rows": rows read, "kept": rows used, "of human systems": ..., ...}}
     rooted        data sets whose targets come from the square roots of penalties
     by_system     data sets in which an output's target is its system's score
+    scores        {path: which scores of the data were learned}, where there was a choice
+    left_out      {file of --leave-out: {"lines": its lines, "found": those that are documents or sources of rows}}
     """
 
     hypotheses: list[str]
@@ -59,6 +63,8 @@ class TrainingSet:
     counts: dict[str, dict[str, int]]
     rooted: list[str]
     by_system: list[str] = field(default_factory=list)
+    scores: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.hypotheses)
@@ -79,10 +85,11 @@ def read_training_set(
     normalise: str = "annotator",
     average: bool = False,
     mqm_root: bool = True,
-    options: DataOptions = ALL,
+    options: TrainingOptions = ALL,
     scored: bool = True,
     seed: int = 1,
     humans: bool = False,
+    leave_out: Sequence[str] = (),
 ) -> TrainingSet:
     """Read the training rows of files and folders; a notice for each path says what was left out.
 
@@ -90,6 +97,7 @@ def read_training_set(
     mqm_root    whether penalties (sets whose scores are all 0 or less) are replaced by minus the square root of the
                 penalty, since they are skewed
     scored      whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
+    leave_out   files of documents and sources whose rows are not used
 
     Single judgements are separate rows unless `average`, since many of them teach more than a few averaged ones (Mathur et
     al. 2019). If only systems were judged, the target of each output is its system's score.
@@ -102,9 +110,12 @@ def read_training_set(
     rooted: list[str] = []
     by_system: list[str] = []
     columns: list[tuple[str, str | None, str | None, float, float, str, Origin]] = []
-    for of_set in read_judgements([share(path).path for path in paths], options, scored, by_system=True):
+    unwanted = LeftOut(leave_out)
+    sets = read_judgements([share(path).path for path in paths], options, scored, by_system=True)
+    for of_set in sets:
         check_inputs(of_set, inputs)
-        rows, left = usable(of_set.rows, inputs, scored, humans)
+        rows, listed = unwanted.without(of_set.rows)
+        rows, left = usable(rows, inputs, scored, humans)
         targets = np.array([row.score if scored else 0.0 for row in rows])
         flat = 0
         if rows and scored and not of_set.preferences:
@@ -121,15 +132,17 @@ def read_training_set(
             left[f"beyond {most:,} a data set"] = len(rows) - len(taken)
             rows, targets = [rows[row] for row in taken], targets[taken]
         count = counts[of_set.path]
-        count.update({"rows": len(of_set.rows), "kept": len(rows), **left, **({FLAT: flat} if flat else {})})
+        count.update({"rows": len(of_set.rows), "kept": len(rows), **listed, **left, **({FLAT: flat} if flat else {})})
         name = of_set.name
         by_system += [name] * of_set.by_system
         for row, target in zip(rows, targets.tolist(), strict=True):
-            texts = row.hypothesis, *read_of(row, inputs)
+            read_texts = row.hypothesis, *read_of(row, inputs)
             origin = Origin(name, row.system, row.document, row.segment)
-            columns.append((*texts, target, weight, f"{name}:{row.segment}", origin))
+            columns.append((*read_texts, target, weight, f"{name}:{row.segment}", origin))
+    scores = scores_of(sets)
     for path, count in counts.items():
-        _say(path, count)
+        _say(path, count, scores.get(path, ""))
+    of_files = unwanted.counts()
     if not columns:
         raise InputError("no files to learn from")
     if scored and not any(target for *_, target, _, _, _ in columns):
@@ -144,7 +157,8 @@ def read_training_set(
     hypotheses, references, sources, values, weights, groups, origins = map(list, zip(*columns, strict=True))
     numbers = np.array(values), np.array(weights)
     read = {path: dict(count) for path, count in counts.items()}
-    return TrainingSet(hypotheses, references, sources, *numbers, groups, origins, read, rooted, by_system)
+    texts = hypotheses, references, sources
+    return TrainingSet(*texts, *numbers, groups, origins, read, rooted, by_system, scores, of_files)
 
 
 def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.ndarray, int]:
@@ -168,12 +182,14 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
     return z, flat
 
 
-def _say(path: str, count: Counter) -> None:
+def _say(path: str, count: Counter, scores: str) -> None:
     flat = count[FLAT]
     left = left_out({why: n for why, n in count.items() if why != FLAT}, "row", "rows")
     if not count["kept"]:
         raise InputError(f"{path}: no row is left to learn from; {left}")
     messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
+    if scores:
+        messages.append(f"scored by {scores}")
     if left:
         messages.append(left)
     if flat:

@@ -13,12 +13,14 @@ import numpy as np
 from ...corpus import is_blank, named
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
-from ...meta.judgements.options import ALL, DataOptions
 from ...meta.judgements.readers import layout_of, read_judged
-from ...meta.judgements.readers.rows import language_pair, stem
-from ...meta.judgements.readers.table import read_judged_rows
+from ...meta.judgements.readers.rows import is_of, language_pair, stem
+from ...meta.judgements.readers.score_columns import terms_of
+from ...meta.judgements.readers.table import RatedSet, columns_of, read_judged_rows
 from ...run.text_checks import check_texts
 from ..data import check_given_once
+from ..folder import name_of
+from .options import ALL, MQM, TrainingOptions
 
 K = TypeVar("K", bound=Hashable)
 # what a model reads besides the output: whichever of these a row has
@@ -51,6 +53,7 @@ class JudgementSet(NamedTuple):
     name           name of the data set; the path is appended if another path has a set of this name
     preferences    whether each segment is a pair of outputs with the scores 1 (better) and 0 (worse)
     by_system      whether an output's score is its system's score, because segments were not judged
+    scores         which scores of the data they are, such as "esa" or "z(A) + z(B)"; "" where there was no choice
     """
 
     path: str
@@ -58,6 +61,7 @@ class JudgementSet(NamedTuple):
     rows: list[Judgement]
     preferences: bool
     by_system: bool = False
+    scores: str = ""
 
 
 def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
@@ -81,12 +85,12 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 
 
 def read_judgements(
-    paths: Sequence[str], options: DataOptions = ALL, scored: bool = True, by_system: bool = False
+    paths: Sequence[str], options: TrainingOptions = ALL, scored: bool = True, by_system: bool = False
 ) -> list[JudgementSet]:
     """Read the judgements of files and folders, in any layout of meta.judgements.readers except rankings.
 
     A row is a judgement if the file is a table with raters, and an output otherwise. Human systems, and outputs without a
-    score, a reference or a text, are included. Files whose names give no language pair are always read.
+    score, a reference or a text, are included. Files whose names and columns give no language pair are always read.
 
     scored       whether sets must have segment scores; otherwise sets with only system scores are read too, with NaN
     by_system    whether outputs of a set with only system scores get their system's score
@@ -100,6 +104,24 @@ def read_judgements(
             if options.text_checks:
                 _check_texts(sets[-1])
     return sets
+
+
+def scores_of(sets: Sequence[JudgementSet]) -> dict[str, str]:
+    """Return which scores of each path are read, where there was a choice; of a tree, all names that its pairs have."""
+    names: dict[str, dict[str, None]] = {}
+    for each in sets:
+        if each.scores:
+            names.setdefault(each.path, {})[each.scores] = None
+    return {path: ", ".join(of_path) for path, of_path in names.items()}
+
+
+def check_columns(paths: Sequence[str], formulas: Sequence[Sequence[str]]) -> None:
+    """Raise InputError if there are formulas, but no table among the paths has the columns of any."""
+    tables = [path for path in paths if os.path.isfile(path) and layout_of(path) == "table"] if formulas else []
+    if formulas and not any(terms_of(formulas, columns_of(path), path) for path in tables):
+        named = ", or ".join(" ".join(formula) for formula in formulas)
+        where = f"in {', '.join(map(name_of, tables))}" if tables else "without a table"
+        raise InputError(f"--score-column {named}: no such column {where}; name one of the columns in a table's header")
 
 
 def usable(
@@ -232,7 +254,7 @@ def _positive(text: str) -> float | None:
     return number if 0 < number < math.inf else None
 
 
-def _read(path: str, options: DataOptions, scored: bool, by_system: bool) -> list[JudgementSet]:
+def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool) -> list[JudgementSet]:
     path = os.fspath(path)
     layout = layout_of(path) if os.path.isfile(path) else "folder"
     if layout == "rankings":
@@ -240,13 +262,21 @@ def _read(path: str, options: DataOptions, scored: bool, by_system: bool) -> lis
             f"{path}: rankings hold no scores to learn; use `ctx-metrics train pairwise` with --outputs and --reference"
         )
     if layout == "folder":
-        sets = read_judged(
-            path, pairs=options.pairs, human=options.human, reference=options.reference, score=options.score
-        )
-        return [_of_judged(path, judged, scored, by_system) for judged in sets]
+        human = options.human or MQM
+        sets = read_judged(path, pairs=options.pairs, human=human, reference=options.reference)
+        of_sets = [_of_judged(path, judged, scored, by_system) for judged in sets]
+        if len(human) == 1:
+            return of_sets
+        return [each._replace(scores=judged.human or "") for each, judged in zip(of_sets, sets, strict=True)]
     if layout == "table":
-        _check_pair(path, language_pair(stem(path)), options.pairs)
-        return [_of_table(path, options.score, options.reference)]
+        rated = read_judged_rows(path, None, options.reference, options.score or ())
+        if rated[0].pair is None:
+            _check_pair(path, language_pair(stem(path)), options.pairs)
+            return [_of_table(path, *rated)]
+        if chosen := [each for each in rated if is_of(each.pair or "", options.pairs)]:
+            return [_of_table(path, each) for each in chosen]
+        there = ", ".join(each.pair or "" for each in rated)
+        raise InputError(f"{path}: none of the pairs {', '.join(options.pairs or ())}; there are {there}")
     [judged] = read_judged(path, reference=options.reference)
     _check_pair(path, (judged.source_lang, judged.target_lang), options.pairs)
     return [_of_judged(path, judged, scored, by_system)]
@@ -276,19 +306,18 @@ def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequ
         raise InputError(f"{path}: its language pair is {source}-{target}, not {' or '.join(pairs)}")
 
 
-def _of_table(path: str, score: str | None, reference: str | None) -> JudgementSet:
-    judged = read_judged_rows(path, score, reference)
+def _of_table(path: str, rated: RatedSet) -> JudgementSet:
+    name, _, judged, scores = rated
     if (references := len(judged[0].texts) - 3) > 1:
-        raise InputError(f"{stem(path)}: has {references} references; name one of them with --reference")
+        raise InputError(f"{name}: has {references} references; name one of them with --reference")
     numbers: dict[Hashable, int] = {}
-    name = stem(path)
     rows = []
     for row in judged:
         (document, _, source, text), system = row.texts, row.system
         segment, output = numbers.setdefault(row.texts, len(numbers)), (row.segment, system)
         known = row.hypothesis, text, row.score, name, system
         rows.append(Judgement(*known, document, source, segment, output, row.rater))
-    return JudgementSet(path, name, rows, False)
+    return JudgementSet(path, name, rows, False, scores=scores)
 
 
 def _of_judged(path: str, judged: JudgedSet, scored: bool, by_system: bool) -> JudgementSet:

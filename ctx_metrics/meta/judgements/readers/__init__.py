@@ -12,10 +12,10 @@ from ..options import DataOptions
 from .da import SCORES, da_files, read_da, read_system_da
 from .mqm import read_mqm
 from .preferences import read_preferences, read_rankings
-from .rows import asked_pairs, find, header_of, is_jsonl
+from .rows import asked_pairs, find, header_of, is_jsonl, is_of
 from .table import COLUMNS as TABLE_COLUMNS
 from .table import read_table
-from .tree import human_names, read_tree, tree_pairs
+from .tree import first_human, read_tree, tree_pairs
 
 LAYOUTS = (
     "an mt-metrics-eval tree (a folder with human-scores), a folder of DAseg files, a folder with DA-syslevel.csv, MQM "
@@ -28,7 +28,7 @@ def read_judged(
     path: str,
     *,
     pairs: Sequence[str] | None = None,
-    human: str = "mqm",
+    human: str | Sequence[str] = "mqm",
     reference: str | None = None,
     score: str | None = None,
     outputs: str | None = None,
@@ -37,7 +37,8 @@ def read_judged(
     Files may be compressed (.gz, .xz).
 
     pairs        only these language pairs, such as ["zh-en"]
-    human        in a tree: which human scores, such as mqm or wmt-z. Pairs without them are left out, with a notice
+    human        in a tree: which human scores, such as mqm or wmt-z; of several, each pair is read by the first that it
+                 has. Pairs without any are left out, with a notice
     reference    in a tree: which reference, such as "refA", or "refA,refB"; in a table with several: which column, such as
                  "ref2", or "ref,ref2"; with MQM errors: the system that serves as reference; with rankings: the reference
                  file
@@ -48,12 +49,12 @@ def read_judged(
     if not os.path.exists(path):
         raise InputError(f"cannot read {path}: No such file or directory")
     if os.path.isdir(path):
-        return _read_folder(path, pairs, human, reference)
-    judged = _read_file(path, reference, score, outputs)
-    if pairs is not None and judged.pair not in pairs:
-        there = judged.pair if judged.source_lang else judged.name
-        raise InputError(f"{path}: none of the pairs {', '.join(pairs)}; there are {there}")
-    return [judged]
+        return _read_folder(path, pairs, [human] if isinstance(human, str) else human, reference)
+    sets = _read_file(path, reference, score, outputs)
+    if chosen := [judged for judged in sets if is_of(judged.pair, pairs)]:
+        return chosen
+    there = ", ".join(judged.pair if judged.source_lang else judged.name for judged in sets)
+    raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {there}")
 
 
 def read_chosen(path: str, options: DataOptions) -> list[JudgedSet]:
@@ -70,20 +71,24 @@ def read_chosen(path: str, options: DataOptions) -> list[JudgedSet]:
         except InputError as error:
             raise InputError(f"-l {error}") from error
         sets = [replace(judged, source_lang=source, target_lang=target) for judged in sets]
-    for judged in sets:
-        if judged.pair not in pairs:
-            raise InputError(f"{path}: its language pair is {judged.pair}, not {' or '.join(pairs)} (-l)")
-    return sets
+    if chosen := [judged for judged in sets if is_of(judged.pair, pairs)]:
+        return chosen
+    there = ", ".join(judged.pair for judged in sets)
+    its = "its language pair is" if len(sets) == 1 else "its language pairs are"
+    raise InputError(f"{path}: {its} {there}, not {' or '.join(pairs)} (-l)")
 
 
-def _read_folder(path: str, pairs: Sequence[str] | None, human: str, reference: str | None) -> list[JudgedSet]:
+def _read_folder(
+    path: str, pairs: Sequence[str] | None, human: Sequence[str], reference: str | None
+) -> list[JudgedSet]:
     if of_tree := tree_pairs(path):
         chosen = asked_pairs(path, pairs, of_tree)
-        scored = [pair for pair in chosen if human in human_names(path, pair)]
+        wanted = " or ".join(human)
+        scored = {pair: name for pair in chosen if (name := first_human(path, pair, human))}
         if scored and len(scored) < len(chosen):
             left = ", ".join(pair for pair in chosen if pair not in scored)
-            notice(f"{path}: left out pairs without human scores named {human} ({left})")
-        return [read_tree(path, pair, human, reference) for pair in scored or chosen]
+            notice(f"{path}: left out pairs without human scores named {wanted} ({left})")
+        return [read_tree(path, pair, scored.get(pair, wanted), reference) for pair in scored or chosen]
     if da_files(path):
         return read_da(path, pairs)
     if find(os.path.join(path, SCORES)):
@@ -111,15 +116,15 @@ def layout_of(path: str) -> str:
     return "table"
 
 
-def _read_file(path: str, reference: str | None, score: str | None, outputs: str | None) -> JudgedSet:
+def _read_file(path: str, reference: str | None, score: str | None, outputs: str | None) -> list[JudgedSet]:
     layout = layout_of(path)
     if layout == "errors":
-        return read_mqm(path, reference)
+        return [read_mqm(path, reference)]
     if layout == "preferences":
-        return read_preferences(path, reference)
+        return [read_preferences(path, reference)]
     if layout == "rankings":
         if outputs is None or reference is None:
             wanted = "the folder of the systems' outputs (--outputs) and the reference file (--reference)"
             raise InputError(f"{path}: rankings need {wanted}")
-        return read_rankings([path], outputs, [reference])
+        return [read_rankings([path], outputs, [reference])]
     return read_table(path, score, reference)

@@ -235,3 +235,12 @@ def asked_pairs(path: str, pairs: Sequence[str] | None, there: Sequence[str]) ->
     if not chosen:
         raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")
     return chosen
+
+
+def is_of(pair: str, pairs: Sequence[str] | None) -> bool:
+    """Whether a language pair is one of those asked for, which may leave out its region or script; None asks for all.
+
+    >>> is_of("en-zh_TW", ["en-zh"]), is_of("en-zh_TW", ["en-zh_TW", "de-en"]), is_of("en-zh_TW", ["en-zh_CN"])
+    (True, True, False)
+    """
+    return pairs is None or pair in pairs or pair.partition("_")[0] in pairs

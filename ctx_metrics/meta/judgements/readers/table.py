@@ -1,9 +1,12 @@
 """Reads judgements from one table, tab-separated or JSON lines: one row per judged output, with columns such as src, mt,
-ref, system, doc, seg, score and rater."""
+ref, system, doc, seg, score, rater and lp."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from ....errors import InputError
 from ....notices import counted, notice
@@ -12,6 +15,7 @@ from .grid import Segment, judged_set
 from .rows import (
     REFERENCE,
     Row,
+    header_of,
     is_jsonl,
     is_whole,
     language_pair,
@@ -21,6 +25,7 @@ from .rows import (
     reference_columns,
     stem,
 )
+from .score_columns import Term, combined, in_words, names_of, terms_of
 
 COLUMNS = {
     "src": ("src", "source"),
@@ -30,7 +35,9 @@ COLUMNS = {
     "seg": ("seg", "seg_in_doc"),
     "score": ("score", "human", "mqm", "z_mean"),
     "rater": ("rater", "annotator"),
+    "lp": ("lp", "language_pair"),
 }
+PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?")
 ONE_SYSTEM = "outputs"
 
 
@@ -50,7 +57,26 @@ class JudgedRow(NamedTuple):
     rater: str | None
 
 
-def read_table(path: str, score: str | None = None, reference: str | None = None) -> JudgedSet:
+class RatedSet(NamedTuple):
+    """The judgements of a table, or those of one of its language pairs, in file order.
+
+    pair      as in the table's column `lp`; None without this column
+    scores    the columns of the scores in words, such as "z(A) - 2 z(B)"; "" if no formula was given
+    """
+
+    name: str
+    pair: str | None
+    rows: list[JudgedRow]
+    scores: str
+
+
+class _Part(NamedTuple):
+    rated: RatedSet
+    segments: dict[Hashable, Segment]
+    references: str | None  # their name
+
+
+def read_table(path: str, score: str | None = None, reference: str | None = None) -> list[JudgedSet]:
     """Read judged outputs from a table with a header. Columns may be in any order, under any of the names in COLUMNS; of
     several for one role, the first is read, with a notice. Unknown columns are ignored.
 
@@ -61,38 +87,83 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
     Without `system` there is one system, "outputs". Documents are in order of first appearance. If all `seg` of a document
     are whole numbers, they determine the order of its segments.
 
+    With `lp`, each language pair is a set of its own, named after the file and the pair.
+
     Each combination of doc, seg, src and ref is a segment. Without `seg`, further rows of a system for one combination count
     as further segments, unless another rater judged the same output. If raters saw different outputs of a system for one
     segment, only the most frequent one is kept, with a notice.
     """
-    name = stem(path)
-    _, segments, called = _read(path, score, reference)
-    return judged_set(name, segments.values(), language_pair(name), called)
+    sets = []
+    for (name, pair, _, _), segments, called in _read(path, score, reference):
+        languages = language_pair(name)
+        if pair is not None:
+            source, _, target = pair.partition("-")
+            languages = source, target
+        sets.append(judged_set(name, segments.values(), languages, called))
+    return sets
 
 
-def read_judged_rows(path: str, score: str | None = None, reference: str | None = None) -> list[JudgedRow]:
-    """Read each judgement of a table separately, in file order; columns and errors are those of read_table."""
-    return _read(path, score, reference)[0]
+def read_judged_rows(
+    path: str, score: str | None = None, reference: str | None = None, formulas: Sequence[Sequence[str]] = ()
+) -> list[RatedSet]:
+    """Read each judgement of a table separately; columns, sets and errors are those of read_table.
+
+    formulas    what the scores are made of; see score_columns.terms_of
+    """
+    return [part.rated for part in _read(path, score, reference, formulas)]
 
 
-def _read(
-    path: str, score: str | None, reference: str | None
-) -> tuple[list[JudgedRow], dict[Hashable, Segment], str | None]:
-    """The judgements, the segments, and the name of the references."""
-    columns, header, rows = _columns(path, score, reference)
+def columns_of(path: str) -> list[str]:
+    """Return the names of a table's columns."""
+    return read_jsonl(path, lambda _: False)[0] if is_jsonl(path) else header_of(path)[0]
+
+
+def _read(path: str, score: str | None, reference: str | None, formulas: Sequence[Sequence[str]] = ()) -> list[_Part]:
+    columns, terms, header, rows = _columns(path, score, reference, formulas)
     references, called = reference_columns(path, header, reference)
-    sign = -1.0 if columns["score"] == "hter" else 1.0
-    if sign < 0:
+    if not rows:
+        raise InputError(f"{path}: no rows below the header")
+    said = in_words(terms) if terms else f"{columns['score']} (its usual column)" if formulas else ""
+    terms = terms or [Term(columns["score"])]
+    if any(term.column == "hter" for term in terms):
         notice(f"{path}: hter counts edits, so the score is its negative")
+    parts = []
+    for name, pair, own in _by_pair(path, columns.get("lp"), rows):
+        judgements, segments = _judgements(name, columns, terms, references, own)
+        parts.append(_Part(RatedSet(name, pair, judgements, said), segments, called))
+    return parts
+
+
+def _by_pair(path: str, column: str | None, rows: list[Row]) -> list[tuple[str, str | None, list[Row]]]:
+    """The name, language pair and rows of each set in a table."""
+    name = stem(path)
+    if column is None:
+        return [(name, None, rows)]
+    of_pair: dict[str, list[Row]] = {}
+    for row in rows:
+        pair = row.cells.get(column, "").strip()
+        if not PAIR.fullmatch(pair):
+            fault = f"{pair!r} in column {column} is not a language pair" if pair else f"column {column} is empty"
+            raise InputError(f"{row.where}: {fault}; write one such as en-de or en-zh_TW")
+        of_pair.setdefault(pair, []).append(row)
+    if len(of_pair) == 1 and language_pair(name) == language_pair(*of_pair):
+        return [(name, *of_pair.popitem())]
+    return [(f"{name}.{pair}", pair, own) for pair, own in of_pair.items()]
+
+
+def _judgements(
+    name: str, columns: dict[str, str], terms: Sequence[Term], references: Sequence[str], rows: Sequence[Row]
+) -> tuple[list[JudgedRow], dict[Hashable, Segment]]:
     numbered = "seg" in columns and all(is_whole(cells.get(columns["seg"], "")) for _, cells in rows)
     repeats = _Repeats()
-    judgements = []
+    judgements: list[JudgedRow] = []
+    values: list[list[float]] = []
     segments: dict[Hashable, Segment] = {}
     seen: set[tuple[Hashable, str]] = set()
     for where, cells in rows:
-        for role in ("mt", "score"):
-            if columns[role] not in cells:
-                raise InputError(f"{where}: no {columns[role]}")
+        for column in (columns["mt"], *(term.column for term in terms)):
+            if column not in cells:
+                raise InputError(f"{where}: no {column}")
         row = {role: cells.get(column, "") for role, column in columns.items()}
         for role in ("system", "doc", "seg"):
             if not row.get(role, "given").strip():
@@ -108,15 +179,15 @@ def _read(
         if key not in segments:
             position = int(row["seg"]) if numbered else None
             segments[key] = Segment(row.get("doc"), position, row.get("src"), [text or None for text in of_references])
-        value = sign * number(row["score"], where)
-        judgements.append(JudgedRow(texts, key, system, row["mt"], value, row.get("rater")))
+        values.append([term.sign * number(cells[term.column], where) for term in terms])
+        judgements.append(JudgedRow(texts, key, system, row["mt"], np.nan, row.get("rater")))
         seen.add((key, system))
-    if not rows:
-        raise InputError(f"{path}: no rows below the header")
+    scores = combined(name, terms, np.array(values)).tolist()
+    judgements = [each._replace(score=score) for each, score in zip(judgements, scores, strict=True)]
     judgements = _of_one_output(judgements, [where for where, _ in rows])
     for each in judgements:
         segments[each.segment].judge(each.system, each.hypothesis, each.score)
-    return judgements, segments, called
+    return judgements, segments
 
 
 def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[JudgedRow]:
@@ -146,28 +217,31 @@ def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[J
     return kept
 
 
-def _columns(path: str, score: str | None, reference: str | None) -> tuple[dict[str, str], list[str], list[Row]]:
-    """The column for each role, all columns, and the rows."""
+def _columns(
+    path: str, score: str | None, reference: str | None, formulas: Sequence[Sequence[str]]
+) -> tuple[dict[str, str], list[Term], list[str], list[Row]]:
+    """The column for each role, the terms of a formula ([]: the score has its own column), all columns, and the rows."""
     if is_jsonl(path):
-        names = {score, *(reference or "").split(",")}.union(*COLUMNS.values())
+        names = {score, *(reference or "").split(","), *names_of(formulas)}.union(*COLUMNS.values())
         header, rows = read_jsonl(path, lambda key: key in names or REFERENCE.fullmatch(key) is not None)
     else:
         header, rows = read_rows(path)
+    terms = terms_of(formulas, header, path)
     columns = {}
     for role, ours in COLUMNS.items():
         if known := [name for name in ours if name in header]:
             columns[role] = known[0]
-            if known[1:] and not (role == "score" and score):
+            if known[1:] and not (role == "score" and (score or terms)):
                 notice(f"{path}: column {known[0]} is read, not {', '.join(known[1:])}")
     if score is not None:
         columns["score"] = score
     for role in ("mt", "score"):
-        if columns.get(role) not in header:
+        if columns.get(role) not in header and not (role == "score" and terms):
             naming = "its objects name" if is_jsonl(path) else "the header names"
             mend = "; --score-column names another" if role == "score" else ""
             wanted = columns.get(role) or role
             raise InputError(f"{path}, line 1: no column {wanted}; {naming} {', '.join(header) or 'nothing'}{mend}")
-    return columns, header, rows
+    return columns, terms, header, rows
 
 
 class _Repeats:

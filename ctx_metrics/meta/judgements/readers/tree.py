@@ -1,7 +1,7 @@
 """Reads trees of mt-metrics-eval: sources, references, system-outputs, documents and human-scores of language pairs."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -38,6 +38,12 @@ def _scored(base: str) -> set[tuple[str, str]]:
 def human_names(root: str, pair: str) -> list[str]:
     """The kinds of human scores that exist for a pair, such as mqm or wmt-z."""
     return sorted(kind for scored, kind in _scored(_base(root, pair)) if scored == pair)
+
+
+def first_human(root: str, pair: str, names: Sequence[str]) -> str | None:
+    """The first of the names that human scores of a pair have; None if they have none of them."""
+    known = human_names(root, pair)
+    return next((name for name in names if name in known), None)
 
 
 def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = None) -> JudgedSet:
@@ -87,6 +93,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         segment_scores=of_segments,
         system_scores=None if of_systems is None else _of_these_segments(of_systems[:, 0], of_segments, name, human),
         reference=",".join(chosen) or None,
+        human=human,
     )
 
 

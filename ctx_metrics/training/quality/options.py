@@ -1,0 +1,36 @@
+"""Which judgements a quality model learns from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...meta.judgements.options import Chosen
+from ...settings import setting
+
+MQM = ("mqm",)
+
+
+@dataclass(frozen=True)
+class TrainingOptions(Chosen):
+    """As DataOptions, but data of several kinds are read at once, each by a name or columns of its own.
+
+    human    names of human scores of trees; None: MQM
+    score    formulas of columns, as for readers.score_columns.terms_of
+    """
+
+    human: Sequence[str] | None = setting(
+        "Human scores of a tree: mqm, wmt-z, esa, ... Of several names, each language pair of a tree is read by the first "
+        "that it has. (Default: mqm)",
+        metavar="NAME",
+    )
+    score: Sequence[Sequence[str]] | None = setting(
+        "Column of the human score in a table. With several names, or a weight, the score is the weighted sum of the "
+        "columns' z-scores in the data set; a row that lacks one of them has no score. Give the flag once more for tables "
+        "with other columns. A table with none of them is read by its usual column. (Default: score)",
+        flag="--score-column",
+        metavar="NAME[:WEIGHT]",
+        nargs="+",
+        action="append",
+    )
+
+
+ALL = TrainingOptions()
