@@ -271,6 +271,7 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
         seed=1,
         humans=False,
         leave_out=(),
+        centred=(),
     )
     paths = [str(folder / "dev.cs-en.tsv")]
     assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)
