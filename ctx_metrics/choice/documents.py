@@ -89,7 +89,7 @@ def best_paths(
             hypothesis = " ".join(item.candidates[k] for item, k in zip(own, choices, strict=True))
             source = " ".join(item.source or "" for item in own) if "src" in metric.estimator.inputs else None
             examples.append(Example(hypothesis, None, source))
-        found = np.array([each.value for each in metric.estimator.estimate(examples, "slide", "window")])
+        found = np.array([each.value for each in metric.estimated(examples, "window")])
         return (sign * found if metric.penalty is None else -metric.penalty.penalties(found)).tolist()
 
     numbers = [[len(item.candidates) for item in items[start:end]] for start, end in ranges]

@@ -13,6 +13,7 @@ from ..errors import CtxMetricsError, InputError
 from ..models.estimator import Estimate, Estimator, Example, Penalty
 from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities, Stream
+from ..run.untranslated import untranslated
 from ..scoring.base import ContextMetric, SystemResult, multiref_setting
 from ..scoring.constructor import number_of_references
 from ..scoring.results import ScoredWindow, best_reference
@@ -113,6 +114,8 @@ class EstimatorMetric(ContextMetric):
         self.penalty = self._average()
         if self.penalty is not None:
             self.signature["average"] = "penalty"
+        if (value := self.estimator.untranslated_value) is not None:
+            self.signature["untranslated"] = f"{100 * value:.4g}"
         self._guard_language()
 
     @property
@@ -171,7 +174,7 @@ class EstimatorMetric(ContextMetric):
         A window has one example for each reference without gaps, or one in all if the model reads no reference. All windows
         go through the estimator in one pass, unless there are more than READ_TOGETHER and they share no texts.
         """
-        metric, estimator = self.NAME.lower(), self.estimator
+        estimator = self.estimator
         if "ref" in estimator.inputs and not corpora[0].references:
             raise InputError(self._needs("ref", "a reference"))
 
@@ -195,10 +198,23 @@ class EstimatorMetric(ContextMetric):
                 owners.append(system)
                 sizes.append(len(own))
                 flat += own
-            estimates = iter(estimator.estimate(flat, metric, unit))
+            estimates = iter(self.estimated(flat, unit))
             for system, size in zip(owners, sizes, strict=True):
                 estimates_of[system].append(tuple(islice(estimates, size)))
         return estimates_of
+
+    def estimated(self, examples: Sequence[Example], unit: str = "segment") -> list[Estimate]:
+        """Return the estimator's estimates. The value of a text that cannot be a translation is fixed for some models."""
+        estimates = self.estimator.estimate(examples, self.NAME.lower(), unit)
+        if (value := self.estimator.untranslated_value) is None:
+            return estimates
+        languages = self._context.source_lang, self._context.target_lang
+        whole = {example for example, estimate in zip(examples, estimates, strict=True) if not estimate.empty}
+        fixed = {each for each in whole if untranslated(each.hypothesis, each.source or "", *languages)}
+        return [
+            estimate._replace(value=value, untranslated=True) if example in fixed else estimate
+            for example, estimate in zip(examples, estimates, strict=True)
+        ]
 
     def _result(
         self, corpus: Corpus, windows: Sequence[Window], estimates_of: Sequence[Sequence[Estimate]]
@@ -225,19 +241,26 @@ class EstimatorMetric(ContextMetric):
         starts = [window.start for window in windows]
         cut = [any(each.cut for each in estimates) for estimates in estimates_of]
         bare = [not estimates for estimates in estimates_of]
+        not_translated = [any(each.untranslated for each in estimates) for estimates in estimates_of]
         texts = read_texts(self.estimator.inputs)
 
         def about(which: Sequence[bool], one: str, many: str, kind: str) -> Notice:
             places = "segment" if unit == "segment" else "from segment"
             return Notice.at(list(compress(starts, which)), f"{unit} {one}", f"{unit}s {many}", places, kind=kind)
 
+        why = "no translation (a copy of the source, another language, or no words)"
+        fixed = f"{100 * (self.estimator.untranslated_value or 0):.4g}"
         without, ignored = "no whole reference and", "an empty reference beside others, which is left out"
+        of_translations = [
+            about(not_translated, f"is {why} and scores {fixed}", f"are {why} and score {fixed}", "untranslated")
+        ]
         counts, notices = tallied(
             [
                 about(cut, f"was cut to {self.estimator.limit}", f"were cut to {self.estimator.limit}", "truncated"),
                 about(empty, f"has an empty {texts} and {scores}", f"have an empty {texts} and {score}", "empty"),
                 about(partly, f"has {ignored}", f"have {ignored}", "ignored"),
                 about(bare, f"has {without} is left out", f"have {without} are left out", "unreferenced"),
+                *(of_translations if self.estimator.untranslated_value is not None else ()),
             ]
         )
         pick = max if self.can.higher_is_better else min

@@ -67,6 +67,7 @@ class Estimate(NamedTuple):
     empty    whether a text has no tokens
     parts    named parts of the value, for models that have them (src, ref, unified, mqm)
     spans    errors marked in the hypothesis; None if the model marks none or was not asked to
+    untranslated    whether the hypothesis cannot be a translation, and so has the fixed value of such texts
     """
 
     value: float
@@ -74,6 +75,7 @@ class Estimate(NamedTuple):
     empty: bool
     parts: Mapping[str, float] = {}
     spans: list[ErrorSpan] | None = None
+    untranslated: bool = False
 
 
 class Penalty(NamedTuple):
@@ -115,6 +117,7 @@ class Estimator(ABC):
     encoder              turns texts into token ids and hidden states
     english_only         whether it reads only English
     empty_value          the value of an example with an empty text; None: what the model computes for it
+    untranslated_value   the value of a hypothesis that cannot be a translation; None: what the model computes for it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
@@ -129,6 +132,7 @@ class Estimator(ABC):
     encoder: "TextEncoder"
     english_only: bool
     empty_value: float | None
+    untranslated_value: float | None = None
     max_length: int
     limit: str
     dtype: str

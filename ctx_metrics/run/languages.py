@@ -1,5 +1,6 @@
 """Checks whether a text is in the expected language, from its script and the n-grams of py3langid's model."""
 
+import math
 import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -79,7 +80,25 @@ _WRITTEN_IN = {
     "Kana": "ja",
     "Han": "ja zh yue",
 }
-_NO_WORDS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+", re.IGNORECASE)
+_LATIN = re.compile(f"[{_SCRIPTS['Latin']}]")
+# What says nothing about the language: addresses, handles, and symbols such as emoji, whose bytes are n-grams of the model.
+_NO_WORDS = re.compile(
+    r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+|[\u00d7\u200d\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]+", re.IGNORECASE
+)
+# Letters that a language never has, by which it is told from those that the model confuses with it.
+_NEVER = {"be": "щъи", "bg": "ыэё", "mk": "йщъыьэюяё", "ru": "іїєґў", "sr": "йщъыьэюяё", "uk": "ыэёъ"}
+
+
+class Told(NamedTuple):
+    """How much likelier than in the expected language a text is in another one.
+
+    nats     the logarithm of the ratio of probabilities, negative if the expected language is likelier; infinite if the
+             script is wrong
+    looks    the code of the other language, or the name of the script
+    """
+
+    nats: float
+    looks: str = ""
 
 
 class Verdict(NamedTuple):
@@ -102,27 +121,57 @@ def verdict(text: str, language: str) -> Verdict | None:
     >>> verdict("The contract was signed by both sides yesterday.", "en_GB"), verdict("Yes, it is.", "de")
     (Verdict(wrong=False, looks=''), None)
     """
+    told = likelier(text, language)
+    return told and (Verdict(True, told.looks) if told.nats > MARGIN else Verdict(False))
+
+
+def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
+    """Find the likeliest language besides the expected one; None if that cannot be told.
+
+    least    letters without which it cannot be told
+
+    >>> told = likelier("The contract was signed by both sides yesterday.", "de")
+    >>> told.looks, told.nats > MARGIN
+    ('en', True)
+    """
     code = primary(language)
     own = _of_script(code)
     text = _NO_WORDS.sub(" ", text)
     written = letters(text)
-    if len(written) < MIN_LETTERS:
+    if len(written) < least:
         return None
     if own is not None:
         inside = len("".join(own.findall(written)))
         if inside < MIN_SHARE * len(written):
-            return Verdict(True, _script_of(written))
+            return Told(math.inf, _script_of(written))
         if inside < len(written):  # foreign names and words left as they are say nothing about the rest
             text = " ".join(word for word in text.split() if own.search(word) or not WORD.search(word))
-            if len(letters(text)) < MIN_LETTERS:
+            if len(letters(text)) < least:
                 return None
     classes = _model().nb_classes
     same, others = _places(code)
     if not len(same):
-        return None if own is None else Verdict(False)
+        return None if own is None else Told(-math.inf)
     likely = _log_probabilities(text.lower() if text.isupper() else text)
-    best = others[np.argmax(likely[others])]
-    return Verdict(True, classes[best]) if likely[best] - likely[same].max() > MARGIN else Verdict(False)
+    there = set(text.lower())
+    barred = {each for each, never in _NEVER.items() if not there.isdisjoint(never)}
+    best = max((k for k in others if classes[k] not in barred), key=likely.__getitem__)
+    return Told(float(likely[best] - likely[same].max()), classes[best])
+
+
+def in_other_script(text: str, language: str) -> bool:
+    """Whether at least 4 letters of a text, and most of them, are neither in a script of the language nor Latin.
+
+    Latin letters tell nothing, because names, brands and code are left in them in many languages.
+
+    >>> in_other_script("你好，世界", "de"), in_other_script("Hello, world", "zh"), in_other_script("¯\\_(ツ)_/¯", "de")
+    (True, False, False)
+    """
+    own, written = _of_script(primary(language)), letters(_NO_WORDS.sub(" ", text))
+    if own is None or written.isascii():
+        return False
+    other = len(_LATIN.sub("", own.sub("", written)))
+    return other >= 4 and 2 * other > len(written)
 
 
 def are_close(one: str | None, other: str | None) -> bool:

@@ -176,8 +176,8 @@ def kinds(text: str) -> tuple[str, ...]:
     return names
 
 
-def copied(text: str, source: str) -> bool:
-    """Whether a text copies its source: it has the same letters, at least 20 of them in words that are not names.
+def copied(text: str, source: str, least: int = MIN_LETTERS) -> bool:
+    """Whether a text copies its source: it has the same letters, at least `least` of them in words that are not names.
 
     Case, punctuation and numbers are ignored. A name is a word that starts with a capital letter or contains digits; URLs
     and addresses are names too.
@@ -194,7 +194,7 @@ def copied(text: str, source: str) -> bool:
         return False
     words = _NAMES.sub(" ", text).split()
     plain = [word for word in words if (found := WORD.search(word)) and not found.group()[0].isupper()]
-    return len(letters(" ".join(plain))) >= MIN_LETTERS
+    return len(letters(" ".join(plain))) >= least
 
 
 def repetitive(text: str, source: str = "") -> bool:

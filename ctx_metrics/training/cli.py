@@ -118,6 +118,11 @@ class Data:
         False,
     )
     no_mqm_root: bool = setting("Learn penalties such as MQM's unchanged. (Default: as minus their square root)", False)
+    centred: Files | None = setting(
+        "Paths of --train of which only the differences between the outputs of a segment are learned, not the scores: for "
+        "data whose scores say more about the source than about the outputs.",
+        metavar="PATH",
+    )
     window: Positive | None = setting(
         "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
     )
@@ -263,7 +268,8 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         not teacher,
         recipe.seed,
         data.keep_humans,
-        data.leave_out or (),
+        leave_out=data.leave_out or (),
+        centred=data.centred or (),
     )
     development = read_development(data.dev, data.dev_metric, inputs, data.dev_threshold or 0.0, options)
     _say_shared(training, development)

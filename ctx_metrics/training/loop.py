@@ -286,7 +286,7 @@ def epoch_batches(
 
     Rows are sorted by the partner's and then the hypothesis's length, cut into batches, and the batches are shuffled. A
     random factor on the partner's length, the same for all rows of a group, makes batches differ between epochs and keeps
-    the rows of a segment together.
+    the rows of a segment together: a batch ends at the end of a segment if one is within half of `size` rows.
 
     lengths    number of tokens of (partner, hypothesis) of each row
     groups     the number of each row's segment, from 0
@@ -298,7 +298,15 @@ def epoch_batches(
     partner, hypothesis = np.array(lengths, float).T
     noise = random.uniform(1 - NOISE, 1 + NOISE, max(groups) + 1)[np.asarray(groups)]
     order = np.lexsort((hypothesis, noise, partner * noise))
-    batches = [order[begin : begin + size].tolist() for begin in range(0, len(order), size)]
+    cuts = np.arange(size, len(order), size)
+    of_rows = np.asarray(groups)[order]
+    ends = np.flatnonzero(of_rows[1:] != of_rows[:-1]) + 1
+    if len(ends):
+        after = np.searchsorted(ends, cuts).clip(max=len(ends) - 1)
+        before = (after - 1).clip(min=0)
+        nearest = np.where(abs(ends[after] - cuts) < abs(ends[before] - cuts), ends[after], ends[before])
+        cuts = np.where(abs(nearest - cuts) < size / 2, nearest, cuts)
+    batches = [part.tolist() for part in np.split(order, cuts)]
     return [batches[i] for i in random.permutation(len(batches))]
 
 

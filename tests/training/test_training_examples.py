@@ -109,6 +109,18 @@ def test_sources_instead_of_references(put):
         read_training_set([path])
 
 
+def test_outputs_alone_in_their_segment_have_nothing_to_be_compared_with(put, caplog):
+    rows = "system|seg|mt|src|score", "A|1|a1|s1|1", "B|1|b1|s1|2", "A|2|a2|s2|9", "A|3|a3|s3|4", "B|3|b3|s3|4"
+    paths = [put("t.tsv", *rows), put("u.tsv", *rows)]
+    found = read_training_set([paths[0], f"{paths[1]}:2"], "mt+src", centred=paths[:1])
+    assert found.hypotheses == ["a1", "b1", "a3", "b3", "a1", "b1", "a2", "a3", "b3"]
+    assert found.centred.tolist() == [True] * 4 + [False] * 5
+    assert found.counts[paths[0]] == {"rows": 5, "kept": 4, "alone in their segment": 1}
+    assert caplog.messages == [f"{paths[0]}: 4 rows to learn from; left out 1 row alone in their segment"]
+    with pytest.raises(InputError, match="--centred v.tsv: is not a path of --train"):
+        read_training_set(paths, "mt+src", centred=["v.tsv"])
+
+
 def test_roots_of_penalties(put, caplog):
     header = "mt|ref|mqm"
     mqm = put("mqm.tsv", header, "a|r|-25", "b|r|-1", "c|r|0", "d|r|-4")
@@ -234,7 +246,8 @@ def rows(*documents, raters=1, systems=("A", "B")):
     ]
     hypotheses, references, sources, groups, origins = map(list, zip(*columns))
     n = len(columns)
-    return TrainingSet(hypotheses, references, sources, np.arange(n, dtype=float), np.ones(n), groups, origins, {}, [])
+    columns = np.arange(n, dtype=float), np.ones(n), np.zeros(n, bool)
+    return TrainingSet(hypotheses, references, sources, *columns, groups, origins, {}, [])
 
 
 def test_windows_of_two_are_joined_and_averaged_within_documents():
@@ -244,6 +257,12 @@ def test_windows_of_two_are_joined_and_averaged_within_documents():
     assert found.targets[10:].tolist() == [1.0, 2.0, 7.0, 8.0]  # of rows 0 and 2, 1 and 3, 6 and 8, 7 and 9
     assert found.groups[10] == found.groups[11] != found.groups[12]
     assert found.hypotheses[:10] == rows(3, 2).hypotheses and found.origins[12] == Origin("toy", "A", "d1", 3)
+
+
+def test_windows_of_centred_rows_are_centred():
+    found = rows(4)
+    found.centred[:] = True
+    assert with_windows(found, 2, seed=1).centred.all()
 
 
 def test_lengths_are_drawn_and_cover_the_document():

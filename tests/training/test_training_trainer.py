@@ -24,7 +24,7 @@ from ctx_metrics.training import loop as loop_module
 from ctx_metrics.training.loop import Loop, Progress, Task, deferred, epoch_batches
 from ctx_metrics.training.quality.examples import Origin, TrainingSet
 from ctx_metrics.training.quality.recipe import Recipe
-from ctx_metrics.training.quality.task import QualityTask, pairwise_hinge, squared_error
+from ctx_metrics.training.quality.task import QualityTask, pairwise_hinge, without_means
 from ctx_metrics.training.state import STATE, TrainingState, claim, read_state, write_state
 
 ROWS, WIDTH = 26, 6
@@ -86,12 +86,14 @@ class Scripted:
         return next(self.given)
 
 
-def training_set(targets, weights=None, groups=None) -> TrainingSet:
+def training_set(targets, weights=None, groups=None, centred=None) -> TrainingSet:
     n = len(targets)
+    centred = np.zeros(n, bool) if centred is None else np.array(centred)
     weights = np.ones(n) if weights is None else np.asarray(weights, float)
     groups = [str(k) for k in range(n)] if groups is None else groups
     origins = [Origin("toy", "A", None, row) for row in range(n)]
-    return TrainingSet([""] * n, [""] * n, [None] * n, np.asarray(targets, float), weights, groups, origins, {}, [])
+    columns = np.asarray(targets, float), weights, centred
+    return TrainingSet([""] * n, [""] * n, [None] * n, *columns, groups, origins, {}, [])
 
 
 def line_task(scores, recipe, targets=None, **more) -> QualityTask:
@@ -256,7 +258,7 @@ def test_losses_do_not_wait_for_a_gpu():
     targets, groups = torch.tensor([1.0, 0.0, 0.0, 2.0]), torch.tensor([0, 0, 1, 1])
     for of_groups in (groups, torch.arange(4)):
         assert pairwise_hinge(values, targets, weights, of_groups, 0.5).device.type == "meta"
-    assert squared_error(values, targets.to("meta"), weights).device.type == "meta"
+        assert without_means(values, of_groups, torch.tensor([True, True, False, False])).device.type == "meta"
 
 
 def test_plateau_and_patience():
@@ -324,8 +326,32 @@ def test_a_row_of_weight_2_counts_as_two_rows():
     """The mean is over rows: 2 a + b over 2 rows is 3/2 of a + a + b over 3."""
     recipe = Recipe(batch=8)
     two = line_task([], recipe, targets=[1.0, 4.0], weights=[2, 1]).loss([0, 1], Progress()).item()
-    values, targets = torch.zeros(3), torch.tensor([1.0, 1.0, 4.0])
-    assert two == pytest.approx(1.5 * squared_error(values, targets, torch.ones(3)).item()) == 9.0
+    assert two == pytest.approx(1.5 * np.mean([1.0, 1.0, 16.0])) == 9.0
+
+
+@given(st.integers(0, 10**6))
+def test_of_centred_rows_only_differences_count(seed):
+    """The squares that are left are those of all differences of two errors of a segment, by brute force."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(1, 12))
+    errors, groups = draw.normal(size=n), draw.integers(0, 4, n)
+    centred = (draw.random(4) < 0.5)[groups]
+    found = without_means(*map(torch.tensor, (errors, groups, centred))).numpy()
+    assert (found[~centred] == errors[~centred]).all()
+    for group in set(groups[centred].tolist()):
+        own = errors[groups == group]
+        differences = sum((a - b) ** 2 for a in own for b in own) / 2
+        assert (found[groups == group] ** 2).sum() == pytest.approx(differences / len(own), abs=1e-12)
+
+
+def test_centred_rows_learn_no_level():
+    """A shift of all targets of a centred segment changes nothing, that of any other segment does."""
+    groups, centred = ["a", "a", "b", "b"], [True, True, False, False]
+    losses = [
+        line_task([], Recipe(batch=4), targets=targets, groups=groups, centred=centred).loss([0, 1, 2, 3], Progress())
+        for targets in ([1.0, 3.0, 0.0, 1.0], [6.0, 8.0, 0.0, 1.0], [1.0, 3.0, 5.0, 6.0])
+    ]
+    assert losses[0].item() == losses[1].item() == pytest.approx((1 + 1 + 0 + 1) / 4) != losses[2].item()
 
 
 @given(st.integers(0, 10**6))
@@ -363,7 +389,7 @@ def test_batches(rows, size, seed):
     lengths = [(10 + 7 * group, hypothesis) for group, hypothesis in rows]
     batches = epoch_batches(lengths, groups, size, seed, epoch=1)
     assert sorted(row for batch in batches for row in batch) == list(range(len(rows)))
-    assert sorted(map(len, batches))[1:] == [size] * (len(batches) - 1) and len(batches[0]) <= size
+    assert len(batches) == -(-len(rows) // size) and all(0 < len(batch) < 2 * size for batch in batches)
     assert batches == epoch_batches(lengths, groups, size, seed, epoch=1)
     for group in set(groups):
         inside = [batch for batch in batches if any(groups[row] == group for row in batch)]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -299,6 +300,43 @@ def test_a_pass_has_as_many_tokens_as_the_device_takes(models, data, tiny_xlmr, 
     half = len(seen) // 2
     assert max(map(len, seen[:half])) == 1  # all 8 rows of a step at once
     assert min(map(len, seen[half:])) > 1 and TOKENS_A_PASS["cpu"] == 2048 < TOKENS_A_PASS["cuda"]
+
+
+def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tmp_path, monkeypatch):
+    """All outputs are one segment's, and compared: in one pass, or in a pass for each."""
+    training, development = data
+    one = replace(training, groups=["one"] * len(training), centred=np.ones(len(training), bool))
+    found = []
+
+    def descend(self, loss, optimizer):
+        found.append(torch.cat([loss[None], *[p.grad.flatten() for p in self.network.parameters() if p.requires_grad]]))
+        optimizer.zero_grad()
+
+    monkeypatch.setattr(UnifiedTask, "descend", descend)
+    monkeypatch.setattr("ctx_metrics.training.quality.network.DROPOUT", 0.0)
+    for name, most in (("whole", 10_000), ("parts", 1)):
+        learned(tiny_xlmr, (one, development), tmp_path / name, batch_tokens=most)
+    half = len(found) // 2
+    for whole, parts in zip(found[:half], found[half:], strict=True):
+        assert torch.allclose(whole, parts, rtol=1e-3, atol=1e-6) and whole[1:].norm() > 0.01
+
+
+def test_both_rounds_of_a_pass_have_the_same_dropout(data, tiny_xlmr, tmp_path, monkeypatch):
+    training, development = data
+    one = replace(training, groups=["one"] * len(training), centred=np.ones(len(training), bool))
+    values = []
+
+    def outputs(self, inputs, whole=UnifiedTask.outputs):
+        [found] = whole(self, inputs)
+        if self.network.training:
+            values.append(found.detach())
+        return [found]
+
+    monkeypatch.setattr(UnifiedTask, "outputs", outputs)
+    monkeypatch.setattr(UnifiedTask, "descend", lambda self, loss, optimizer: optimizer.zero_grad())
+    learned(tiny_xlmr, (one, development), tmp_path / "m", batch_tokens=1)
+    rounds = torch.cat(values).view(-1, 2, RECIPE.batch)
+    assert torch.equal(rounds[:, 0], rounds[:, 1]) and len(set(rounds.flatten().tolist())) > RECIPE.batch
 
 
 def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):

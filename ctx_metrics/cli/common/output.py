@@ -105,6 +105,8 @@ def _details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
         if estimate is None or end - start > 1 or reads[start] > 1:
             continue
         of_segment = details.setdefault(start, {})
+        if estimate.untranslated:
+            of_segment["untranslated"] = True
         if estimate.parts:
             of_segment["parts"] = {part: value * scale for part, value in estimate.parts.items()}
         if estimate.spans is not None:

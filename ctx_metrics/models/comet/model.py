@@ -59,6 +59,9 @@ PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
 # Without a reference, our models can tell bad outputs from fair ones, but hardly fair from good. Chosen on WMT21 en-de
 # (docs/reproduce.md).
 WITHOUT_REFERENCE = Penalty(turn=0.42, width=0.04)
+# Nor do they know a copy of the source or a third language from a translation: such texts, which no reference tells apart,
+# get the value of an empty one.
+UNTRANSLATED = 0.0
 
 
 class FeedForward:
@@ -271,7 +274,8 @@ class UnifiedEstimator(CometEstimator):
         shares: Sequence[float] = [1.0] * len(PARTS)
         if isinstance(checkpoint, AdaptedCheckpoint):
             self.features, shares = checkpoint.matching, checkpoint.shares
-            self.penalty = WITHOUT_REFERENCE if self.inputs == "mt+src" else None
+            if self.inputs == "mt+src":
+                self.penalty, self.untranslated_value = WITHOUT_REFERENCE, UNTRANSLATED
             self.empty_value = 0.0  # empty outputs were never judged, and the network scores them higher than bad ones
         # each combination of inputs that counts, and its share of the score
         self.combinations = {self.inputs: 1.0}

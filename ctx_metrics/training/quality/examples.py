@@ -46,6 +46,7 @@ class TrainingSet:
     targets       float64 (n,), standardised; higher is better
     weights       float64 (n,), positive: a row's weight in the loss
     groups        equal for outputs of the same source and reference, whose targets can be compared in pairs
+    centred       bool (n,): whether a row's target counts only in its differences to those of its group
     counts        {path: {"rows": rows read, "kept": rows used, "of human systems": ..., ...}}
     rooted        data sets whose targets come from the square roots of penalties
     by_system     data sets in which an output's target is its system's score
@@ -58,6 +59,7 @@ class TrainingSet:
     sources: list[str | None]
     targets: np.ndarray
     weights: np.ndarray
+    centred: np.ndarray
     groups: list[str]
     origins: list[Origin]
     counts: dict[str, dict[str, int]]
@@ -90,6 +92,7 @@ def read_training_set(
     seed: int = 1,
     humans: bool = False,
     leave_out: Sequence[str] = (),
+    centred: Sequence[str] = (),
 ) -> TrainingSet:
     """Read the training rows of files and folders; a notice for each path says what was left out.
 
@@ -98,6 +101,8 @@ def read_training_set(
                 penalty, since they are skewed
     scored      whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
     leave_out   files of documents and sources whose rows are not used
+    centred     paths of which only differences between the outputs of a segment are learned; an output that is alone in its
+                segment is left out
 
     Single judgements are separate rows unless `average`, since many of them teach more than a few averaged ones (Mathur et
     al. 2019). If only systems were judged, the target of each output is its system's score.
@@ -109,7 +114,9 @@ def read_training_set(
     counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in shares}
     rooted: list[str] = []
     by_system: list[str] = []
-    columns: list[tuple[str, str | None, str | None, float, float, str, Origin]] = []
+    if unknown := [path for path in centred if path not in shares]:
+        raise InputError(f"--centred {unknown[0]}: is not a path of --train; name it there too, or leave it out here")
+    columns: list[tuple[str, str | None, str | None, float, float, bool, str, Origin]] = []
     unwanted = LeftOut(leave_out)
     sets = read_judgements([share(path).path for path in paths], options, scored, by_system=True)
     for of_set in sets:
@@ -131,6 +138,11 @@ def read_training_set(
             taken = whole_parts(rows, most, seed)
             left[f"beyond {most:,} a data set"] = len(rows) - len(taken)
             rows, targets = [rows[row] for row in taken], targets[taken]
+        if of_set.path in centred:
+            others = Counter(row.segment for row in rows)
+            taken = [row for row, each in enumerate(rows) if others[each.segment] > 1]
+            left["alone in their segment"] = len(rows) - len(taken)
+            rows, targets = [rows[row] for row in taken], targets[taken]
         count = counts[of_set.path]
         count.update({"rows": len(of_set.rows), "kept": len(rows), **listed, **left, **({FLAT: flat} if flat else {})})
         name = of_set.name
@@ -138,14 +150,15 @@ def read_training_set(
         for row, target in zip(rows, targets.tolist(), strict=True):
             read_texts = row.hypothesis, *read_of(row, inputs)
             origin = Origin(name, row.system, row.document, row.segment)
-            columns.append((*read_texts, target, weight, f"{name}:{row.segment}", origin))
+            compared = of_set.path in centred
+            columns.append((*read_texts, target, weight, compared, f"{name}:{row.segment}", origin))
     scores = scores_of(sets)
     for path, count in counts.items():
         _say(path, count, scores.get(path, ""))
     of_files = unwanted.counts()
     if not columns:
         raise InputError("no files to learn from")
-    if scored and not any(target for *_, target, _, _, _ in columns):
+    if scored and not any(target for *_, target, _, _, _, _ in columns):
         raise InputError(
             "every target is 0, as no rater (or data set) has given two different scores: nothing can be learned; "
             "standardise whole files with --normalise file, or leave out a column rater that is new in every row"
@@ -154,8 +167,8 @@ def read_training_set(
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
     if by_system:
         notice(f"only systems were judged, so each output gets its system's score: {', '.join(by_system)}")
-    hypotheses, references, sources, values, weights, groups, origins = map(list, zip(*columns, strict=True))
-    numbers = np.array(values), np.array(weights)
+    hypotheses, references, sources, values, weights, flags, groups, origins = map(list, zip(*columns, strict=True))
+    numbers = np.array(values), np.array(weights), np.array(flags)
     read = {path: dict(count) for path, count in counts.items()}
     texts = hypotheses, references, sources
     return TrainingSet(*texts, *numbers, groups, origins, read, rooted, by_system, scores, of_files)
@@ -209,7 +222,8 @@ def some_rows(training: TrainingSet, rows: int, seed: int) -> TrainingSet:
     chosen = np.sort(np.random.default_rng(seed).permutation(len(training))[:rows])
     names = ("hypotheses", "references", "sources", "groups", "origins")
     lists: dict[str, Any] = {name: [getattr(training, name)[row] for row in chosen] for name in names}
-    return replace(training, targets=training.targets[chosen], weights=training.weights[chosen], **lists)
+    numbers = {name: getattr(training, name)[chosen] for name in ("targets", "weights", "centred")}
+    return replace(training, **numbers, **lists)
 
 
 def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
@@ -241,7 +255,7 @@ def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
                         columns += _window(training, of_window, f"{dataset}:{run[begin]}-{run[end - 1]}", origins[0])
     if not columns:
         raise InputError("--window: no document has two outputs of one system in a row; leave it out")
-    hypotheses, references, sources, targets, weights, groups, starts = map(list, zip(*columns, strict=True))
+    hypotheses, references, sources, targets, weights, centred, groups, starts = map(list, zip(*columns, strict=True))
     return replace(
         training,
         hypotheses=[*training.hypotheses, *hypotheses],
@@ -249,6 +263,7 @@ def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
         sources=[*training.sources, *sources],
         targets=np.concatenate([training.targets, targets]),
         weights=np.concatenate([training.weights, weights]),
+        centred=np.concatenate([training.centred, centred]),
         groups=[*training.groups, *groups],
         origins=[*training.origins, *starts],
     )
@@ -262,7 +277,8 @@ def _window(training: TrainingSet, rows: Sequence[Sequence[int]], group: str, st
     if reference is None and source is None:
         return []
     target, weight = (np.mean([column[own].mean() for own in rows]) for column in (training.targets, training.weights))
-    return [(hypothesis, reference, source, target, weight, group, start)]
+    centred = bool(training.centred[firsts[0]])
+    return [(hypothesis, reference, source, target, weight, centred, group, start)]
 
 
 def runs(numbers: Sequence[int]) -> list[list[int]]:

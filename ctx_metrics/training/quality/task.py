@@ -55,6 +55,7 @@ class QualityTask(Task):
         self.targets, self.weights = (
             torch.tensor(column, dtype=torch.float32) for column in (training.targets, training.weights)
         )
+        self.centred = torch.from_numpy(training.centred)
         numbers = {group: number for number, group in enumerate(dict.fromkeys(training.groups))}
         self.groups = [numbers[group] for group in training.groups]
         if recipe.loss != "mse" and len(set(zip(self.groups, training.targets.tolist(), strict=True))) == len(numbers):
@@ -78,12 +79,17 @@ class QualityTask(Task):
         return rate * self.recipe.decay if self.recipe.schedule == "plateau" else rate
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
+        return self.loss_of(self.outputs(self.on_device(self.read(batch))), batch)
+
+    def loss_of(self, outputs: Sequence[torch.Tensor], batch: list[int]) -> torch.Tensor:
+        """Return the loss of a batch's predictions."""
         targets, groups = self.targets[batch], torch.tensor([self.groups[row] for row in batch])
         wanted, weights = self.on_device((targets, self.weights[batch]))
         total = torch.zeros((), device=self.device)
-        for values in self.outputs(self.on_device(self.read(batch))):
+        for values in outputs:
             if "mse" in self.recipe.loss:
-                total = total + squared_error(values, wanted, weights)
+                errors = without_means(values - wanted, groups, self.centred[batch])
+                total = total + (weights * errors.square()).mean()
             if "hinge" in self.recipe.loss:
                 total = total + pairwise_hinge(values, targets, weights, groups, self.recipe.margin)
         return total
@@ -116,9 +122,23 @@ class QualityTask(Task):
         return tuple(send(each, self.device) if isinstance(each, torch.Tensor) else each for each in inputs)
 
 
-def squared_error(values: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Return the mean of weight * (value - target)^2 over n rows; all tensors are [n]."""
-    return (weights * (values - targets).square()).mean()
+def without_means(errors: torch.Tensor, groups: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
+    """Return errors [n] with the mean error of its group taken from each centred row, so that only differences count.
+
+    The sum of the squares of what is left is that of all differences of two errors in a group, divided by its size.
+
+    groups    int64 [n], the number of each row's segment;  centred    bool [n], equal within a group. Both are on the CPU
+
+    >>> without_means(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 0, 1]), torch.tensor([True, True, False]))
+    tensor([-0.5000,  0.5000,  4.0000])
+    """
+    rows = centred.nonzero()[:, 0]
+    if not len(rows):
+        return errors
+    of_group, sizes = groups[rows].unique(return_inverse=True, return_counts=True)[1:]
+    rows, of_group, sizes = (send(each, errors.device) for each in (rows, of_group, sizes))
+    means = errors.new_zeros(len(sizes)).index_add(0, of_group, errors[rows]) / sizes
+    return errors.index_add(0, rows, means[of_group], alpha=-1)
 
 
 def pairwise_hinge(

@@ -44,6 +44,7 @@ LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, a
 HEAD_WIDTH, RANK = 256, 32
 # Tokens of a forward and backward pass: few enough for a CPU's cache, and enough to keep a GPU busy.
 TOKENS_A_PASS = {"cpu": 2048, "mps": 2048, "cuda": 8192}
+LONG = 256  # tokens of a sequence from which on attention takes most of a pass's memory
 SMALLER = "give a smaller --ctx-batch-tokens or --max-length, --ctx-dtype bf16 or --ctx-device cpu"
 STANDARDISED_BY = 256  # number of training rows, each read in all ways
 
@@ -52,6 +53,14 @@ def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
     """Return COMET's name for the encoder, which decides how texts are joined."""
     kinds = {kind: name for name, kind in ENCODER_KINDS.items() if kind != "bert"} | {"roberta": "XLM-RoBERTa"}
     return kinds.get(config["model_type"], "BERT" if tokenizer.separator_token == "[SEP]" else "MiniLM")
+
+
+def cost(rows: int, length: int) -> float:
+    """Return what a pass over some rows of at most `length` tokens costs in memory, in tokens of short sequences.
+
+    Attention takes memory for each pair of tokens, which is most of it for long sequences.
+    """
+    return rows * length * max(1.0, length / LONG)
 
 
 class UnifiedInputs:
@@ -157,10 +166,46 @@ class UnifiedTask(QualityTask):
         """Return the loss; its gradient is already computed, in parts with few tokens and rows of similar length."""
         total = torch.zeros((), device=self.device)
         for part in self._parts(batch):
-            own = super().loss(part, progress) * (len(part) / len(batch))
-            own.backward()
+            passes, share = self._passes(part), len(part) / len(batch)
+            if len(passes) == 1:
+                own = super().loss(part, progress) * share
+                own.backward()
+            else:
+                own = self._in_passes(passes, share, progress)
             total += own.detach()
         return total
+
+    def _in_passes(self, passes: Sequence[list[int]], share: float, progress: Progress) -> torch.Tensor:
+        """Return the loss of rows that need several passes, with its gradient computed pass by pass.
+
+        The loss compares rows of different passes. So the first round computes all values, and from them the loss and its
+        gradient for each value; the second round computes each value again and passes its gradient on (Gao et al. 2021,
+        "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"). Only one pass is in memory at a time.
+        """
+
+        def values_of(number: int) -> torch.Tensor:
+            torch.manual_seed((self.recipe.seed * 1_000_003 + progress.step) * 1_009 + number)  # the same dropout twice
+            [values] = self.outputs(self.on_device(self.read(passes[number])))
+            return values
+
+        with torch.no_grad():
+            values = torch.cat([values_of(number) for number in range(len(passes))])
+        values.requires_grad_()
+        loss = self.loss_of([values], [row for rows in passes for row in rows]) * share
+        [gradient] = torch.autograd.grad(loss, values)
+        for number, own in enumerate(gradient.split([len(rows) for rows in passes])):
+            values_of(number).backward(own)
+        return loss
+
+    def _passes(self, part: list[int]) -> list[list[int]]:
+        """Split a part whose segment alone costs more than tokens_a_pass; a row that does so is a pass of its own."""
+        lengths = {row: self.inputs.tokens(row, self._way(row)) for row in part}
+        passes: list[list[int]] = [[]]
+        for row in sorted(part, key=lengths.__getitem__):
+            if passes[-1] and cost(len(passes[-1]) + 1, lengths[row]) > self.tokens_a_pass:
+                passes.append([])
+            passes[-1].append(row)
+        return passes
 
     def descend(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
         nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip)
@@ -168,7 +213,7 @@ class UnifiedTask(QualityTask):
         optimizer.zero_grad()
 
     def _parts(self, batch: list[int]) -> list[list[int]]:
-        """Split a batch into parts of about tokens_a_pass tokens, without splitting segments, short sequences first."""
+        """Split a batch into parts that cost about tokens_a_pass, without splitting segments, short sequences first."""
         segments: dict[int, list[int]] = {}
         for row in batch:
             segments.setdefault(self.groups[row], []).append(row)
@@ -177,7 +222,7 @@ class UnifiedTask(QualityTask):
         }
         parts: list[list[int]] = []
         for group in sorted(segments, key=lengths.__getitem__):
-            if not parts or (len(parts[-1]) + len(segments[group])) * lengths[group] > self.tokens_a_pass:
+            if not parts or cost(len(parts[-1]) + len(segments[group]), lengths[group]) > self.tokens_a_pass:
                 parts.append([])
             parts[-1] += segments[group]
         return parts
