@@ -34,6 +34,7 @@ from .examples import TrainingSet
 from .learn import Trained, check_tokens, matching_config, written
 from .network import UnifiedNetwork, new_network, padded, restore, round_as_stored, stored
 from .recipe import Architecture, Recipe
+from .synthetic.pairs import CleanPairs
 from .task import QualityTask
 
 # the ways to read a row, and their shares: without a reference there is most to learn
@@ -72,7 +73,7 @@ class UnifiedInputs:
     def __init__(
         self, texts: TrainingSet | DevelopmentSet, tokenizer: TextTokenizer, kind: str, most: int, max_length: int
     ):
-        self.tokenizer, self.kind, self.most = tokenizer, kind, most
+        self.tokenizer, self.kind, self.most, self.max_length = tokenizer, kind, most, max_length
         columns: dict[str, Sequence[str | None]]
         columns = {"mt": texts.hypotheses, "src": texts.sources, "ref": texts.references}
         distinct = list(dict.fromkeys(text for column in columns.values() for text in column if text is not None))
@@ -83,6 +84,12 @@ class UnifiedInputs:
         ]
         self.cut = sum(tokens.cut > 0 for tokens in ids.values())
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
+
+    def with_more(self, texts: TrainingSet) -> "UnifiedInputs":
+        """Return the inputs of these rows, and then of more."""
+        more = UnifiedInputs(texts, self.tokenizer, self.kind, self.most, self.max_length)
+        more.rows, more.lengths = self.rows + more.rows, self.lengths + more.lengths
+        return more
 
     def ways(self, row: int) -> list[str]:
         return [way for way in WAYS if self.rows[row].keys() >= set(way.split("+"))]
@@ -111,6 +118,7 @@ class UnifiedTask(QualityTask):
     dtype    dtype of the training's matrix products
     batch_tokens    maximum number of tokens at once; None: the device's defaults
     shares   weights of the three ways in the score, fitted on the development data if all of it has source and reference
+    synthetic    clean translations, from which each epoch makes rows with errors beside the judged rows
     """
 
     network: UnifiedNetwork
@@ -119,6 +127,7 @@ class UnifiedTask(QualityTask):
     dtype: torch.dtype = torch.float32
     batch_tokens: int | None = None
     shares: np.ndarray = field(default_factory=lambda: np.array([0.34, 0.33, 0.33]))
+    synthetic: CleanPairs | None = None
 
     def __post_init__(self):
         super().__post_init__()
@@ -127,6 +136,9 @@ class UnifiedTask(QualityTask):
         for module in self.network.modules():
             if isinstance(module, LowRankLinear):  # once rather than in each pass
                 module.linear.weight.data = module.linear.weight.data.to(self.dtype)
+        self._judged = self.inputs
+        if self.synthetic is not None:
+            self.rows += self.synthetic.rows_an_epoch
 
     @torch.inference_mode()
     def standardise(self) -> None:
@@ -157,10 +169,24 @@ class UnifiedTask(QualityTask):
         return adamw(self.network, self.recipe)
 
     def batches(self, progress: Progress) -> list[list[int]]:
-        """Return batches of row numbers, and draw the way in which each segment is read in this epoch."""
+        """Return batches of row numbers; make this epoch's synthetic rows, and draw how each segment is read."""
+        if self.synthetic is not None:
+            self._append(self.synthetic.rows(self.recipe.seed, progress.epoch))
         draw = np.random.default_rng([self.recipe.seed, progress.epoch, 2])
         self._drawn = draw.random(max(self.groups) + 1)
         return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
+
+    def _append(self, made: TrainingSet) -> None:
+        """Append rows to the judged ones, in the place of those of the epoch before."""
+        judged = len(self.training)
+        self.inputs = self._judged.with_more(made)
+        for name in ("targets", "weights"):
+            more = torch.tensor(getattr(made, name), dtype=torch.float32)
+            setattr(self, name, torch.cat([getattr(self, name)[:judged], more]))
+        self.centred = torch.cat([self.centred[:judged], torch.from_numpy(made.centred)])
+        first = max(self.groups[:judged]) + 1
+        numbers = {group: first + number for number, group in enumerate(dict.fromkeys(made.groups))}
+        self.groups = [*self.groups[:judged], *(numbers[group] for group in made.groups)]
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
         """Return the loss; its gradient is already computed, in parts with few tokens and rows of similar length."""
@@ -284,11 +310,14 @@ def learn_unified(
     init: Path | None = None,
     init_share: float = 0.0,
     window: int | None = None,
+    synthetic: CleanPairs | None = None,
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json in the format of models.comet.adapted.
 
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
                  often better both on the initial model's data and on the new data (Wortsman et al. 2022)
+
+    synthetic    clean translations with which it also learns what errors cost
 
     Everything else, including resuming after an interruption, is as in training.quality.learn.learn. Of the engine, dtype
     bf16 applies to the training's matrix products.
@@ -324,6 +353,8 @@ def learn_unified(
         "development data": digest([*development.hypotheses, *development.references, *development.sources]),
         "first weights": None if init is None else [read_config(init)["weights_sha256"], init_share],
     }
+    if synthetic is not None:
+        fingerprint["synthetic errors"] = [synthetic.digest(), synthetic.as_json()]
     device = resolve_device(engine.device)
     check_tf32(device, dtype)
     claim(out, fingerprint, device)
@@ -336,7 +367,7 @@ def learn_unified(
             notice(f"{cut} cut to {config['max_length']} tokens")
     with memory_for("the training", device, SMALLER):
         sets = training, inputs[0], development, inputs[1]
-        task = UnifiedTask(network, recipe, *sets, device, dtype, engine.batch_tokens)
+        task = UnifiedTask(network, recipe, *sets, device, dtype, engine.batch_tokens, synthetic=synthetic)
         if init is None:
             task.standardise()
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
@@ -347,6 +378,8 @@ def learn_unified(
                 tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
             round_as_stored(network, DEVIATION)
         told = {"rows": len(training), "init": None if init is None else init.name, "init_share": init_share}
+        if synthetic is not None:
+            config["synthetic"] = synthetic.as_json()
         config["training"] = {**asdict(recipe), **told, "dtype": engine.dtype, "window": window}
         values = task.values(inputs[1])
         config["shares"] = task.shares.tolist()
