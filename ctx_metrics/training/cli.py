@@ -290,7 +290,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     _say_shared(training, development)
     synthetic = None
     if data.synthetic:
-        synthetic = read_clean_pairs(data.synthetic, options, recipe.seed, development.sources)
+        synthetic = read_clean_pairs(data.synthetic, options, recipe.seed, data.leave_out or (), development.sources)
     known = known_languages([*training.datasets, *(part.name for part in development.parts)], options.pairs)
     if architecture.encoder == "embedded":
         sides = [0, 1] if "src" in inputs else [1]

@@ -11,13 +11,13 @@ from toy_judgements import write_judgements
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import unified
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
+from ctx_metrics.training.quality.options import TrainingOptions
 from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
 from ctx_metrics.training.quality.synthetic.kinds import ERRORS, HARMLESS
 from ctx_metrics.training.quality.synthetic.pairs import ROWS_A_PAIR, read_clean_pairs
@@ -72,6 +72,47 @@ def test_some_of_the_pairs_are_whole_documents(tmp_path, caplog):
     assert Counter(pair.document for pair in more.pairs) == dict.fromkeys({p.document for p in more.pairs}, 3)
     assert (len(few), len(more)) == (3, 6) and set(texts(few)) < set(texts(more))
     assert more.counts[path]["beyond 7 a data set"] == 3 and "left out 3 pairs beyond 7 a data set" in caplog.text
+
+
+def test_a_table_needs_only_sources_and_references(tmp_path, caplog):
+    plain = tmp_path / "plain.de-en.tsv"
+    plain.write_text("ref\tsrc\tdoc\tnote\n" + "".join(f"{text}\t{source}\t{doc}\tx\n" for source, text, doc in ROWS))
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(
+        "".join(json.dumps({"lp": "de-fr", "src": source, "ref": text}) + "\n" for source, text, _ in ROWS)
+    )
+    words = tmp_path / "words.tsv"  # as for --train with --score-column, with scores that are no numbers
+    words.write_text("src\tref\tmt\tscore\nEins\tOne\tOne.\tgood\n")
+    pairs = read_clean_pairs([str(plain), str(words)], TrainingOptions(score=[["esa"]]))
+    assert texts(pairs) == [*(text for _, text, _ in ROWS), "One"] and pairs.pairs[3].document == "doc1"
+    assert {(*pair[-2:], pair.dataset) for pair in read_clean_pairs([str(lines)]).pairs} == {
+        ("de", "fr", "lines.de-fr")
+    }
+    assert not any("column" in message for message in caplog.messages)
+    broken = tmp_path / "broken.tsv"
+    broken.write_text("src\ttext\na\tb\n")
+    with pytest.raises(InputError, match=r"broken.tsv: its first line \(src, text\) is not the header"):
+        read_clean_pairs([str(broken)])
+
+
+def test_listed_texts_are_on_neither_side(tmp_path, caplog):
+    path, listed = write(tmp_path / "one.tsv", ROWS), tmp_path / "test-sources.txt"
+    listed.write_text(f"{ROWS[0][0]}\n{ROWS[1][1]}\ndoc2\nnowhere\n")
+    pairs = read_clean_pairs([path], leave_out=[str(listed)])
+    assert len(pairs) == 4 and pairs.counts[path]["listed in test-sources.txt"] == 5
+    listed.write_text("nowhere\n")
+    assert len(read_clean_pairs([path], leave_out=[str(listed)])) == 9
+    assert "no line is a document or a source of the clean translations" in caplog.text
+
+
+def test_suspicious_texts_are_said(tmp_path, caplog):
+    rows = [(source, f"{text} &amp;", document) for source, text, document in ROWS]
+    path = write(tmp_path / "one.de-en.tsv", rows)
+    read_clean_pairs([path], TrainingOptions(text_checks=True))
+    assert any("HTML entit" in said and "one.de-en/reference" in said for said in caplog.messages), caplog.messages
+    caplog.clear()
+    read_clean_pairs([path])
+    assert len(caplog.messages) == 1
 
 
 def test_data_with_scores_of_systems_alone_are_read(tmp_path):
@@ -263,5 +304,5 @@ def test_without_them_nothing_changes(data, tiny_xlmr, tmp_path, monkeypatch):
 
 def test_the_pair_of_languages_may_come_from_the_command_line(news, tmp_path):
     path = write(tmp_path / "mine.tsv", ROWS)
-    assert {pair[-2:] for pair in read_clean_pairs([path], DataOptions(pairs=["de-en"])).pairs} == {("de", "en")}
+    assert {pair[-2:] for pair in read_clean_pairs([path], TrainingOptions(pairs=["de-en"])).pairs} == {("de", "en")}
     assert {pair[-2:] for pair in read_clean_pairs([path]).pairs} == {(None, None)}

@@ -3,19 +3,22 @@
 import functools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....corpus import named
 from ....errors import InputError
 from ....language import primary
-from ....meta.judgements.options import ALL, DataOptions
 from ....notices import counted, notice
+from ....run.text_checks import check_texts
 from ...data import known_languages, left_out
 from ...state import digest
 from ..examples import Origin, TrainingSet
 from ..judgements import Judgement, read_judgements, share, whole_parts
+from ..leave_out import LeftOut
+from ..options import ALL, TrainingOptions
 from .corruptions import is_same, names
 from .kinds import ERRORS, FULL, HARMLESS, Clean, Made, errors, harmless_change
 from .parts import is_empty
@@ -119,11 +122,16 @@ class CleanPairs:
 
 
 def read_clean_pairs(
-    paths: Sequence[str], options: DataOptions = ALL, seed: int = 1, held_out: Sequence[str | None] = ()
+    paths: Sequence[str],
+    options: TrainingOptions = ALL,
+    seed: int = 1,
+    leave_out: Sequence[str] = (),
+    held_out: Sequence[str | None] = (),
 ) -> CleanPairs:
     """Read the distinct pairs of source and reference of files and folders; a notice says what was left out.
 
     paths       in the syntax of judgements.share; its number of rows is of pairs, for each data set
+    leave_out   files of documents and texts, as for LeftOut; no source and no reference of a pair may be in them
     held_out    texts, such as the sources of the development data, that no pair may have on either side
     """
     shares = {each.path: each for each in map(share, paths)}
@@ -131,9 +139,10 @@ def read_clean_pairs(
     kept: list[tuple[Judgement, float]] = []
     seen: set[tuple[str | None, str | None]] = set()
     others = {text.strip() for text in held_out if text}
-    for of_set in read_judgements(list(shares), options, scored=False):
+    unwanted = LeftOut(leave_out)
+    for of_set in read_judgements(list(shares), replace(options, text_checks=False), scored=False, texts_only=True):
         _, weight, most = shares[of_set.path]
-        rows, left = _usable(of_set.rows, seen, others)
+        rows, left = _usable(of_set.rows, seen, others, unwanted)
         if most is not None and most < len(rows):
             taken = whole_parts(rows, most, seed)
             left[f"beyond {most:,} a data set"] = len(rows) - len(taken)
@@ -142,7 +151,16 @@ def read_clean_pairs(
         kept += [(row, weight) for row in rows]
     for path, count in counts.items():
         _say(path, count)
+    unwanted.counts("the clean translations")
     known = known_languages([row.dataset for row, _ in kept], options.pairs)
+    if options.text_checks:
+        for name, languages in known.items():
+            own = [row for row, _ in kept if row.dataset == name]
+            sides = (
+                named([row.reference for row in own], f"{name}/reference"),
+                named([row.source for row in own], f"{name}/source"),
+            )
+            check_texts([sides[0]], [], sides[1], languages)
     pairs = [
         Pair(row.source or "", row.reference or "", row.dataset, row.document, row.segment, weight, *known[row.dataset])
         for row, weight in kept
@@ -151,17 +169,16 @@ def read_clean_pairs(
 
 
 def _usable(
-    rows: Sequence[Judgement], seen: set[tuple[str | None, str | None]], held_out: set[str]
+    rows: Sequence[Judgement], seen: set[tuple[str | None, str | None]], held_out: set[str], unwanted: LeftOut
 ) -> tuple[list[Judgement], Counter]:
     """Return a row for each new pair, and the counts of other pairs, each for its first defect."""
+    distinct: dict[tuple[str | None, str | None], Judgement] = {}
+    for row in rows:
+        distinct.setdefault((row.source, row.reference), row)
+    rows, left = unwanted.without(list(distinct.values()), references=True)
     kept: list[Judgement] = []
-    left: Counter[str] = Counter()
-    of_set = set()
     for row in rows:
         texts = row.source, row.reference
-        if texts in of_set:
-            continue
-        of_set.add(texts)
         if is_empty(row.source or ""):
             left["without a source"] += 1
         elif is_empty(row.reference or ""):
