@@ -1,11 +1,13 @@
 """Clean translations: which are read, what an epoch makes of them, and how a model learns from it."""
 
 import json
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 import torch
+from cli_conftest import ctx  # noqa: F401  a fixture
 from safetensors.torch import load_file
 from toy_judgements import write_judgements
 
@@ -13,6 +15,7 @@ from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
+from ctx_metrics.opening import file_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import unified
 from ctx_metrics.training.quality.development import read_development
@@ -131,8 +134,56 @@ def test_data_with_scores_of_systems_alone_are_read(tmp_path):
 
 def test_a_path_without_clean_translations_is_an_error(tmp_path):
     path = write(tmp_path / "one.tsv", [("", "No source.", "a")])
-    with pytest.raises(InputError, match="no clean translation is left; .* left out 1 pair without a source"):
+    with pytest.raises(
+        InputError, match="no clean translation is left to put errors into; left out 1 pair without a source"
+    ):
         read_clean_pairs([path])
+
+
+def test_the_command_says_what_it_did(ctx, tiny_xlmr, tmp_path):
+    paths = [
+        str(write_judgements(tmp_path / f"{name}.cs-en.tsv", 6, seed)) for seed, name in enumerate(("train", "dev"))
+    ]
+    clean = write(tmp_path / "clean.cs-en.tsv", ROWS)
+    options = ["--inputs", "mt+src", "--encoder", tiny_xlmr, "--rank", "2", "--feedforward", "5", "--no-plot"]
+    out = tmp_path / "out"
+    done = ctx(
+        "train",
+        "comet",
+        *options,
+        "--train",
+        paths[0],
+        "--dev",
+        paths[1],
+        "--synthetic",
+        f"{clean}:0.5:6",
+        "--out",
+        out,
+    )
+    assert done.code == 0, done.err
+    assert f"--synthetic {clean}: 6 clean translations; left out 3 pairs beyond 6 a data set" in done.err
+    assert (
+        "Each epoch also had 30 rows of 6 clean translations: as they are, with 3 errors, and with a harmless"
+        in done.out
+    )
+    config, card = json.loads((out / "config.json").read_text()), (out / "README.md").read_text()
+    told = {"weight": 0.5, "rows": 9, "kept": 6, "beyond 6 a data set": 3}
+    assert config["data"]["synthetic"] == [{"name": "clean.cs-en.tsv", "sha256": file_sha256(clean), **told}]
+    assert config["training"]["rows"] == 12 and json.loads((out / "checks.jsonl").read_text())["rows"] == 12 + 30
+    assert f"| clean.cs-en.tsv | 0.5 | 9 | 6 | 3 beyond 6 a data set | {file_sha256(clean)} |" in card
+    assert "30 rows made anew of 6 clean translations" in card and str(tmp_path) not in card
+    for kind, (target, often) in {"half dropped": ("-0.8 to -2.0", 1.0), "number changed": ("-1.0", 8.0)}.items():
+        assert f"| {kind} | {often} | {target} |" in card
+
+
+def test_without_clean_translations_nothing_is_said_of_them(ctx, tiny_xlmr, tmp_path):
+    paths = [
+        str(write_judgements(tmp_path / f"{name}.cs-en.tsv", 6, seed)) for seed, name in enumerate(("train", "dev"))
+    ]
+    options = ["--inputs", "mt+src", "--encoder", tiny_xlmr, "--rank", "2", "--feedforward", "5", "--no-plot"]
+    done = ctx("train", "comet", *options, "--train", paths[0], "--dev", paths[1], "--out", tmp_path / "out")
+    said = (tmp_path / "out" / "README.md").read_text() + done.out + done.err
+    assert done.code == 0 and not re.search("ynthetic|clean translation", said)
 
 
 @pytest.fixture(scope="module")

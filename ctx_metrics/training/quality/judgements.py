@@ -17,6 +17,7 @@ from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.rows import is_of, language_pair, stem
 from ...meta.judgements.readers.score_columns import terms_of
 from ...meta.judgements.readers.table import RatedSet, columns_of, holds_pairs, read_judged_rows
+from ...meta.judgements.readers.tree import human_names, tree_pairs
 from ...run.text_checks import check_texts
 from ..data import check_given_once
 from ..folder import name_of
@@ -269,6 +270,8 @@ def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool, te
         )
     if layout == "folder":
         human = options.human or MQM
+        if texts_only:
+            human = sorted({name for pair in tree_pairs(path) for name in human_names(path, pair)}) or human
         sets = read_judged(path, pairs=options.pairs, human=human, reference=options.reference)
         of_sets = [_of_judged(path, judged, scored, by_system) for judged in sets]
         if len(human) == 1:

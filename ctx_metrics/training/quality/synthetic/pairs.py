@@ -198,10 +198,7 @@ def _usable(
 def _say(path: str, count: Counter) -> None:
     left = left_out(count, "pair", "pairs")
     if not count["kept"]:
-        wanted = "pairs of a source and its reference"
-        raise InputError(
-            f"--synthetic {path}: no clean translation is left; it needs {wanted}; {left or 'it has none'}"
-        )
+        raise InputError(f"--synthetic {path}: no clean translation is left to put errors into; {left}")
     kept = counted(count["kept"], "clean translation", "clean translations")
     notice(f"--synthetic {path}: {kept}{f'; {left}' if left else ''}")
 
