@@ -147,6 +147,9 @@ def write_judged(folder: Path) -> None:
         for seg, (text, reference) in enumerate(zip(texts.split(), "one two three".split()), 1)
     ]
     rows = ["system\tseg\tmt\tref\tscore", *("\t".join(map(str, row)) for row in cells)]
+    held_out = [
+        "\t".join([*row.split("\t")[:2], "not " * (k > 0) + row.split("\t", 2)[2]]) for k, row in enumerate(rows)
+    ]
     preferences = ["better\tworse\tref\tbetter_sys\tworse_sys"]
     preferences += [f"{k}.\t{k} or so\t{k}\tA\tB" for k in ("one", "two", "three")]
     scores = [f"{system}\t{k}" for system in "AB" for k in range(3)]
@@ -155,13 +158,13 @@ def write_judged(folder: Path) -> None:
         "judged-ragged.tsv": [*rows[:3], rows[3].rpartition("\t")[0], *rows[4:]],
         "judged-words.tsv": [*rows[:3], rows[3].rpartition("\t")[0] + "\tgood", *rows[4:]],
         "judged-twice.tsv": [*rows, rows[1].replace("one.", "eins")],
-        "held-out.tsv": [
-            "\t".join([*row.split("\t")[:2], "not " * (k > 0) + row.split("\t", 2)[2]]) for k, row in enumerate(rows)
-        ],
+        "held-out.tsv": held_out,
         "alone.tsv": rows[:4],
         "alike.tsv": [row.rpartition("\t")[0] + "\t7" if k else row for k, row in enumerate(rows)],
         "judged-german.tsv": [f"{row}\t{'German' if k else 'lp'}" for k, row in enumerate(rows)],
         "judged-bare.tsv": ["\t".join(row.split("\t")[:3] + row.split("\t")[4:]) for row in rows],
+        "sourced.tsv": [row.replace("\tref\t", "\tsrc\t") for row in rows],
+        "sourced-dev.tsv": [row.replace("\tref\t", "\tsrc\t") for row in held_out],
         "preferences.tsv": preferences,
         "chrf-ref.seg.score": scores,
         "short-ref.seg.score": scores[:3],

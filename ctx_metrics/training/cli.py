@@ -19,7 +19,7 @@ from ..notices import counted, notice
 from ..registry import metric_table
 from ..settings import CommandLine, Part, add_all, from_flags, setting
 from .flag_types import AtLeast0, Languages, Share
-from .folder import EMBEDDINGS, TrainingFolder, cache, can_plot
+from .folder import EMBEDDINGS, TrainingFolder, cache, can_plot, name_of
 from .quality.options import TrainingOptions
 from .quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
 
@@ -78,7 +78,6 @@ NOT_OF_UNIFIED = {
     "layers": "which mixes all of them with --inputs",
     "hidden": "which has no BiLSTM",
     "dropout": "whose rate is fixed with --inputs",
-    "teacher": "which learns from people with --inputs",
 }
 
 
@@ -143,9 +142,14 @@ class Data:
     )
     no_text_checks: bool = flags.text_checks()
     teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
-        "Learn this metric's scores of the training texts, as z-scores, instead of human scores; the score column "
-        "may then be empty. With mt+src the teacher reads only sources. `--teacher METRIC --help` shows its own flags.",
+        "Learn this metric's scores of the training texts, as z-scores, instead of human scores, which then need not be "
+        "there. With mt+src the teacher reads only sources. `--teacher METRIC --help` shows its own flags.",
         choices=metric_names,
+    )
+    taught: Files | None = setting(
+        "Paths of --train that learn the scores of --teacher, as z-scores of each data set; the others learn human scores. "
+        "(Default: all, as z-scores of all rows)",
+        metavar="PATH",
     )
     teacher_scores: Annotated[str, "FILE"] | None = setting(
         "Keep the teacher's scores here, or read them from here if the file is there, for several networks that learn from "
@@ -239,6 +243,8 @@ def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> Non
         error("--init-share keeps a share of the weights of --init; give --init too")
     if data.teacher_scores and not data.teacher:
         error("--teacher-scores works only with --teacher METRIC")
+    if data.taught and not data.teacher:
+        error("--taught works only with --teacher METRIC")
     check_pairs(line, line[TrainingOptions].pairs)
     for path in data.dev:
         name, _, _weight = path.rpartition(":")
@@ -272,7 +278,9 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         check_writable(data.teacher_scores)
     with_curve = not output.no_plot and can_plot()
     inputs, rooted = architecture.reads, not data.no_mqm_root
-    check_columns([*(share(path).path for path in data.train), *data.dev], options.score or ())
+    paths = [share(path).path for path in data.train]
+    check_columns([*paths, *data.dev], options.score or ())
+    learning = () if teacher is None else data.taught or paths
     training = read_training_set(
         data.train,
         inputs,
@@ -280,7 +288,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         data.average,
         rooted,
         options,
-        not teacher,
+        learning,
         recipe.seed,
         data.keep_humans,
         leave_out=data.leave_out or (),
@@ -308,16 +316,22 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         training = with_windows(training, data.window, recipe.seed)
     if data.rows is not None:
         training = some_rows(training, data.rows, recipe.seed)
-    targets: dict[str, Any] = {
+    of_people: dict[str, Any] = {
         "normalise": data.normalise,
         "average": data.average,
         "penalties_rooted": training.rooted,
         **({"of_systems": training.by_system} if training.by_system else {}),
     }
+    targets = of_people
     if teacher:
         kept = Path(data.teacher_scores) if data.teacher_scores else None
-        training, signature = taught(training, teacher, languages=known, inputs=inputs, engine=engine, kept=kept)
+        training, signature = taught(
+            training, teacher, languages=known, of_each_set=data.taught is not None, engine=engine, kept=kept
+        )
         targets = {"teacher": signature}
+        if data.taught:
+            targets = {**of_people, **targets, "taught": [name_of(path) for path in data.taught]}
+            training.scores.update(dict.fromkeys(data.taught, teacher.name))
     sources = {
         "train": [
             Source.of(path, training.counts[path], weight, training.scores.get(path, ""))

@@ -222,7 +222,7 @@ def test_a_teacher(train, tmp_path):
 
 def test_a_teacher_that_cannot_teach(train, tmp_path):
     done = train("bilstm", "--teacher", "slide")
-    assert done.code == 1 and "teacher slide: cannot score training rows, which have no document ids" in done.err
+    assert done.code == 1 and "teacher slide: cannot score 40 training rows of train: no document ids" in done.err
     done = train("bilstm", "--inputs", "mt+src", "--teacher", "chrf")
     assert done.code == 1 and "no references" in done.err
     assert names(tmp_path) == []
@@ -267,7 +267,7 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
         normalise="file",
         average=True,
         mqm_root=False,
-        scored=True,
+        taught=(),
         seed=1,
         humans=False,
         leave_out=(),
@@ -388,6 +388,7 @@ def test_some_of_the_rows(train, tmp_path, folder):
         ("esim --inputs mt+src --synthetic train.tsv", "--synthetic is only for comet with --inputs mt+src"),
         ("esim --dev-threshold 3", "--dev-threshold works only with"),
         ("esim --teacher-scores t.npz", "--teacher-scores works only with"),
+        ("esim --taught train.tsv", "--taught works only with --teacher METRIC"),
         ("esim --dev dev.cs-en.tsv:0.5", "only --train takes weights"),
         ("esim --comet-model x", "unrecognized arguments: --comet-model x"),
         ("esim -l deen", "-l deen is not a language pair"),

@@ -91,10 +91,28 @@ def test_what_differs():
     assert "Identical texts score 1" in made("comet") and "not a COMET checkpoint" in made("comet")
     taught = made(targets={"teacher": "comet|model:x"})
     assert "scores of the metric `comet|model:x`" in taught and "the mean of what its teacher gave" in taught
+    assert "as z-scores of all rows." in taught and "human scores" not in taught
     plain = made(targets={"normalise": "none", "average": True, "penalties_rooted": []})
     assert "on the scale of the data" in plain and "averaged over the judgements of an output" in plain
     assert "the translation and its source" in made(inputs="mt+src")
     assert "| languages | those of the encoder |" in made(languages=None)
+
+
+def test_what_the_card_says_of_a_teacher_of_some_paths():
+    own = Source("da", "ab" * 32, 1.0, {"rows": 9, "kept": 9}, "chrf")
+    targets = {**CONFIG["targets"], "teacher": "nrefs:1|x", "taught": ["da"]}
+    sets = {"train": [own, TRAINING[1]], "development": DEVELOPMENT}
+    text = card("m", "esim", trained(targets=targets), sets)
+    assert (
+        "targets are scores of the metric `nrefs:1|x`, as z-scores of each data set, for the rows of da; for the others "
+        "z-scores of each annotator (of each data set, where none are named) of human scores, one row per judgement; of "
+        "penalties (mqm.zh-en) minus the root."
+    ) in text
+    assert f"| da | 1 | chrf | 9 | 9 |  | {'ab' * 32} |" in text
+    assert "0 is the mean of the translations that people or its teacher judged" in text
+    alone = card("m", "esim", trained(targets=targets), {"train": [own], "development": DEVELOPMENT})
+    assert "targets are scores of the metric `nrefs:1|x`, as z-scores of each data set. It" in alone
+    assert "0 is the mean of what its teacher gave" in alone
 
 
 def test_of_many_checks_the_best_is_among_those_shown():

@@ -221,7 +221,7 @@ def test_long_texts_are_cut_and_counted_once(train, data, caplog):
 
 def test_a_teacher_s_scores_are_learned_in_place_of_people_s(tmp_path):
     paths = [str(write_judgements(tmp_path / name, 8, seed)) for seed, name in enumerate(("a.cs-en.tsv", "b.tsv"))]
-    training = read_training_set([paths[0], paths[1] + ":0.5"])
+    training = read_training_set([paths[0], paths[1] + ":0.5"], taught=paths)
     known = {"a.cs-en": ("cs", "en"), "b": (None, None)}
     found, signature = taught(training, MetricSettings("chrf", CHRF, {"word_order": 2}), languages=known, engine=QUIET)
     chrf = CHRF(word_order=2)
@@ -239,7 +239,7 @@ def test_a_teacher_s_scores_are_learned_in_place_of_people_s(tmp_path):
 def test_a_teacher_that_says_one_thing_only(tmp_path):
     path = tmp_path / "same.tsv"
     path.write_text("mt\tref\tscore\n" + "".join(f"{word}\t{word}\t{k}\n" for k, word in enumerate(("cat", "dog"))))
-    training = read_training_set([str(path)])
+    training = read_training_set([str(path)], taught=[str(path)])
     with pytest.raises(
         InputError,
         match="teacher chrf: gives all rows the same score, from which nothing can be learned; choose another teacher",
@@ -248,7 +248,8 @@ def test_a_teacher_that_says_one_thing_only(tmp_path):
 
 
 def test_a_teacher_s_scores_are_kept_and_read_again(tmp_path, monkeypatch, caplog):
-    training = read_training_set([str(write_judgements(tmp_path / "a.tsv", 8, 1))])
+    path = str(write_judgements(tmp_path / "a.tsv", 8, 1))
+    training = read_training_set([path], taught=[path])
     teacher, known, kept = MetricSettings("chrf", CHRF), {"a": (None, None)}, tmp_path / "kept.npz"
     first, signature = taught(training, teacher, languages=known, engine=QUIET, kept=kept)
     plain, _ = taught(training, teacher, languages=known, engine=QUIET)
@@ -274,8 +275,8 @@ def test_texts_without_scores_can_be_taught(tmp_path):
     path.write_text("mt\tref\tscore\na cat\ta cat sat\t\nit rained\tit rains\tNone\n")
     with pytest.raises(InputError, match="no row is left to learn from"):
         read_training_set([str(path)])
-    training = read_training_set([str(path)], scored=False)
-    assert training.targets.tolist() == [0, 0]
+    training = read_training_set([str(path)], taught=[str(path)])
+    assert np.isnan(training.targets).all()
     found, _ = taught(training, MetricSettings("chrf", CHRF), languages={"texts": (None, None)}, engine=QUIET)
     assert found.targets == pytest.approx([1, -1]) or found.targets == pytest.approx([-1, 1])
 

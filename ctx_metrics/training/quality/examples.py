@@ -43,7 +43,7 @@ class TrainingSet:
     """n training rows, as columns of length n.
 
     references, sources    None in each row if they are not read
-    targets       float64 (n,), standardised; higher is better
+    targets       float64 (n,), standardised; higher is better. NaN in rows that a teacher is still to score
     weights       float64 (n,), positive: a row's weight in the loss
     groups        equal for outputs of the same source and reference, whose targets can be compared in pairs
     centred       bool (n,): whether a row's target counts only in its differences to those of its group
@@ -88,7 +88,7 @@ def read_training_set(
     average: bool = False,
     mqm_root: bool = True,
     options: TrainingOptions = ALL,
-    scored: bool = True,
+    taught: Sequence[str] = (),
     seed: int = 1,
     humans: bool = False,
     leave_out: Sequence[str] = (),
@@ -99,7 +99,7 @@ def read_training_set(
     paths       in the syntax of judgements.share
     mqm_root    whether penalties (sets whose scores are all 0 or less) are replaced by minus the square root of the
                 penalty, since they are skewed
-    scored      whether rows must have a score; otherwise all targets are 0, for a teacher to fill in
+    taught      paths whose targets a teacher fills in: their rows need no score
     leave_out   files of documents and sources whose rows are not used
     centred     paths of which only differences between the outputs of a segment are learned; an output that is alone in its
                 segment is left out
@@ -114,16 +114,18 @@ def read_training_set(
     counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in shares}
     rooted: list[str] = []
     by_system: list[str] = []
-    if unknown := [path for path in centred if path not in shares]:
-        raise InputError(f"--centred {unknown[0]}: is not a path of --train; name it there too, or leave it out here")
+    for flag, named in (("--centred", centred), ("--taught", taught)):
+        if unknown := [path for path in named if path not in shares]:
+            raise InputError(f"{flag} {unknown[0]}: is not a path of --train; name it there too, or leave it out here")
     columns: list[tuple[str, str | None, str | None, float, float, bool, str, Origin]] = []
     unwanted = LeftOut(leave_out)
-    sets = read_judgements([share(path).path for path in paths], options, scored, by_system=True)
+    sets = read_judgements([share(path).path for path in paths], options, taught, by_system=True)
     for of_set in sets:
         check_inputs(of_set, inputs)
+        scored = of_set.path not in taught
         rows, listed = unwanted.without(of_set.rows)
         rows, left = usable(rows, inputs, scored, humans)
-        targets = np.array([row.score if scored else 0.0 for row in rows])
+        targets = np.array([row.score if scored else np.nan for row in rows])
         flat = 0
         if rows and scored and not of_set.preferences:
             if mqm_root and targets.max() <= 0 and targets.min() < 0:
@@ -131,8 +133,8 @@ def read_training_set(
                 targets = -np.sqrt(-targets)
             if normalise != "none":
                 targets, flat = standardised(targets, [row.rater if normalise == "annotator" else None for row in rows])
-            if average:
-                rows, targets = averaged(rows, targets)
+        if average and not of_set.preferences:
+            rows, targets = averaged(rows, targets)
         _, weight, most = shares[of_set.path]
         if most is not None and most < len(rows):
             taken = whole_parts(rows, most, seed)
@@ -158,7 +160,7 @@ def read_training_set(
     of_files = unwanted.counts()
     if not columns:
         raise InputError("no files to learn from")
-    if scored and not any(target for *_, target, _, _, _, _ in columns):
+    if not any(target for *_, target, _, _, _, _ in columns):
         raise InputError(
             "every target is 0, as no rater (or data set) has given two different scores: nothing can be learned; "
             "standardise whole files with --normalise file, or leave out a column rater that is new in every row"

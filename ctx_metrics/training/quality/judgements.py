@@ -88,7 +88,7 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 def read_judgements(
     paths: Sequence[str],
     options: TrainingOptions = ALL,
-    scored: bool = True,
+    unscored: Sequence[str] = (),
     by_system: bool = False,
     texts_only: bool = False,
 ) -> list[JudgementSet]:
@@ -97,14 +97,14 @@ def read_judgements(
     A row is a judgement if the file is a table with raters, and an output otherwise. Human systems, and outputs without a
     score, a reference or a text, are included. Files whose names and columns give no language pair are always read.
 
-    scored       whether sets must have segment scores; otherwise sets with only system scores are read too, with NaN
+    unscored     paths whose scores are not read and need not be there: each is NaN
     by_system    whether outputs of a set with only system scores get their system's score
     texts_only   whether only sources and references are wanted: tables then need no outputs and no scores
     """
     check_given_once(paths)
     sets: list[JudgementSet] = []
     for path in paths:
-        for each in _read(path, options, scored, by_system, texts_only):
+        for each in _read(path, options, path not in unscored, by_system, texts_only):
             taken = any(each.name == other.name for other in sets)
             sets.append(each._replace(name=f"{each.name} ({path})") if taken else each)
             if options.text_checks:
@@ -270,15 +270,16 @@ def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool, te
         )
     if layout == "folder":
         human = options.human or MQM
-        if texts_only:
-            human = sorted({name for pair in tree_pairs(path) for name in human_names(path, pair)}) or human
+        if not scored:
+            human = [*human, *sorted({name for pair in tree_pairs(path) for name in human_names(path, pair)})]
         sets = read_judged(path, pairs=options.pairs, human=human, reference=options.reference)
         of_sets = [_of_judged(path, judged, scored, by_system) for judged in sets]
-        if len(human) == 1:
+        if len(human) == 1 or not scored:
             return of_sets
         return [each._replace(scores=judged.human or "") for each, judged in zip(of_sets, sets, strict=True)]
     if layout == "table":
-        rated = read_judged_rows(path, None, options.reference, () if texts_only else options.score or (), texts_only)
+        unneeded = ("mt", "score") if texts_only else () if scored else ("score",)
+        rated = read_judged_rows(path, None, options.reference, options.score or () if scored else (), unneeded)
         if rated[0].pair is None:
             _check_pair(path, language_pair(stem(path)), options.pairs)
             return [_of_table(path, *rated)]

@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from zipfile import BadZipFile
@@ -15,6 +15,7 @@ from ...meta.judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
 from ...notices import counted, notice
 from ...writing import write_bytes
+from ..data import Languages
 from ..state import digest
 from .examples import TrainingSet, standardised
 
@@ -25,59 +26,97 @@ def taught(
     training: TrainingSet,
     teacher: MetricSettings,
     *,
-    languages: Mapping[str, tuple[str | None, str | None]],
-    inputs: str = "mt+ref",
+    languages: Languages,
+    of_each_set: bool = False,
     engine: EngineOptions = EngineOptions(),
     kept: Path | None = None,
 ) -> tuple[TrainingSet, str]:
-    """Return the rows with a metric's segment scores, as z-scores over all rows, as targets; and the metric's signature.
+    """Return the rows with a metric's segment scores, as z-scores, as targets where these are NaN; and its signature.
 
-    The teacher reads what the rows contain: outputs and references (inputs mt+ref), or outputs and sources (mt+src).
+    The teacher reads all texts that the rows have: references, sources, or both.
 
-    languages    source and target language of each data set, None if unknown
-    kept         file of the scores: read if it exists, else written, so that several networks can learn from one scoring
+    of_each_set    whether z-scores are computed within each data set, as for human scores, or over all rows
+    kept           file of the scores: read if it exists, else written, so that several networks can learn from one scoring
     """
-    sets = [_judged(name, training, rows, languages[name], inputs) for name, rows in _rows(training).items()]
-    if what := next((what for judged in sets if (what := lacking(judged, teacher.cls))), ""):
-        raise InputError(f"teacher {teacher.name}: cannot score training rows, which have {what}")
-    signature = str(build_metric(sets[0], teacher, [], engine).get_signature().format())
-    key = digest([*training.hypotheses, *training.partners], before=signature.encode())
+    own = np.flatnonzero(np.isnan(training.targets)).tolist()
+    if not own:
+        raise InputError(f"teacher {teacher.name}: none of the rows drawn is one to teach; raise --rows")
+    parts = [(_judged(training, rows, languages), rows) for rows in _parts(training, own)]
+    for judged, rows in parts:
+        if what := lacking(judged, teacher.cls):
+            of_rows = f"{counted(len(rows), 'training row', 'training rows')} of {judged.name}"
+            mend = "choose another teacher, data or --inputs"
+            raise InputError(f"teacher {teacher.name}: cannot score {of_rows}: {what}; {mend}")
+    signature = _signature([judged for judged, _ in parts], teacher, engine)
+    columns = training.hypotheses, training.references, training.sources
+    texts = [text for column in columns for row in own if (text := column[row]) is not None]
+    key = digest(texts, before=signature.encode())
     scores = None if kept is None or not kept.exists() else _read(kept, key)
     if scores is None:
-        scores = np.zeros(len(training))
-        for judged, rows in zip(sets, _rows(training).values(), strict=True):
+        of_row = dict[int, float]()
+        for judged, rows in parts:
             [score] = score_set(judged, [teacher], engine)
-            scores[rows] = score.of_segments[0]
-        scores = np.round(scores, DECIMALS)
+            of_row.update(zip(rows, score.of_segments[0].tolist(), strict=True))
+        scores = np.round([of_row[row] for row in own], DECIMALS)
         if kept is not None:
             _write(kept, key, scores)
     if unscored := int((~np.isfinite(scores)).sum()):
         raise InputError(f"teacher {teacher.name}: {counted(unscored, 'row', 'rows')} got no score")
-    targets, flat = standardised(scores, [None] * len(scores))
-    if flat:
+    z, flat = standardised(scores, [training.datasets[row] if of_each_set else None for row in own])
+    if flat == len(own):
         raise InputError(
             f"teacher {teacher.name}: gives all rows the same score, from which nothing can be "
             "learned; choose another teacher"
         )
-    return replace(training, targets=targets, rooted=[], by_system=[]), signature
+    if flat:
+        notice(
+            f"teacher {teacher.name}: {counted(flat, 'score', 'scores')} without any spread within data set count as 0"
+        )
+    if len(own) < len(training):
+        learning = f"{len(own):,} of {counted(len(training), 'row', 'rows')}"
+        notice(f"teacher {teacher.name}: {learning} learn its scores, the others human scores")
+    targets = training.targets.copy()
+    targets[own] = z
+    return replace(training, targets=targets), signature
 
 
-def _rows(training: TrainingSet) -> dict[str, list[int]]:
-    """Return the row numbers of each data set; rows with the same partner are adjacent, so that it is encoded once."""
-    rows: dict[str, list[int]] = {}
-    for row in sorted(range(len(training)), key=training.partners.__getitem__):
-        rows.setdefault(training.datasets[row], []).append(row)
-    return rows
+def _parts(training: TrainingSet, own: Sequence[int]) -> list[list[int]]:
+    """Split row numbers by data set, and by which texts a row has; equal partners are adjacent, to be encoded once."""
+    parts: dict[tuple[str, bool, bool], list[int]] = {}
+    for row in sorted(own, key=training.partners.__getitem__):
+        has = training.references[row] is not None, training.sources[row] is not None
+        parts.setdefault((training.datasets[row], *has), []).append(row)
+    return list(parts.values())
 
 
-def _judged(
-    name: str, training: TrainingSet, rows: list[int], languages: tuple[str | None, str | None], inputs: str
-) -> JudgedSet:
-    hypotheses, partners = ([texts[row] for row in rows] for texts in (training.hypotheses, training.partners))
-    references, sources = ([partners], None) if inputs == "mt+ref" else ([], partners)
-    scores = training.targets[None, rows]
-    judged = JudgedSet(name, ["outputs"], len(rows), [hypotheses], references, sources, segment_scores=scores)
-    return replace(judged, source_lang=languages[0], target_lang=languages[1])
+def _judged(training: TrainingSet, rows: Sequence[int], languages: Languages) -> JudgedSet:
+    """Return rows of a data set that have the same kinds of texts, as outputs of one system."""
+    name = training.datasets[rows[0]]
+    source_lang, target_lang = languages[name]
+    references, sources = (
+        [text for row in rows if (text := column[row]) is not None]
+        for column in (training.references, training.sources)
+    )
+    return JudgedSet(
+        name,
+        ["outputs"],
+        len(rows),
+        [[training.hypotheses[row] for row in rows]],
+        [references] if references else [],
+        sources or None,
+        source_lang=source_lang,
+        target_lang=target_lang,
+        segment_scores=training.targets[None, rows],
+    )
+
+
+def _signature(sets: Sequence[JudgedSet], teacher: MetricSettings, engine: EngineOptions) -> str:
+    """Return the metric's signature; if it depends on the languages or on which texts there are, all its signatures."""
+    metrics = [build_metric(judged, teacher, [], engine) for judged in sets]
+    signatures = list(dict.fromkeys(str(metric.get_signature().format()) for metric in metrics))
+    if len(signatures) > 1:
+        notice(f"teacher {teacher.name}: not all data sets are scored alike, but as {' and as '.join(signatures)}")
+    return ", ".join(signatures)
 
 
 def _read(path: Path, key: str) -> np.ndarray:

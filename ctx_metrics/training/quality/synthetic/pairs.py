@@ -140,7 +140,7 @@ def read_clean_pairs(
     seen: set[tuple[str | None, str | None]] = set()
     others = {text.strip() for text in held_out if text}
     unwanted = LeftOut(leave_out)
-    for of_set in read_judgements(list(shares), replace(options, text_checks=False), scored=False, texts_only=True):
+    for of_set in read_judgements(list(shares), replace(options, text_checks=False), list(shares), texts_only=True):
         _, weight, most = shares[of_set.path]
         rows, left = _usable(of_set.rows, seen, others, unwanted)
         if most is not None and most < len(rows):
