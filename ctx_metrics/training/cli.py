@@ -217,6 +217,8 @@ def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> Non
             error(f"--{name.replace('_', '-')} is not for {kind}, {why}")
     if architecture.inputs == "mt+src+ref" and kind != "comet":
         error(f"{kind} reads mt+ref or mt+src; for mt+src+ref train comet")
+    if architecture.language_tag and not architecture.unified:
+        error("--language-tag works only with comet --inputs")
     if data.window == 1:
         error("--window 1: a window has at least 2 sentences")
     if data.dev_threshold is not None and data.dev_metric != "darr":
@@ -325,7 +327,8 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     }
     given = architecture, recipe, training, development
     if architecture.unified:
-        trained = learn_unified(*given, window=data.window, init_share=model.init_share or 0.0, **common)
+        spoken = {name: target for name, (_, target) in known.items()}
+        trained = learn_unified(*given, spoken=spoken, window=data.window, init_share=model.init_share or 0.0, **common)
     else:
         states = Path(output.cache or output.path / EMBEDDINGS)
         trained = learn(*given, cache=states, cache_mb=output.cache_mb, **common)

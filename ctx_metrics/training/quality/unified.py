@@ -4,7 +4,7 @@ In each epoch, a row that has both is read in one of the three ways, drawn by th
 weights learns all ways, and each row costs one pass.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from ...engine.matching import token_pairs
 from ...engine.memory import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...engine_options import EngineOptions
+from ...errors import InputError
 from ...models import hub
-from ...models.comet.adapted import AdaptedCheckpoint
+from ...models.comet.adapted import AdaptedCheckpoint, language_tag
 from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPARATORS
 from ...models.comet.model import joined
 from ...models.folder import read_config
@@ -38,6 +39,7 @@ from .task import QualityTask
 
 # the ways to read a row, and their shares: without a reference there is most to learn
 WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
+BARE = 0.2  # the share of segments that are read without their tag, so that texts of unknown languages can be scored
 # The value of a mean judgement, and that of one standard deviation: nearly all values then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
 LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
@@ -66,22 +68,35 @@ def cost(rows: int, length: int) -> float:
 class UnifiedInputs:
     """The token ids of n rows' texts, and the network's inputs for each way to read them.
 
+    tags       what each output begins with to state its language: n texts, which may be empty; None: no tags
     lengths    number of tokens of each row's source or reference, and of its output
+    bare       the rows whose output is read without its tag in this epoch
     """
 
     def __init__(
-        self, texts: TrainingSet | DevelopmentSet, tokenizer: TextTokenizer, kind: str, most: int, max_length: int
+        self,
+        texts: TrainingSet | DevelopmentSet,
+        tokenizer: TextTokenizer,
+        kind: str,
+        most: int,
+        max_length: int,
+        tags: Sequence[str] | None = None,
     ):
         self.tokenizer, self.kind, self.most = tokenizer, kind, most
+        self.bare: Collection[int] = ()
         columns: dict[str, Sequence[str | None]]
         columns = {"mt": texts.hypotheses, "src": texts.sources, "ref": texts.references}
+        if tags is not None:
+            columns["bare"] = texts.hypotheses
+            columns["mt"] = [tag + text for tag, text in zip(tags, texts.hypotheses, strict=True)]
         distinct = list(dict.fromkeys(text for column in columns.values() for text in column if text is not None))
         ids = dict(zip(distinct, tokenizer(distinct, max_length), strict=True))
         self.rows = [
             {name: ids[text] for name, text in zip(columns, of_row, strict=True) if text is not None}
             for of_row in zip(*columns.values(), strict=True)
         ]
-        self.cut = sum(tokens.cut > 0 for tokens in ids.values())
+        read = {text for name in ("mt", "src", "ref") for text in columns[name] if text is not None}
+        self.cut = sum(ids[text].cut > 0 for text in read)
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
 
     def ways(self, row: int) -> list[str]:
@@ -92,7 +107,8 @@ class UnifiedInputs:
         return sum(len(self.rows[row][name].ids) for name in way.split("+"))
 
     def sequence(self, row: int, way: str) -> TokenIds:
-        texts = [self.rows[row][name] for name in way.split("+")]
+        names = way.replace("mt", "bare") if row in self.bare else way
+        texts = [self.rows[row][name] for name in names.split("+")]
         return joined(texts, self.kind, self.tokenizer.pad, self.most)
 
     def padded(self, rows: Sequence[tuple[int, str]]) -> tuple[torch.Tensor, ...]:
@@ -110,6 +126,7 @@ class UnifiedTask(QualityTask):
 
     dtype    dtype of the training's matrix products
     batch_tokens    maximum number of tokens at once; None: the device's defaults
+    tagged   whether outputs have tags that state their language; in each epoch, some segments are read without
     shares   weights of the three ways in the score, fitted on the development data if all of it has source and reference
     """
 
@@ -118,6 +135,7 @@ class UnifiedTask(QualityTask):
     development_inputs: UnifiedInputs
     dtype: torch.dtype = torch.float32
     batch_tokens: int | None = None
+    tagged: bool = False
     shares: np.ndarray = field(default_factory=lambda: np.array([0.34, 0.33, 0.33]))
 
     def __post_init__(self):
@@ -160,6 +178,9 @@ class UnifiedTask(QualityTask):
         """Return batches of row numbers, and draw the way in which each segment is read in this epoch."""
         draw = np.random.default_rng([self.recipe.seed, progress.epoch, 2])
         self._drawn = draw.random(max(self.groups) + 1)
+        if self.tagged:
+            bare = np.random.default_rng([self.recipe.seed, progress.epoch, 4]).random(max(self.groups) + 1) < BARE
+            self.inputs.bare = {row for row, group in enumerate(self.groups) if bare[group]}
         return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
@@ -284,11 +305,13 @@ def learn_unified(
     init: Path | None = None,
     init_share: float = 0.0,
     window: int | None = None,
+    spoken: Mapping[str, str | None] = {},
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json in the format of models.comet.adapted.
 
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
                  often better both on the initial model's data and on the new data (Wortsman et al. 2022)
+    spoken       the target language of each data set, for language tags
 
     Everything else, including resuming after an interruption, is as in training.quality.learn.learn. Of the engine, dtype
     bf16 applies to the training's matrix products.
@@ -308,11 +331,15 @@ def learn_unified(
         "inputs": architecture.inputs,
         "max_length": min(architecture.max_length or positions - 4, positions - 4),
         "network": {"hidden": architecture.feedforward or HEAD_WIDTH},
+        **({"tag": True} if architecture.language_tag else {}),
     }
+    tags = _tags((training, development), spoken) if architecture.language_tag else None
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
     if init is not None:
-        matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
+        given = matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
+        if given.get("tag") and not architecture.language_tag:
+            raise InputError(f"{init} reads language tags, which this training would unlearn; add --language-tag")
         restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
     first = {name: tensor.clone() for name, tensor in learned(network).items()} if init_share else {}
     texts = [*training.hypotheses, *training.references, *training.sources]
@@ -324,19 +351,24 @@ def learn_unified(
         "development data": digest([*development.hypotheses, *development.references, *development.sources]),
         "first weights": None if init is None else [read_config(init)["weights_sha256"], init_share],
     }
+    if tags is not None:
+        fingerprint["languages of the data sets"] = digest([tag for own in tags for tag in own])
     device = resolve_device(engine.device)
     check_tf32(device, dtype)
     claim(out, fingerprint, device)
     check_tokens(tokenizer, training, development, config["max_length"])
     reading = tokenizer, config["encoder_model"], positions, config["max_length"]
-    inputs = [UnifiedInputs(each, *reading) for each in (training, development)]
+    inputs = [
+        UnifiedInputs(training, *reading, tags and tags[0]),
+        UnifiedInputs(development, *reading, tags and tags[1]),
+    ]
     for each, what in zip(inputs, ("training", "development"), strict=True):
         if each.cut:
             cut = counted(each.cut, f"{what} text was", f"{what} texts were")
             notice(f"{cut} cut to {config['max_length']} tokens")
     with memory_for("the training", device, SMALLER):
         sets = training, inputs[0], development, inputs[1]
-        task = UnifiedTask(network, recipe, *sets, device, dtype, engine.batch_tokens)
+        task = UnifiedTask(network, recipe, *sets, device, dtype, engine.batch_tokens, tags is not None)
         if init is None:
             task.standardise()
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
@@ -352,3 +384,16 @@ def learn_unified(
         config["shares"] = task.shares.tolist()
         score = development.score(values) if first else None
         return written(out, config, stored(network, MEAN, DEVIATION), loop, development, values, notes, score)
+
+
+def _tags(sets: tuple[TrainingSet, DevelopmentSet], spoken: Mapping[str, str | None]) -> tuple[list[str], list[str]]:
+    """Return the tag of each row; gives notice of data sets whose language is unknown, so that their rows have none."""
+    training, development = (each.datasets for each in sets)
+    if unknown := [name for name in dict.fromkeys((*training, *development)) if not spoken.get(name)]:
+        named = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        notice(
+            f"--language-tag: the target language of {counted(len(unknown), 'data set', 'data sets')} is unknown ({named}), "
+            "so the outputs have no tag; give the pair with -l"
+        )
+    own, of_development = ([language_tag(spoken.get(name)) for name in names] for names in (training, development))
+    return own, of_development
