@@ -55,6 +55,10 @@ examples:
   # without references, on a multilingual encoder
   ctx-metrics train esim --inputs mt+src --encoder xlm-roberta-base --train mlqe.tsv --dev mlqe-dev.tsv --out my-qe
 
+  # one that ranks the outputs of a source, and also learns from errors that are put into references
+  ctx-metrics train comet --inputs mt+src+ref --encoder multilingual --train mqm.en-de.tsv --synthetic WMT19 \\
+      --dev dev.en-de.tsv --loss mse+hinge --out my-ranker
+
   # a small network that imitates a big one
   ctx-metrics train esim --teacher comet --comet-model Unbabel/wmt22-unite-da --comet-inputs mt+ref --train texts.tsv \\
       --dev dev.tsv --out small
@@ -125,6 +129,12 @@ class Data:
     )
     window: Positive | None = setting(
         "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
+    )
+    synthetic: Files | None = setting(
+        "Clean translations, sources with their references, for comet with --inputs mt+src and mt+src+ref: each epoch puts "
+        "errors into them, and the model learns from the source alone what these cost. Scores are not needed. ROWS limits "
+        "the translations of each data set.",
+        metavar="PATH[:WEIGHT[:ROWS]]",
     )
     rows: Positive | None = setting("Learn only from N rows, drawn by --seed. (Default: all)")
     leave_out: Files | None = setting(
@@ -219,6 +229,10 @@ def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> Non
         error(f"{kind} reads mt+ref or mt+src; for mt+src+ref train comet")
     if architecture.language_tag and not architecture.unified:
         error("--language-tag works only with comet --inputs")
+    if data.synthetic and not (architecture.unified and "src" in architecture.reads):
+        error(
+            "--synthetic is only for comet with --inputs mt+src or mt+src+ref, which learns to score without references"
+        )
     if data.window == 1:
         error("--window 1: a window has at least 2 sentences")
     if data.dev_threshold is not None and data.dev_metric != "darr":
@@ -249,6 +263,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     from .quality.examples import read_training_set, some_rows, with_windows
     from .quality.judgements import check_columns, share
     from .quality.learn import learn
+    from .quality.synthetic.pairs import read_clean_pairs
     from .quality.teacher import taught
     from .quality.unified import learn_unified
 
@@ -275,6 +290,9 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     )
     development = read_development(data.dev, data.dev_metric, inputs, data.dev_threshold or 0.0, options)
     _say_shared(training, development)
+    synthetic = None
+    if data.synthetic:
+        synthetic = read_clean_pairs(data.synthetic, options, recipe.seed, data.leave_out or (), development.sources)
     known = known_languages([*training.datasets, *(part.name for part in development.parts)], options.pairs)
     if architecture.encoder == "embedded":
         sides = [0, 1] if "src" in inputs else [1]
@@ -285,6 +303,8 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
             if None in pair
         ]
         read = [pair[side] for pair in known.values() for side in sides]
+        if synthetic is not None:
+            read += [language for pair in synthetic.pairs for language in (pair.source_lang, pair.target_lang)]
         guard(f"train {data.kind}", "encoder" in line, read, unknown)
     if data.window is not None:
         training = with_windows(training, data.window, recipe.seed)
@@ -311,6 +331,10 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     }
     if training.left_out:
         sources["left_out"] = [Source.of(path, counts) for path, counts in training.left_out.items()]
+    if synthetic is not None and data.synthetic:
+        sources["synthetic"] = [
+            Source.of(path, synthetic.counts[path], weight) for path, weight, _ in map(share, data.synthetic)
+        ]
     init = _first_weights(model.init, architecture)
     first = {} if init is None else read_config(init)
     commands = [*first.get("commands", []), command(line.argv)]  # the whole history of the model
@@ -328,7 +352,10 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     given = architecture, recipe, training, development
     if architecture.unified:
         spoken = {name: target for name, (_, target) in known.items()}
-        trained = learn_unified(*given, spoken=spoken, window=data.window, init_share=model.init_share or 0.0, **common)
+        if synthetic is not None:
+            spoken |= {pair.dataset: pair.target_lang for pair in synthetic.pairs}
+        common |= {"window": data.window, "spoken": spoken, "synthetic": synthetic}
+        trained = learn_unified(*given, init_share=model.init_share or 0.0, **common)
     else:
         states = Path(output.cache or output.path / EMBEDDINGS)
         trained = learn(*given, cache=states, cache_mb=output.cache_mb, **common)
@@ -344,6 +371,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
             table(["Development set", report.METRICS[found["metric"]]], [*rows, *mean]),
             f"Learned from {counted(len(training), 'row', 'rows')} of {counted(segments, 'segment', 'segments')}; "
             f"chosen on {counted(outputs, 'output', 'outputs')} of {counted(sets, 'data set', 'data sets')}",
+            *([] if synthetic is None else [synthetic.in_words()]),
             f"Best check: {trained.best + 1} of {len(trained.checks)}, after {best.rows:,} rows (epoch {best.epoch})",
         ],
         uses=report.uses(data.kind, output.out, inputs),

@@ -271,6 +271,7 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
         seed=1,
         humans=False,
         leave_out=(),
+        centred=(),
     )
     paths = [str(folder / "dev.cs-en.tsv")]
     assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)
@@ -382,6 +383,9 @@ def test_some_of_the_rows(train, tmp_path, folder):
         ("esim --rank 3", "--rank is not for esim, which does not change its encoder"),
         ("esim --inputs mt+src+ref", "esim reads mt+ref or mt+src"),
         ("comet --inputs mt+src --window 1", "--window 1"),
+        ("comet --synthetic train.tsv", "--synthetic is only for comet with --inputs mt+src or mt+src+ref"),
+        ("comet --inputs mt+ref --synthetic train.tsv", "--synthetic is only for comet with --inputs mt+src"),
+        ("esim --inputs mt+src --synthetic train.tsv", "--synthetic is only for comet with --inputs mt+src"),
         ("esim --dev-threshold 3", "--dev-threshold works only with"),
         ("esim --teacher-scores t.npz", "--teacher-scores works only with"),
         ("esim --dev dev.cs-en.tsv:0.5", "only --train takes weights"),

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ctx_metrics.training.quality.synthetic import corruptions as put
 from ctx_metrics.training.quality.synthetic import harmless
 from ctx_metrics.training.quality.synthetic.kinds import ERRORS, FULL, Clean, errors, harmless_change
+from ctx_metrics.training.quality.synthetic.kinds import HARMLESS as HARMLESS_KINDS
 from ctx_metrics.training.quality.synthetic.negation import LANGUAGES, flip_negation
 from ctx_metrics.training.quality.synthetic.parts import added, clauses, lost, moved, sentences, words
 
@@ -106,6 +108,7 @@ def test_a_changed_number_has_as_many_digits_of_the_same_script(language):
         ("400 metres", {f"{digit}00 metres" for digit in (1, 2, 3, 5, 6, 7, 8, 9)}),
         ("3.5 %", None),
         ("No. 0025", None),
+        ("No. 0900", None),
         ("00:30 and 000", None),
         ("820 000 people", {f"{hundred} 000 people" for hundred in range(100, 1000, 10) if hundred != 820}),
         ("三年后", {f"{numeral}年后" for numeral in "二四五六七八九"}),
@@ -318,6 +321,16 @@ def test_targets_depend_on_the_extent():
         0.25,
         0.5,
     )
+
+
+def test_the_page_shows_the_table():
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    for name, kind in ERRORS.items():
+        target = kind.worst if kind.extent is None else f"{kind.mildest} to {kind.worst}"
+        assert f"| {name} | {kind.often} | {target} | " in page
+    for name, (_, often) in HARMLESS_KINDS.items():
+        assert f"| {name} | {often} | 0 | harmless" in page
+    assert f"at {FULL:.0%}".replace("%", " %") in page and f"put in: {', '.join(sorted(LANGUAGES))} |" in page
 
 
 @pytest.mark.parametrize("language", TEXTS)

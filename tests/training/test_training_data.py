@@ -200,7 +200,7 @@ def test_hashes_of_files_and_folders(put, tmp_path):
 def test_real_judgements(shared_data, tmp_path):
     with tarfile.open(shared_data / "wmt22_mqm" / "wmt22_mqm.tar.xz") as tar:
         tar.extractall(tmp_path, filter="data")
-    [found] = read_judgements([str(tmp_path / "wmt22_mqm")], ["zh-en"])
+    [found] = read_judgements([str(tmp_path / "wmt22_mqm")], TrainingOptions(["zh-en"]))
     kept, left = usable(found.rows, "mt+ref")
     assert len(found.rows) == 37500 and left["of human systems"] == 3750 and len({each.system for each in kept}) == 14
 

@@ -127,16 +127,15 @@ def test_the_metrics_know_the_language(models, ctx, tmp_path, caplog):
 def test_a_fifth_of_the_segments_is_read_without(data, tiny_xlmr):
     tokenizer = TextTokenizer(tiny_xlmr)
     reading = tokenizer, "XLM-RoBERTa", 512, 100
-    tags = ["de: " if system.system == "A" else "" for system in data[0].origins]
-    inputs = [UnifiedInputs(data[0], *reading, tags), UnifiedInputs(data[1], *reading)]
+    inputs = [UnifiedInputs(data[0], *reading, {"a": "de"}), UnifiedInputs(data[1], *reading)]
     network = new_network(tiny_xlmr, 2, 5)
-    task = UnifiedTask(network, RECIPE, data[0], inputs[0], data[1], inputs[1], torch.device("cpu"), tagged=True)
+    task = UnifiedTask(network, RECIPE, data[0], inputs[0], data[1], inputs[1], torch.device("cpu"))
     drawn = []
     for epoch in (0, 1, 2, 3, 0):
         task.batches(Progress(rate=0.1, epoch=epoch))
         drawn.append({*inputs[0].bare})
         for row in range(len(data[0])):
-            text = data[0].hypotheses[row] if row in inputs[0].bare else tags[row] + data[0].hypotheses[row]
+            text = data[0].hypotheses[row] if row in inputs[0].bare else "de: " + data[0].hypotheses[row]
             ids = inputs[0].sequence(row, "mt+src").ids
             own = tokenizer([text])[0].ids
             assert ids[: len(own)].tolist() == own.tolist()
@@ -145,6 +144,17 @@ def test_a_fifth_of_the_segments_is_read_without(data, tiny_xlmr):
     for bare in drawn:
         groups = {data[0].groups[row] for row in bare}
         assert bare == {row for row, group in enumerate(data[0].groups) if group in groups}
+
+
+def test_synthetic_rows_have_the_tags_of_their_own_data_sets(data, tiny_xlmr):
+    tokenizer = TextTokenizer(tiny_xlmr)
+    judged = UnifiedInputs(data[0], tokenizer, "XLM-RoBERTa", 512, 100, {"a": "de", "clean": "zh"})
+    made = replace(data[0], origins=[origin._replace(dataset="clean") for origin in data[0].origins])
+    both, rows = judged.with_more(made), len(data[0])
+    for row in (0, rows):
+        text = ("zh: " if row else "de: ") + data[0].hypotheses[0]
+        own = tokenizer([text])[0].ids
+        assert both.sequence(row, "mt+src").ids[: len(own)].tolist() == own.tolist()
 
 
 def test_without_tags_everything_is_as_it_was(data, tiny_xlmr, models, tmp_path):

@@ -16,7 +16,8 @@ from ...meta.judgements.judged import JudgedSet, is_human
 from ...meta.judgements.readers import layout_of, read_judged
 from ...meta.judgements.readers.rows import is_of, language_pair, stem
 from ...meta.judgements.readers.score_columns import terms_of
-from ...meta.judgements.readers.table import RatedSet, columns_of, read_judged_rows
+from ...meta.judgements.readers.table import RatedSet, columns_of, holds_pairs, read_judged_rows
+from ...meta.judgements.readers.tree import human_names, tree_pairs
 from ...run.text_checks import check_texts
 from ..data import check_given_once
 from ..folder import name_of
@@ -85,7 +86,11 @@ def judgements(judged: JudgedSet, humans: bool = False) -> list[Judgement]:
 
 
 def read_judgements(
-    paths: Sequence[str], options: TrainingOptions = ALL, scored: bool = True, by_system: bool = False
+    paths: Sequence[str],
+    options: TrainingOptions = ALL,
+    scored: bool = True,
+    by_system: bool = False,
+    texts_only: bool = False,
 ) -> list[JudgementSet]:
     """Read the judgements of files and folders, in any layout of meta.judgements.readers except rankings.
 
@@ -94,11 +99,12 @@ def read_judgements(
 
     scored       whether sets must have segment scores; otherwise sets with only system scores are read too, with NaN
     by_system    whether outputs of a set with only system scores get their system's score
+    texts_only   whether only sources and references are wanted: tables then need no outputs and no scores
     """
     check_given_once(paths)
     sets: list[JudgementSet] = []
     for path in paths:
-        for each in _read(path, options, scored, by_system):
+        for each in _read(path, options, scored, by_system, texts_only):
             taken = any(each.name == other.name for other in sets)
             sets.append(each._replace(name=f"{each.name} ({path})") if taken else each)
             if options.text_checks:
@@ -254,22 +260,25 @@ def _positive(text: str) -> float | None:
     return number if 0 < number < math.inf else None
 
 
-def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool) -> list[JudgementSet]:
+def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool, texts_only: bool) -> list[JudgementSet]:
     path = os.fspath(path)
-    layout = layout_of(path) if os.path.isfile(path) else "folder"
+    pairs = texts_only and os.path.isfile(path) and holds_pairs(path)
+    layout = "table" if pairs else layout_of(path) if os.path.isfile(path) else "folder"
     if layout == "rankings":
         raise InputError(
             f"{path}: rankings hold no scores to learn; use `ctx-metrics train pairwise` with --outputs and --reference"
         )
     if layout == "folder":
         human = options.human or MQM
+        if texts_only:
+            human = sorted({name for pair in tree_pairs(path) for name in human_names(path, pair)}) or human
         sets = read_judged(path, pairs=options.pairs, human=human, reference=options.reference)
         of_sets = [_of_judged(path, judged, scored, by_system) for judged in sets]
         if len(human) == 1:
             return of_sets
         return [each._replace(scores=judged.human or "") for each, judged in zip(of_sets, sets, strict=True)]
     if layout == "table":
-        rated = read_judged_rows(path, None, options.reference, options.score or ())
+        rated = read_judged_rows(path, None, options.reference, () if texts_only else options.score or (), texts_only)
         if rated[0].pair is None:
             _check_pair(path, language_pair(stem(path)), options.pairs)
             return [_of_table(path, *rated)]

@@ -22,15 +22,18 @@ class LeftOut:
             if not lines:
                 raise InputError(f"{path} has no line to leave out; write one document or source sentence per line")
 
-    def without(self, rows: Sequence[Judgement]) -> tuple[list[Judgement], Counter]:
+    def without(self, rows: Sequence[Judgement], references: bool = False) -> tuple[list[Judgement], Counter]:
         """Return the rows that no file lists, and the counts of others: {"listed in FILE": 3, ...}.
 
         A row whose document and source are in several files counts for the first of them.
+
+        references    whether the lines are looked for among the references too
         """
         kept: list[Judgement] = []
         listed = Counter({f"listed in {name_of(path)}": 0 for path in self._lines})  # in the order of the files
         for row in rows:
-            texts = {text.strip() for text in (row.document, row.source) if text is not None}
+            read = row.document, row.source, row.reference if references else None
+            texts = {text.strip() for text in read if text is not None}
             files = []
             for path, lines in self._lines.items():
                 if found := texts & lines:
@@ -42,9 +45,9 @@ class LeftOut:
                 kept.append(row)
         return kept, +listed
 
-    def counts(self) -> dict[str, dict[str, int]]:
+    def counts(self, of: str = "the training data") -> dict[str, dict[str, int]]:
         """Return {path: {"lines": distinct lines, "found": those that rows had}}; a notice names files without any."""
         for path, found in self._found.items():
             if not found:
-                notice(f"{path}: no line is a document or a source of the training data, so nothing is left out by it")
+                notice(f"{path}: no line is a document or a source of {of}, so nothing is left out by it")
         return {path: {"lines": len(lines), "found": len(self._found[path])} for path, lines in self._lines.items()}

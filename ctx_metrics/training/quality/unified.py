@@ -4,7 +4,7 @@ In each epoch, a row that has both is read in one of the three ways, drawn by th
 weights learns all ways, and each row costs one pass.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from .examples import TrainingSet
 from .learn import Trained, check_tokens, matching_config, written
 from .network import UnifiedNetwork, new_network, padded, restore, round_as_stored, stored
 from .recipe import Architecture, Recipe
+from .synthetic.pairs import CleanPairs
 from .task import QualityTask
 
 # the ways to read a row, and their shares: without a reference there is most to learn
@@ -68,7 +69,7 @@ def cost(rows: int, length: int) -> float:
 class UnifiedInputs:
     """The token ids of n rows' texts, and the network's inputs for each way to read them.
 
-    tags       what each output begins with to state its language: n texts, which may be empty; None: no tags
+    spoken     the language of each data set, which outputs begin with; None: they have no such tags
     lengths    number of tokens of each row's source or reference, and of its output
     bare       the rows whose output is read without its tag in this epoch
     """
@@ -80,15 +81,16 @@ class UnifiedInputs:
         kind: str,
         most: int,
         max_length: int,
-        tags: Sequence[str] | None = None,
+        spoken: Mapping[str, str | None] | None = None,
     ):
-        self.tokenizer, self.kind, self.most = tokenizer, kind, most
-        self.bare: Collection[int] = ()
+        self.tokenizer, self.kind, self.most, self.max_length = tokenizer, kind, most, max_length
+        self.spoken, self.bare = spoken, frozenset[int]()
         columns: dict[str, Sequence[str | None]]
         columns = {"mt": texts.hypotheses, "src": texts.sources, "ref": texts.references}
-        if tags is not None:
-            columns["bare"] = texts.hypotheses
+        if spoken is not None:
+            tags = [language_tag(spoken.get(name)) for name in texts.datasets]
             columns["mt"] = [tag + text for tag, text in zip(tags, texts.hypotheses, strict=True)]
+            columns["bare"] = texts.hypotheses
         distinct = list(dict.fromkeys(text for column in columns.values() for text in column if text is not None))
         ids = dict(zip(distinct, tokenizer(distinct, max_length), strict=True))
         self.rows = [
@@ -98,6 +100,12 @@ class UnifiedInputs:
         read = {text for name in ("mt", "src", "ref") for text in columns[name] if text is not None}
         self.cut = sum(ids[text].cut > 0 for text in read)
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
+
+    def with_more(self, texts: TrainingSet) -> "UnifiedInputs":
+        """Return the inputs of these rows, and then of more."""
+        more = UnifiedInputs(texts, self.tokenizer, self.kind, self.most, self.max_length, self.spoken)
+        more.rows, more.lengths = self.rows + more.rows, self.lengths + more.lengths
+        return more
 
     def ways(self, row: int) -> list[str]:
         return [way for way in WAYS if self.rows[row].keys() >= set(way.split("+"))]
@@ -126,8 +134,8 @@ class UnifiedTask(QualityTask):
 
     dtype    dtype of the training's matrix products
     batch_tokens    maximum number of tokens at once; None: the device's defaults
-    tagged   whether outputs have tags that state their language; in each epoch, some segments are read without
     shares   weights of the three ways in the score, fitted on the development data if all of it has source and reference
+    synthetic    clean translations, from which each epoch makes rows with errors beside the judged rows
     """
 
     network: UnifiedNetwork
@@ -135,8 +143,8 @@ class UnifiedTask(QualityTask):
     development_inputs: UnifiedInputs
     dtype: torch.dtype = torch.float32
     batch_tokens: int | None = None
-    tagged: bool = False
     shares: np.ndarray = field(default_factory=lambda: np.array([0.34, 0.33, 0.33]))
+    synthetic: CleanPairs | None = None
 
     def __post_init__(self):
         super().__post_init__()
@@ -145,6 +153,9 @@ class UnifiedTask(QualityTask):
         for module in self.network.modules():
             if isinstance(module, LowRankLinear):  # once rather than in each pass
                 module.linear.weight.data = module.linear.weight.data.to(self.dtype)
+        self._judged = self.inputs
+        if self.synthetic is not None:
+            self.rows += self.synthetic.rows_an_epoch
 
     @torch.inference_mode()
     def standardise(self) -> None:
@@ -175,13 +186,27 @@ class UnifiedTask(QualityTask):
         return adamw(self.network, self.recipe)
 
     def batches(self, progress: Progress) -> list[list[int]]:
-        """Return batches of row numbers, and draw the way in which each segment is read in this epoch."""
+        """Return batches of row numbers; make this epoch's synthetic rows, and draw how each segment is read."""
+        if self.synthetic is not None:
+            self._append(self.synthetic.rows(self.recipe.seed, progress.epoch))
         draw = np.random.default_rng([self.recipe.seed, progress.epoch, 2])
         self._drawn = draw.random(max(self.groups) + 1)
-        if self.tagged:
+        if self.inputs.spoken is not None:
             bare = np.random.default_rng([self.recipe.seed, progress.epoch, 4]).random(max(self.groups) + 1) < BARE
-            self.inputs.bare = {row for row, group in enumerate(self.groups) if bare[group]}
+            self.inputs.bare = frozenset(row for row, group in enumerate(self.groups) if bare[group])
         return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
+
+    def _append(self, made: TrainingSet) -> None:
+        """Append rows to the judged ones, in the place of those of the epoch before."""
+        judged = len(self.training)
+        self.inputs = self._judged.with_more(made)
+        for name in ("targets", "weights"):
+            more = torch.tensor(getattr(made, name), dtype=torch.float32)
+            setattr(self, name, torch.cat([getattr(self, name)[:judged], more]))
+        self.centred = torch.cat([self.centred[:judged], torch.from_numpy(made.centred)])
+        first = max(self.groups[:judged]) + 1
+        numbers = {group: first + number for number, group in enumerate(dict.fromkeys(made.groups))}
+        self.groups = [*self.groups[:judged], *(numbers[group] for group in made.groups)]
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
         """Return the loss; its gradient is already computed, in parts with few tokens and rows of similar length."""
@@ -306,12 +331,14 @@ def learn_unified(
     init_share: float = 0.0,
     window: int | None = None,
     spoken: Mapping[str, str | None] = {},
+    synthetic: CleanPairs | None = None,
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json in the format of models.comet.adapted.
 
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
                  often better both on the initial model's data and on the new data (Wortsman et al. 2022)
     spoken       the target language of each data set, for language tags
+    synthetic    clean translations with which it also learns what errors cost
 
     Everything else, including resuming after an interruption, is as in training.quality.learn.learn. Of the engine, dtype
     bf16 applies to the training's matrix products.
@@ -333,7 +360,6 @@ def learn_unified(
         "network": {"hidden": architecture.feedforward or HEAD_WIDTH},
         **({"tag": True} if architecture.language_tag else {}),
     }
-    tags = _tags((training, development), spoken) if architecture.language_tag else None
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
     if init is not None:
@@ -351,24 +377,25 @@ def learn_unified(
         "development data": digest([*development.hypotheses, *development.references, *development.sources]),
         "first weights": None if init is None else [read_config(init)["weights_sha256"], init_share],
     }
-    if tags is not None:
-        fingerprint["languages of the data sets"] = digest([tag for own in tags for tag in own])
+    if architecture.language_tag:
+        fingerprint["languages of the data sets"] = {name: language_tag(language) for name, language in spoken.items()}
+        _say_unknown([name for name, language in spoken.items() if not language])
+    if synthetic is not None:
+        fingerprint["synthetic errors"] = [synthetic.digest(), synthetic.as_json()]
     device = resolve_device(engine.device)
     check_tf32(device, dtype)
     claim(out, fingerprint, device)
     check_tokens(tokenizer, training, development, config["max_length"])
     reading = tokenizer, config["encoder_model"], positions, config["max_length"]
-    inputs = [
-        UnifiedInputs(training, *reading, tags and tags[0]),
-        UnifiedInputs(development, *reading, tags and tags[1]),
-    ]
+    tagged = spoken if architecture.language_tag else None
+    inputs = [UnifiedInputs(each, *reading, tagged) for each in (training, development)]
     for each, what in zip(inputs, ("training", "development"), strict=True):
         if each.cut:
             cut = counted(each.cut, f"{what} text was", f"{what} texts were")
             notice(f"{cut} cut to {config['max_length']} tokens")
     with memory_for("the training", device, SMALLER):
         sets = training, inputs[0], development, inputs[1]
-        task = UnifiedTask(network, recipe, *sets, device, dtype, engine.batch_tokens, tags is not None)
+        task = UnifiedTask(network, recipe, *sets, device, dtype, engine.batch_tokens, synthetic=synthetic)
         if init is None:
             task.standardise()
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
@@ -379,6 +406,8 @@ def learn_unified(
                 tensor.copy_(init_share * first[name].to(tensor.device) + (1 - init_share) * tensor)
             round_as_stored(network, DEVIATION)
         told = {"rows": len(training), "init": None if init is None else init.name, "init_share": init_share}
+        if synthetic is not None:
+            config["synthetic"] = synthetic.as_json()
         config["training"] = {**asdict(recipe), **told, "dtype": engine.dtype, "window": window}
         values = task.values(inputs[1])
         config["shares"] = task.shares.tolist()
@@ -386,14 +415,11 @@ def learn_unified(
         return written(out, config, stored(network, MEAN, DEVIATION), loop, development, values, notes, score)
 
 
-def _tags(sets: tuple[TrainingSet, DevelopmentSet], spoken: Mapping[str, str | None]) -> tuple[list[str], list[str]]:
-    """Return the tag of each row; gives notice of data sets whose language is unknown, so that their rows have none."""
-    training, development = (each.datasets for each in sets)
-    if unknown := [name for name in dict.fromkeys((*training, *development)) if not spoken.get(name)]:
-        named = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+def _say_unknown(datasets: Sequence[str]) -> None:
+    if datasets:
+        sets, named = counted(len(datasets), "data set", "data sets"), ", ".join(datasets[:3])
+        more = ", ..." if len(datasets) > 3 else ""
         notice(
-            f"--language-tag: the target language of {counted(len(unknown), 'data set', 'data sets')} is unknown ({named}), "
-            "so the outputs have no tag; give the pair with -l"
+            f"--language-tag: the target language of {sets} is unknown ({named}{more}), so the outputs have no tag; "
+            "give the pair with -l"
         )
-    own, of_development = ([language_tag(spoken.get(name)) for name in names] for names in (training, development))
-    return own, of_development

@@ -104,13 +104,18 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
 
 
 def read_judged_rows(
-    path: str, score: str | None = None, reference: str | None = None, formulas: Sequence[Sequence[str]] = ()
+    path: str,
+    score: str | None = None,
+    reference: str | None = None,
+    formulas: Sequence[Sequence[str]] = (),
+    texts_only: bool = False,
 ) -> list[RatedSet]:
     """Read each judgement of a table separately; columns, sets and errors are those of read_table.
 
-    formulas    what the scores are made of; see score_columns.terms_of
+    formulas      what the scores are made of; see score_columns.terms_of
+    texts_only    whether only sources and references are wanted: scores are not read, and outputs need not be there
     """
-    return [part.rated for part in _read(path, score, reference, formulas)]
+    return [part.rated for part in _read(path, score, reference, formulas, texts_only)]
 
 
 def columns_of(path: str) -> list[str]:
@@ -118,8 +123,20 @@ def columns_of(path: str) -> list[str]:
     return read_jsonl(path, lambda _: False)[0] if is_jsonl(path) else header_of(path)[0]
 
 
-def _read(path: str, score: str | None, reference: str | None, formulas: Sequence[Sequence[str]] = ()) -> list[_Part]:
-    columns, terms, header, rows = _columns(path, score, reference, formulas)
+def holds_pairs(path: str) -> bool:
+    """Return whether a table has columns for sources and references."""
+    columns = columns_of(path)
+    return not {*columns}.isdisjoint(COLUMNS["src"]) and any(REFERENCE.fullmatch(name) for name in columns)
+
+
+def _read(
+    path: str,
+    score: str | None,
+    reference: str | None,
+    formulas: Sequence[Sequence[str]] = (),
+    texts_only: bool = False,
+) -> list[_Part]:
+    columns, terms, header, rows = _columns(path, score, reference, formulas, texts_only)
     references, called = reference_columns(path, header, reference)
     if not rows:
         raise InputError(f"{path}: no rows below the header")
@@ -218,7 +235,7 @@ def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[J
 
 
 def _columns(
-    path: str, score: str | None, reference: str | None, formulas: Sequence[Sequence[str]]
+    path: str, score: str | None, reference: str | None, formulas: Sequence[Sequence[str]], texts_only: bool
 ) -> tuple[dict[str, str], list[Term], list[str], list[Row]]:
     """The column for each role, the terms of a formula ([]: the score has its own column), all columns, and the rows."""
     if is_jsonl(path):
@@ -226,12 +243,15 @@ def _columns(
         header, rows = read_jsonl(path, lambda key: key in names or REFERENCE.fullmatch(key) is not None)
     else:
         header, rows = read_rows(path)
+    if texts_only:
+        header = [*header, *(role for role in ("mt", "score") if role not in header)]
+        rows = [Row(where, {"mt": "", **cells, "score": ""}) for where, cells in rows]
     terms = terms_of(formulas, header, path)
     columns = {}
     for role, ours in COLUMNS.items():
         if known := [name for name in ours if name in header]:
             columns[role] = known[0]
-            if known[1:] and not (role == "score" and (score or terms)):
+            if known[1:] and not (role == "score" and (score or terms or texts_only)):
                 notice(f"{path}: column {known[0]} is read, not {', '.join(known[1:])}")
     if score is not None:
         columns["score"] = score

@@ -179,7 +179,8 @@ def _other_number(digits: str, draw: np.random.Generator) -> str:
         places = min(3, len(f"{value:0{length}d}".rstrip("0")) or 1)
         tens = 10 ** (length - 1 - int(draw.integers(places)))
         rest = value - value // tens % 10 * tens
-        least = min(value, 10 ** (length - 1))  # a number that begins with 0 may do so again
+        first = 10 ** (length - 1)
+        least = first if value >= first else 1  # a number that begins with 0 may do so again
         others = [rest + digit * tens for digit in range(10) if rest + digit * tens >= least]
     others = [other for other in others if other != value]
     return _localised(others[int(draw.integers(len(others)))], length, zero)

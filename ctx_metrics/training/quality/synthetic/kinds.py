@@ -70,9 +70,9 @@ ERRORS = {
     "source words kept": Kind(
         lambda clean, draw: corruptions.keep_source_words(clean.text, clean.source, draw), 1.0, -0.8, -2.5, lost
     ),
-    "number changed": Kind(_of_text(corruptions.change_number), 4.0, -1.0, -1.0),
-    "name changed": Kind(lambda clean, draw: corruptions.change_name(clean.text, clean.names, draw), 2.5, -1.0, -1.0),
-    "negation": Kind(lambda clean, draw: flip_negation(clean.text, clean.language, draw), 3.0, -1.2, -1.2),
+    "number changed": Kind(_of_text(corruptions.change_number), 8.0, -1.0, -1.0),
+    "name changed": Kind(lambda clean, draw: corruptions.change_name(clean.text, clean.names, draw), 3.0, -1.0, -1.0),
+    "negation": Kind(lambda clean, draw: flip_negation(clean.text, clean.language, draw), 4.0, -1.2, -1.2),
     "words shuffled": Kind(_of_text(corruptions.shuffle_words), 0.7, -0.8, -2.0, moved),
     "letters shuffled": Kind(_of_text(corruptions.shuffle_characters), 0.5, -0.8, -2.0, lost),
     "another language": Kind(lambda clean, draw: corruptions.another(clean.text, clean.foreign, draw), 1.5, -3.0, -3.0),
