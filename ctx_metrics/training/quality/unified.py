@@ -196,6 +196,9 @@ class UnifiedTask(QualityTask):
             self.inputs.bare = frozenset(row for row, group in enumerate(self.groups) if bare[group])
         return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
 
+    def has_pairs(self) -> bool:
+        return self.synthetic is not None or super().has_pairs()
+
     def _append(self, made: TrainingSet) -> None:
         """Append rows to the judged ones, in the place of those of the epoch before."""
         judged = len(self.training)

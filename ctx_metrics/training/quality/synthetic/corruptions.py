@@ -14,6 +14,7 @@ from .parts import body_and_final, characters, clauses, is_empty, is_unspaced, m
 
 LAST_YEAR = 2030
 MOST_DROPPED = 0.75  # share of a text that is dropped at most
+ONLY_CUT = 0.3  # share of halves that keep neither a capital nor a full stop from the whole text
 CANDIDATES = 4  # texts from which the one of the nearest length is taken, so that length alone does not betray it
 _NUMBER = re.compile(r"(?<![\dA-Za-zÀ-ӿ])\d+(?:[.,:٫٬'’]\d+)*(?!\d)(?!(?:st|nd|rd|th)\b)")
 _NUMERALS = "二三四五六七八九"
@@ -47,13 +48,14 @@ def _dropped(text: str, found: Sequence[str], droppable: Sequence[int], draw: np
 
 
 def drop_half(text: str, draw: np.random.Generator) -> str | None:
-    """Drop three to seven tenths of the words: the first, the last, or those between."""
+    """Drop three to seven tenths of the words: the first, the last, or those between; of some texts the rest is only cut."""
     found = words(text)
     if len(found) < 3:
         return None
     number = max(1, round(len(found) * draw.uniform(0.3, 0.7)))
     begin = [0, len(found) - number, int(draw.integers(len(found) - number + 1))][int(draw.integers(3))]
-    return _changed(text, mended("".join([*found[:begin], *found[begin + number :]]), text))
+    rest = "".join([*found[:begin], *found[begin + number :]]).strip()
+    return _changed(text, rest if draw.random() < ONLY_CUT else mended(rest, text))
 
 
 def drop_words(text: str, draw: np.random.Generator) -> str | None:
