@@ -87,7 +87,13 @@ class COMET(EstimatorMetric):
 
         assert self._chosen is not None  # by _adapt
         name, inputs = self._chosen
-        estimator = load_estimator(name=name, options=self._context.engine, inputs=inputs, spans=self.settings.spans)
+        estimator = load_estimator(
+            name=name,
+            options=self._context.engine,
+            inputs=inputs,
+            spans=self.settings.spans,
+            target_lang=self._context.target_lang,
+        )
         if self.only_comet and (title := estimator.title):
             raise ModelError(f"{name} is a {title} model: use {metric_with_model(title.lower(), str(name))}")
         return estimator

@@ -173,7 +173,7 @@ class Estimator(ABC):
     @property
     @abstractmethod
     def special_tokens(self) -> int:
-        """The number of special tokens that are added for one example."""
+        """The number of tokens that are added for one example: special ones, and a tag that states the language."""
 
     def signature(self) -> dict:
         """The model's entries in the signature: model, rev, ckpt, inputs, dtype, maxlen."""

@@ -44,13 +44,19 @@ class ModelKind(ABC):
 
 
 def load_estimator(
-    name: str | None, options: EngineOptions, inputs: str | None = None, spans: bool = False, context: bool = False
+    name: str | None,
+    options: EngineOptions,
+    inputs: str | None = None,
+    spans: bool = False,
+    context: bool = False,
+    target_lang: str | None = None,
 ) -> Estimator:
     """Load the estimator of a name: None or "embedded", the folder of a model that `ctx-metrics train` wrote, a COMET
     checkpoint (folder, .ckpt file, or OWNER/NAME or OWNER/NAME@REVISION on the hub), or a model of another family's kind.
 
     inputs     the texts that it reads, if it offers a choice: "mt+src", "mt+ref" or "mt+src+ref"
     context    whether only what follows a text's second-to-last separator is pooled (DocCOMET)
+    target_lang    language of the hypotheses, for models that read it
     """
     from .comet.checkpoint import is_comet, no_model
     from .folder import read_config
@@ -65,7 +71,7 @@ def load_estimator(
         if model.folder is None or is_comet(model.folder):
             from .comet.model import load_comet
 
-            return load_comet(str(name), options, inputs, spans, context)
+            return load_comet(str(name), options, inputs, spans, context, target_lang)
         if not (model.folder / "config.json").exists():
             raise ModelError(no_model(model.folder))
         read_config(model.folder)

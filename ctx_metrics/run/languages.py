@@ -152,10 +152,11 @@ def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
     same, others = _places(code)
     if not len(same):
         return None if own is None else Told(-math.inf)
-    likely = _log_probabilities(text.lower() if text.isupper() else text)
     there = set(text.lower())
-    barred = {each for each, never in _NEVER.items() if not there.isdisjoint(never)}
-    best = max((k for k in others if classes[k] not in barred), key=likely.__getitem__)
+    if barred := {each for each, never in _NEVER.items() if not there.isdisjoint(never)}:
+        others = others[[classes[k] not in barred for k in others]]
+    likely = _log_probabilities(text.lower() if text.isupper() else text)
+    best = others[np.argmax(likely[others])]
     return Told(float(likely[best] - likely[same].max()), classes[best])
 
 

@@ -231,6 +231,8 @@ def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> Non
             error(f"--{name.replace('_', '-')} is not for {kind}, {why}")
     if architecture.inputs == "mt+src+ref" and kind != "comet":
         error(f"{kind} reads mt+ref or mt+src; for mt+src+ref train comet")
+    if architecture.language_tag and not architecture.unified:
+        error("--language-tag works only with comet --inputs")
     if data.synthetic and not (architecture.unified and "src" in architecture.reads):
         error(
             "--synthetic is only for comet with --inputs mt+src or mt+src+ref, which learns to score without references"
@@ -363,8 +365,11 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     }
     given = architecture, recipe, training, development
     if architecture.unified:
-        share_kept = model.init_share or 0.0
-        trained = learn_unified(*given, window=data.window, init_share=share_kept, synthetic=synthetic, **common)
+        spoken = {name: target for name, (_, target) in known.items()}
+        if synthetic is not None:
+            spoken |= {pair.dataset: pair.target_lang for pair in synthetic.pairs}
+        common |= {"window": data.window, "spoken": spoken, "synthetic": synthetic}
+        trained = learn_unified(*given, init_share=model.init_share or 0.0, **common)
     else:
         states = Path(output.cache or output.path / EMBEDDINGS)
         trained = learn(*given, cache=states, cache_mb=output.cache_mb, **common)

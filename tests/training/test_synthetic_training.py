@@ -340,6 +340,16 @@ def test_it_learns_that_errors_cost(data, tiny_xlmr, tmp_path):
     assert len(lower) > 50 and np.mean(lower) > 0.8
 
 
+def test_a_hinge_needs_no_other_pairs_than_the_synthetic_ones(data, tiny_xlmr, tmp_path):
+    path = tmp_path / "alone.tsv"
+    path.write_text("src\tref\tmt\tscore\na cat\tthe cat\tcat\t1\nrain\tthe rain\tsun\t0\n")
+    alone = read_training_set([str(path)], "mt+src+ref"), data[0][1]
+    with pytest.raises(InputError, match="no segment has two outputs with different scores"):
+        learned(tiny_xlmr, (alone, None), tmp_path / "m", loss="hinge")
+    trained = learned(tiny_xlmr, (alone, data[1]), tmp_path / "m", loss="hinge", epochs=1)
+    assert trained.checks[0].loss > 0
+
+
 def test_what_config_json_says(data, tiny_xlmr, tmp_path):
     learned(tiny_xlmr, data, tmp_path / "m", epochs=1)
     told = json.loads((tmp_path / "m" / "config.json").read_text())["synthetic"]

@@ -16,6 +16,7 @@ from torch import nn
 from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_file, tensor_shapes
 from ...engine.matching import OTHERS
 from ...errors import ModelError
+from ...language import primary
 from ...opening import LazyMapping, file_hashes, identity, same_hashes
 from ..estimator import EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, model_type, read_config
@@ -76,6 +77,9 @@ class AdaptedCheckpoint:
         numbers = [each for each in self.shares if isinstance(each, (int, float)) and each >= 0]
         if len(numbers) != 3 or len(self.shares) != 3 or abs(sum(numbers) - 1) > 1e-6:
             raise cannot_be(folder, "shares", repr(self.shares)[:60])
+        self.tagged: bool = config.get("tag", False)  # whether it has learned to read language_tag before a hypothesis
+        if not isinstance(self.tagged, bool):
+            raise cannot_be(folder, "tag", repr(self.tagged)[:60])
         self.root, self.file = folder, folder / WEIGHTS
         self.languages: list[str] | None = config["languages"]
         encoder = encoder_of(folder, config)
@@ -172,6 +176,15 @@ class _Merged(LazyMapping[str, Any]):
         if (down := self._changes.get(f"{stem}.down")) is None:
             return self._parts[name]
         return self._parts[name].float() + self._changes[f"{stem}.up"] @ down
+
+
+def language_tag(language: str | None) -> str:
+    """The words that state the language of the hypothesis that follows them; none if it is unknown.
+
+    >>> language_tag("pt_BR"), language_tag(None)
+    ('pt: ', '')
+    """
+    return f"{code}: " if (code := primary(language)) else ""
 
 
 def is_adapted(folder: Path) -> bool:

@@ -35,7 +35,7 @@ from ...engine_options import EngineOptions
 from ...errors import ModelError
 from ...wording import worded
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
-from .adapted import AdaptedCheckpoint, is_adapted
+from .adapted import AdaptedCheckpoint, is_adapted, language_tag
 from .checkpoint import (
     HEAD_LAYER,
     INPUTS,
@@ -248,11 +248,21 @@ class UnifiedEstimator(CometEstimator):
 
     inputs    None: all that the model takes; or mt+src or mt+ref for models that take both
     spans     whether to mark error spans as well (word-level models; XCOMET always does)
+    target_lang    language of the hypotheses, for models that read a tag with it
     """
 
     shares_texts = False
+    tag: str | None = None  # what is read before each hypothesis; None: the model has learned no tags
 
-    def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, inputs: str | None, spans: bool):
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        encoder: TextEncoder,
+        dtype: str,
+        inputs: str | None,
+        spans: bool,
+        target_lang: str | None = None,
+    ):
         super().__init__(checkpoint, encoder, dtype)
         parameters = self.hyperparameters
         self.xcomet = parameters.class_identifier == "xcomet_metric"
@@ -274,6 +284,7 @@ class UnifiedEstimator(CometEstimator):
         shares: Sequence[float] = [1.0] * len(PARTS)
         if isinstance(checkpoint, AdaptedCheckpoint):
             self.features, shares = checkpoint.matching, checkpoint.shares
+            self.tag = language_tag(target_lang) if checkpoint.tagged else None
             if self.inputs == "mt+src":
                 self.penalty, self.untranslated_value = WITHOUT_REFERENCE, UNTRANSLATED
             self.empty_value = 0.0  # empty outputs were never judged, and the network scores them higher than bad ones
@@ -289,7 +300,12 @@ class UnifiedEstimator(CometEstimator):
 
     @property
     def special_tokens(self) -> int:
-        return 2 + SEPARATORS[self.hyperparameters.encoder_model] * (len(self.inputs.split("+")) - 1)
+        separators = SEPARATORS[self.hyperparameters.encoder_model] * (len(self.inputs.split("+")) - 1)
+        return 2 + separators + (self.encoder.tokenizer([self.tag])[0].content if self.tag else 0)
+
+    def signature(self) -> dict:
+        of_tag = {} if self.tag is None else {"tag": self.tag.partition(":")[0] or "none"}
+        return {**super().signature(), **of_tag}
 
     @property
     def read(self) -> str:
@@ -303,6 +319,8 @@ class UnifiedEstimator(CometEstimator):
         return len(examples) * len(self.combinations)
 
     def _sequences(self, examples: Sequence[Example]) -> Sequences:
+        if self.tag:
+            examples = [example._replace(hypothesis=self.tag + example.hypothesis) for example in examples]
         tokens = self._tokenized(examples, self.max_content)
         reading = self.hyperparameters.encoder_model, self.encoder.tokenizer.pad, self.positions
         return [
@@ -393,11 +411,16 @@ _encoders: LoadedModels[CometEncoder] = LoadedModels()
 
 
 def load_comet(
-    name: str, options: EngineOptions, inputs: str | None = None, spans: bool = False, context: bool = False
+    name: str,
+    options: EngineOptions,
+    inputs: str | None = None,
+    spans: bool = False,
+    context: bool = False,
+    target_lang: str | None = None,
 ) -> CometEstimator:
     """The estimator of a COMET checkpoint; metrics of one process share its weights and what it has read.
 
-    `name` is as for open_comet; for inputs and spans see UnifiedEstimator, for context RegressionEstimator.
+    `name` is as for open_comet; for inputs, spans and target_lang see UnifiedEstimator, for context RegressionEstimator.
     """
     place, folder = place_of(name), Path(os.path.expanduser(name))
 
@@ -412,7 +435,7 @@ def load_comet(
             raise ModelError(
                 f"{name} reads all texts in one sequence; document context needs a model with average pooling"
             )
-        estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans)
+        estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans, target_lang)
     else:
         estimator = RegressionEstimator(checkpoint, encoder, options.dtype, context)
         if inputs is not None and inputs != estimator.inputs:

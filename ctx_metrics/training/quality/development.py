@@ -64,6 +64,12 @@ class DevelopmentSet:
     def partners(self) -> list[str]:
         return partners_of(self.references, self.sources)
 
+    @property
+    def datasets(self) -> list[str]:
+        """The first data set of each pair of texts."""
+        of_rows = {row: part.name for part in reversed(self.parts) for row in part.rows.tolist()}
+        return [of_rows[row] for row in range(len(self.hypotheses))]
+
     def scores(self, values: np.ndarray) -> dict[str, float]:
         """Return the agreement for each data set, from -1 to 1: Pearson's r of values and scores, or the DARR tau of pairs.
 

@@ -26,6 +26,11 @@ class Architecture:
         "UniTE does, with low-rank changes of the encoder. (Default: mt+ref; comet: mt+ref by a small regressor "
         "over frozen states)"
     )
+    language_tag: bool = setting(
+        "With comet --inputs: state the target language before each output, such as de:, in training (not in one of five "
+        "readings) and in scoring.",
+        False,
+    )
     rank: Positive | None = setting("Rank of the changes of the encoder that comet learns with --inputs. (Default: 32)")
     layers: Layers | None = setting(
         "Layers of the encoder to read; 0 is the embeddings. (Default: all but 0; comet: three of them)"

@@ -58,10 +58,14 @@ class QualityTask(Task):
         self.centred = torch.from_numpy(training.centred)
         numbers = {group: number for number, group in enumerate(dict.fromkeys(training.groups))}
         self.groups = [numbers[group] for group in training.groups]
-        if recipe.loss != "mse" and len(set(zip(self.groups, training.targets.tolist(), strict=True))) == len(numbers):
+        if recipe.loss != "mse" and not self.has_pairs():
             raise InputError(
                 "hinge: no segment has two outputs with different scores to compare; learn with --loss mse"
             )
+
+    def has_pairs(self) -> bool:
+        """Return whether a segment has two outputs with different targets."""
+        return len(set(zip(self.groups, self.training.targets.tolist(), strict=True))) > len(set(self.groups))
 
     def optimizer(self) -> torch.optim.Optimizer:
         recipe = self.recipe

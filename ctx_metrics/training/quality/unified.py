@@ -19,8 +19,9 @@ from ...engine.matching import token_pairs
 from ...engine.memory import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...engine_options import EngineOptions
+from ...errors import InputError
 from ...models import hub
-from ...models.comet.adapted import AdaptedCheckpoint
+from ...models.comet.adapted import AdaptedCheckpoint, language_tag
 from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPARATORS
 from ...models.comet.model import joined
 from ...models.folder import read_config
@@ -39,6 +40,7 @@ from .task import QualityTask
 
 # the ways to read a row, and their shares: without a reference there is most to learn
 WAYS = dict(zip(INPUTS, (0.5, 0.25, 0.25), strict=True))
+BARE = 0.2  # the share of segments that are read without their tag, so that texts of unknown languages can be scored
 # The value of a mean judgement, and that of one standard deviation: nearly all values then lie between 0 and 1.
 MEAN, DEVIATION = 0.5, 0.15
 LEAST_DEVIATION = 1e-3  # of cosines; a feature that varies less says nothing, and would only magnify rounding
@@ -67,27 +69,41 @@ def cost(rows: int, length: int) -> float:
 class UnifiedInputs:
     """The token ids of n rows' texts, and the network's inputs for each way to read them.
 
+    spoken     the language of each data set, which outputs begin with; None: they have no such tags
     lengths    number of tokens of each row's source or reference, and of its output
+    bare       the rows whose output is read without its tag in this epoch
     """
 
     def __init__(
-        self, texts: TrainingSet | DevelopmentSet, tokenizer: TextTokenizer, kind: str, most: int, max_length: int
+        self,
+        texts: TrainingSet | DevelopmentSet,
+        tokenizer: TextTokenizer,
+        kind: str,
+        most: int,
+        max_length: int,
+        spoken: Mapping[str, str | None] | None = None,
     ):
         self.tokenizer, self.kind, self.most, self.max_length = tokenizer, kind, most, max_length
+        self.spoken, self.bare = spoken, frozenset[int]()
         columns: dict[str, Sequence[str | None]]
         columns = {"mt": texts.hypotheses, "src": texts.sources, "ref": texts.references}
+        if spoken is not None:
+            tags = [language_tag(spoken.get(name)) for name in texts.datasets]
+            columns["mt"] = [tag + text for tag, text in zip(tags, texts.hypotheses, strict=True)]
+            columns["bare"] = texts.hypotheses
         distinct = list(dict.fromkeys(text for column in columns.values() for text in column if text is not None))
         ids = dict(zip(distinct, tokenizer(distinct, max_length), strict=True))
         self.rows = [
             {name: ids[text] for name, text in zip(columns, of_row, strict=True) if text is not None}
             for of_row in zip(*columns.values(), strict=True)
         ]
-        self.cut = sum(tokens.cut > 0 for tokens in ids.values())
+        read = {text for name in ("mt", "src", "ref") for text in columns[name] if text is not None}
+        self.cut = sum(ids[text].cut > 0 for text in read)
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
 
     def with_more(self, texts: TrainingSet) -> "UnifiedInputs":
         """Return the inputs of these rows, and then of more."""
-        more = UnifiedInputs(texts, self.tokenizer, self.kind, self.most, self.max_length)
+        more = UnifiedInputs(texts, self.tokenizer, self.kind, self.most, self.max_length, self.spoken)
         more.rows, more.lengths = self.rows + more.rows, self.lengths + more.lengths
         return more
 
@@ -99,7 +115,8 @@ class UnifiedInputs:
         return sum(len(self.rows[row][name].ids) for name in way.split("+"))
 
     def sequence(self, row: int, way: str) -> TokenIds:
-        texts = [self.rows[row][name] for name in way.split("+")]
+        names = way.replace("mt", "bare") if row in self.bare else way
+        texts = [self.rows[row][name] for name in names.split("+")]
         return joined(texts, self.kind, self.tokenizer.pad, self.most)
 
     def padded(self, rows: Sequence[tuple[int, str]]) -> tuple[torch.Tensor, ...]:
@@ -174,7 +191,13 @@ class UnifiedTask(QualityTask):
             self._append(self.synthetic.rows(self.recipe.seed, progress.epoch))
         draw = np.random.default_rng([self.recipe.seed, progress.epoch, 2])
         self._drawn = draw.random(max(self.groups) + 1)
+        if self.inputs.spoken is not None:
+            bare = np.random.default_rng([self.recipe.seed, progress.epoch, 4]).random(max(self.groups) + 1) < BARE
+            self.inputs.bare = frozenset(row for row, group in enumerate(self.groups) if bare[group])
         return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
+
+    def has_pairs(self) -> bool:
+        return self.synthetic is not None or super().has_pairs()
 
     def _append(self, made: TrainingSet) -> None:
         """Append rows to the judged ones, in the place of those of the epoch before."""
@@ -310,13 +333,14 @@ def learn_unified(
     init: Path | None = None,
     init_share: float = 0.0,
     window: int | None = None,
+    spoken: Mapping[str, str | None] = {},
     synthetic: CleanPairs | None = None,
 ) -> Trained:
     """Train a model and write it to `out`: model.safetensors and config.json in the format of models.comet.adapted.
 
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
                  often better both on the initial model's data and on the new data (Wortsman et al. 2022)
-
+    spoken       the target language of each data set, for language tags
     synthetic    clean translations with which it also learns what errors cost
 
     Everything else, including resuming after an interruption, is as in training.quality.learn.learn. Of the engine, dtype
@@ -337,11 +361,14 @@ def learn_unified(
         "inputs": architecture.inputs,
         "max_length": min(architecture.max_length or positions - 4, positions - 4),
         "network": {"hidden": architecture.feedforward or HEAD_WIDTH},
+        **({"tag": True} if architecture.language_tag else {}),
     }
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
     if init is not None:
-        matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
+        given = matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
+        if given.get("tag") and not architecture.language_tag:
+            raise InputError(f"{init} reads language tags, which this training would unlearn; add --language-tag")
         restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
     first = {name: tensor.clone() for name, tensor in learned(network).items()} if init_share else {}
     texts = [*training.hypotheses, *training.references, *training.sources]
@@ -353,6 +380,9 @@ def learn_unified(
         "development data": digest([*development.hypotheses, *development.references, *development.sources]),
         "first weights": None if init is None else [read_config(init)["weights_sha256"], init_share],
     }
+    if architecture.language_tag:
+        fingerprint["languages of the data sets"] = {name: language_tag(language) for name, language in spoken.items()}
+        _say_unknown([name for name, language in spoken.items() if not language])
     if synthetic is not None:
         fingerprint["synthetic errors"] = [synthetic.digest(), synthetic.as_json()]
     device = resolve_device(engine.device)
@@ -360,7 +390,8 @@ def learn_unified(
     claim(out, fingerprint, device)
     check_tokens(tokenizer, training, development, config["max_length"])
     reading = tokenizer, config["encoder_model"], positions, config["max_length"]
-    inputs = [UnifiedInputs(each, *reading) for each in (training, development)]
+    tagged = spoken if architecture.language_tag else None
+    inputs = [UnifiedInputs(each, *reading, tagged) for each in (training, development)]
     for each, what in zip(inputs, ("training", "development"), strict=True):
         if each.cut:
             cut = counted(each.cut, f"{what} text was", f"{what} texts were")
@@ -385,3 +416,13 @@ def learn_unified(
         config["shares"] = task.shares.tolist()
         score = development.score(values) if first else None
         return written(out, config, stored(network, MEAN, DEVIATION), loop, development, values, notes, score)
+
+
+def _say_unknown(datasets: Sequence[str]) -> None:
+    if datasets:
+        sets, named = counted(len(datasets), "data set", "data sets"), ", ".join(datasets[:3])
+        more = ", ..." if len(datasets) > 3 else ""
+        notice(
+            f"--language-tag: the target language of {sets} is unknown ({named}{more}), so the outputs have no tag; "
+            "give the pair with -l"
+        )

@@ -14,6 +14,8 @@ from .parts import body_and_final, characters, clauses, is_empty, is_unspaced, m
 
 LAST_YEAR = 2030
 MOST_DROPPED = 0.75  # share of a text that is dropped at most
+ONLY_CUT = 0.3  # share of halves that keep neither a capital nor a full stop from the whole text
+EACH_NUMBER = 0.3  # share of texts in which each number is changed
 CANDIDATES = 4  # texts from which the one of the nearest length is taken, so that length alone does not betray it
 _NUMBER = re.compile(r"(?<![\dA-Za-zÀ-ӿ])\d+(?:[.,:٫٬'’]\d+)*(?!\d)(?!(?:st|nd|rd|th)\b)")
 _NUMERALS = "二三四五六七八九"
@@ -47,13 +49,14 @@ def _dropped(text: str, found: Sequence[str], droppable: Sequence[int], draw: np
 
 
 def drop_half(text: str, draw: np.random.Generator) -> str | None:
-    """Drop three to seven tenths of the words: the first, the last, or those between."""
+    """Drop three to seven tenths of the words: the first, the last, or those between; of some texts the rest is only cut."""
     found = words(text)
     if len(found) < 3:
         return None
     number = max(1, round(len(found) * draw.uniform(0.3, 0.7)))
     begin = [0, len(found) - number, int(draw.integers(len(found) - number + 1))][int(draw.integers(3))]
-    return _changed(text, mended("".join([*found[:begin], *found[begin + number :]]), text))
+    rest = "".join([*found[:begin], *found[begin + number :]]).strip()
+    return _changed(text, rest if draw.random() < ONLY_CUT else mended(rest, text))
 
 
 def drop_words(text: str, draw: np.random.Generator) -> str | None:
@@ -147,21 +150,25 @@ def _is_word(text: str) -> bool:
 
 
 def change_number(text: str, draw: np.random.Generator) -> str | None:
-    """Change a number to another one of about its size, in the same digits; or a Chinese numeral before its unit."""
+    """Change a number, or each one, to another of about its size, in the same digits; or Chinese numerals before a unit."""
     found = [match for match in _NUMBER.finditer(text) if match[0].strip("0.,") or match[0] == "0"]
     found += _NUMERAL.finditer(text)
     if not found:
         return None
-    match = found[int(draw.integers(len(found)))]
-    if match[0] in _NUMERALS:
-        others = _NUMERALS.replace(match[0], "")
-        number = others[int(draw.integers(len(others)))]
-    else:
-        groups = list(re.finditer(r"\d+", match[0]))
-        told = [group for group in groups if int(group[0])] or groups
-        group = told[int(draw.integers(len(told)))]
-        number = match[0][: group.start()] + _other_number(group[0], draw) + match[0][group.end() :]
-    return _changed(text, text[: match.start()] + number + text[match.end() :])
+    changed = found if draw.random() < EACH_NUMBER else [found[int(draw.integers(len(found)))]]
+    for match in sorted(changed, key=lambda match: -match.start()):
+        text = text[: match.start()] + _changed_number(match[0], draw) + text[match.end() :]
+    return text
+
+
+def _changed_number(number: str, draw: np.random.Generator) -> str:
+    if number in _NUMERALS:
+        others = _NUMERALS.replace(number, "")
+        return others[int(draw.integers(len(others)))]
+    groups = list(re.finditer(r"\d+", number))
+    told = [group for group in groups if int(group[0])] or groups
+    group = told[int(draw.integers(len(told)))]
+    return number[: group.start()] + _other_number(group[0], draw) + number[group.end() :]
 
 
 def _other_number(digits: str, draw: np.random.Generator) -> str:
@@ -176,18 +183,24 @@ def _other_number(digits: str, draw: np.random.Generator) -> str:
         step = 10 if value % 10 == 0 else 1
         others = list(range(value - 20, min(value + 20, LAST_YEAR) + 1, step))
     else:
-        places = min(3, len(f"{value:0{length}d}".rstrip("0")) or 1)
-        tens = 10 ** (length - 1 - int(draw.integers(places)))
-        rest = value - value // tens % 10 * tens
-        first = 10 ** (length - 1)
-        least = first if value >= first else 1  # a number that begins with 0 may do so again
-        others = [rest + digit * tens for digit in range(10) if rest + digit * tens >= least]
+        return _with_other_digits(f"{value:0{length}d}", zero, draw)
     others = [other for other in others if other != value]
-    return _localised(others[int(draw.integers(len(others)))], length, zero)
+    return _localised(f"{others[int(draw.integers(len(others)))]:0{length}d}", zero)
 
 
-def _localised(value: int, length: int, zero: str) -> str:
-    return "".join(chr(ord(zero) + int(digit)) for digit in f"{value:0{length}d}")
+def _with_other_digits(digits: str, zero: str, draw: np.random.Generator) -> str:
+    """Change one of the first digits, or all digits before the last zeros; the first never to 0."""
+    told = len(digits.rstrip("0")) or 1
+    places = range(told) if draw.random() < 0.5 else [int(draw.integers(min(3, told)))]
+    new = list(digits)
+    for place in places:
+        others = [digit for digit in ("123456789" if place == 0 else "0123456789") if digit != digits[place]]
+        new[place] = others[int(draw.integers(len(others)))]
+    return _localised("".join(new), zero)
+
+
+def _localised(digits: str, zero: str) -> str:
+    return "".join(chr(ord(zero) + int(digit)) for digit in digits)
 
 
 def name_spans(text: str) -> list[tuple[int, int]]:

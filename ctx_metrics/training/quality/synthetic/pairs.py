@@ -16,7 +16,7 @@ from ....run.text_checks import check_texts
 from ...data import known_languages, left_out
 from ...state import digest
 from ..examples import Origin, TrainingSet
-from ..judgements import Judgement, read_judgements, share, whole_parts
+from ..judgements import Judgement, JudgementSet, read_judgements, share, whole_parts
 from ..leave_out import LeftOut
 from ..options import ALL, TrainingOptions
 from .corruptions import is_same, names
@@ -136,11 +136,15 @@ def read_clean_pairs(
     """
     shares = {each.path: each for each in map(share, paths)}
     counts: dict[str, Counter] = {path: Counter(rows=0, kept=0) for path in shares}
-    kept: list[tuple[Judgement, float]] = []
+    kept: list[tuple[str, Judgement, float]] = []
     seen: set[tuple[str | None, str | None]] = set()
     others = {text.strip() for text in held_out if text}
     unwanted = LeftOut(leave_out)
-    for of_set in read_judgements(list(shares), replace(options, text_checks=False), list(shares), texts_only=True):
+    sets = read_judgements(list(shares), replace(options, text_checks=False), list(shares), texts_only=True)
+    known = known_languages([of_set.name for of_set in sets], options.pairs)
+    for of_set in sets:
+        if options.text_checks:
+            _check_texts(of_set, known[of_set.name])
         _, weight, most = shares[of_set.path]
         rows, left = _usable(of_set.rows, seen, others, unwanted)
         if most is not None and most < len(rows):
@@ -148,22 +152,13 @@ def read_clean_pairs(
             left[f"beyond {most:,} a data set"] = len(rows) - len(taken)
             rows = [rows[row] for row in taken]
         counts[of_set.path].update({"rows": len(rows) + sum(left.values()), "kept": len(rows), **left})
-        kept += [(row, weight) for row in rows]
+        kept += [(of_set.name, row, weight) for row in rows]
     for path, count in counts.items():
         _say(path, count)
     unwanted.counts("the clean translations")
-    known = known_languages([row.dataset for row, _ in kept], options.pairs)
-    if options.text_checks:
-        for name, languages in known.items():
-            own = [row for row, _ in kept if row.dataset == name]
-            sides = (
-                named([row.reference for row in own], f"{name}/reference"),
-                named([row.source for row in own], f"{name}/source"),
-            )
-            check_texts([sides[0]], [], sides[1], languages)
     pairs = [
-        Pair(row.source or "", row.reference or "", row.dataset, row.document, row.segment, weight, *known[row.dataset])
-        for row, weight in kept
+        Pair(row.source or "", row.reference or "", name, row.document, row.segment, weight, *known[name])
+        for name, row, weight in kept
     ]
     return CleanPairs(pairs, {path: dict(count) for path, count in counts.items()})
 
@@ -193,6 +188,16 @@ def _usable(
             seen.add(texts)
             kept.append(row)
     return kept, left
+
+
+def _check_texts(of_set: JudgementSet, languages: tuple[str | None, str | None]) -> None:
+    """Print notices about suspicious references, compared with their sources."""
+    length = 1 + max((row.segment for row in of_set.rows), default=0)
+    references: list[str | None] = [None] * length
+    sources: list[str | None] = [None] * length
+    for row in of_set.rows:
+        references[row.segment], sources[row.segment] = row.reference, row.source
+    check_texts([named(references, f"{of_set.name}/reference")], [], named(sources, f"{of_set.name}/source"), languages)
 
 
 def _say(path: str, count: Counter) -> None:
