@@ -117,7 +117,8 @@ class Data:
         False,
     )
     keep_humans: bool = setting(
-        "Learn also from human translations among the systems, except the reference. (Default: they are left out)",
+        "Learn also from human translations among the systems; from the one that is the reference, as a translation of its "
+        "source. (Default: they are left out)",
         False,
     )
     no_mqm_root: bool = setting("Learn penalties such as MQM's unchanged. (Default: as minus their square root)", False)

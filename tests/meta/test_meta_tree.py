@@ -120,6 +120,15 @@ def test_systems_without_an_output_are_said(tree, caplog):
     assert caplog.messages == ["wmt99.de-en: left out systems with mqm scores but no output (C)"]
 
 
+def test_a_scored_reference_is_a_system(tree, caplog):
+    """Even where its text is only among the references."""
+    with open(tree / "human-scores/de-en.mqm.seg.score", "a") as file:
+        file.write("refA\t1\nrefA\t2\nrefA\tNone\n")
+    judged = read_tree(str(tree), "de-en", reference="refA")
+    assert judged.systems == ["A", "B", "refA", "refB"] and not caplog.messages
+    assert judged.hypotheses[2] == judged.references[0] and judged.segment_scores[2, :2].tolist() == [1, 2]
+
+
 def test_documents_whose_id_returns_are_named_by_their_domain(tree):
     write(tree, {"documents/de-en.docs": "news\td1\nchat\td2\nchat\td1\n"})
     assert read_tree(str(tree), "de-en", reference="refA").doc_ids == ["news:d1", "chat:d2", "chat:d1"]

@@ -7,7 +7,15 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.training.data import data_sha256, left_out
-from ctx_metrics.training.quality.judgements import Judgement, averaged, read_judgements, share, usable, whole_parts
+from ctx_metrics.training.quality.judgements import (
+    Judgement,
+    averaged,
+    read_judgements,
+    read_of,
+    share,
+    usable,
+    whole_parts,
+)
 from ctx_metrics.training.quality.options import TrainingOptions
 
 NAN = float("nan")
@@ -210,6 +218,11 @@ def test_human_translations_count_where_they_are_asked_for():
     kept, left = usable(rows, "mt+ref", humans=True)
     assert [each.hypothesis for each in kept] == ["good", "free"]  # the other one is the reference
     assert left == {"of human systems": 1} and usable(rows, "mt+ref")[0] == rows[:1]
+    # with a source, the reference is a translation like others, and it is not compared with itself
+    rows = [each._replace(source="s") for each in rows]
+    for inputs, references in (("mt+src", [None] * 3), ("mt+src+ref", ["r", "r", None])):
+        kept, left = usable(rows, inputs, humans=True)
+        assert kept == rows and not left and [read_of(each, inputs) for each in kept] == [(r, "s") for r in references]
 
 
 def test_what_cannot_be_read(put):

@@ -138,14 +138,14 @@ def usable(
     A usable row is from a machine system and has an output, a partner (reference or source; either one if both are read),
     and, if `scored`, a score. Each other row counts once, for its first defect.
 
-    humans    whether rows of human systems are usable too, except those equal to the reference
+    humans    whether rows of human systems are usable too; the reference itself is, if the source can be read in its place
     """
     partners = PARTNERS[inputs]
     kept: list[Judgement] = []
     left: Counter[str] = Counter()
     human = {system for system in {row.system for row in rows} if is_human(system)}
     for row in rows:
-        if row.system in human and not (humans and row.hypothesis.strip() != (row.reference or "").strip()):
+        if row.system in human and not (humans and (not _is_reference(row) or read_of(row, inputs)[1])):
             left["of human systems"] += 1
         elif scored and math.isnan(row.score):
             left["without a score"] += 1
@@ -159,9 +159,18 @@ def usable(
 
 
 def read_of(row: Judgement, inputs: str) -> tuple[str | None, str | None]:
-    """Return a row's reference and source, each None if it is blank or not part of the inputs."""
+    """Return a row's reference and source, each None if it is blank or not part of the inputs.
+
+    A human translation is not compared with itself: if it is the reference, only its source is read.
+    """
     reference, source = (getattr(row, name) if name in PARTNERS[inputs] else None for name in ("reference", "source"))
+    if is_human(row.system) and _is_reference(row):
+        reference = None
     return reference if (reference or "").strip() else None, source if (source or "").strip() else None
+
+
+def _is_reference(row: Judgement) -> bool:
+    return row.hypothesis.strip() == (row.reference or "").strip()
 
 
 def partners_of(references: Sequence[str | None], sources: Sequence[str | None]) -> list[str]:

@@ -76,6 +76,12 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
     chosen = _references(base, pair, name, reference)
     scores = {level: None if path is None else read_score_lines(path) for level, path in files.items()}
     scored = {system for of_level in scores.values() for system in of_level or ()}
+    texts = {system: _text_file(outputs, system) for system in systems}
+    of_references = os.path.join(base, "references")
+    for system in scored - set(systems):  # a human translation may be there as a reference only
+        if (path := find(os.path.join(of_references, f"{pair}.{system}.txt"))) is not None:
+            texts[system] = path
+    systems = sorted(texts)
     if without_output := sorted(scored - set(systems)):
         notice(f"{name}: left out systems with {human} scores but no output ({', '.join(without_output)})")
     of_segments = _grid(files[SEGMENTS], scores[SEGMENTS], systems, length)
@@ -84,8 +90,8 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         name,
         systems,
         length,
-        hypotheses=[lines(_text_file(outputs, system)) for system in systems],
-        references=[lines(_text_file(os.path.join(base, "references"), f"{pair}.{each}")) for each in chosen],
+        hypotheses=[lines(texts[system]) for system in systems],
+        references=[lines(_text_file(of_references, f"{pair}.{each}")) for each in chosen],
         sources=sources,
         doc_ids=_doc_ids(find(os.path.join(base, "documents", f"{pair}.docs")), lines),
         source_lang=pair.partition("-")[0],
