@@ -132,16 +132,19 @@ class COMET(EstimatorMetric):
         return super()._score(corpora)
 
     def _say_without_references(self, corpus: Corpus) -> None:
-        from ..models.embedded import UNIFIED_SOURCES
-        from ..models.estimator import EMBEDDED_UNIFIED
-
-        source = primary(self._context.source_lang)
-        embedded = self.estimator.inputs == "mt+src" and self.estimator.model.folder == EMBEDDED_UNIFIED
-        if embedded and source in READ_BY_MULTILINGUAL - UNIFIED_SOURCES:
+        languages = self._context.source_lang, self._context.target_lang
+        new = [
+            f"the {side} language {language!r}"
+            for side, language, learned in zip(
+                ("source", "target"), languages, self.estimator.learned_from, strict=True
+            )
+            # of a language that the encoder does not read, another notice is given
+            if learned is not None and primary(language) in READ_BY_MULTILINGUAL.difference(learned)
+        ]
+        if new and self.estimator.inputs == "mt+src":
             self._say(
-                f"{self.estimator.model.name} learned from no judgements with the source language "
-                f"{self._context.source_lang!r}, so its scores without references may not agree with people's; give "
-                f"references, or name another model ({self.named('model')})"
+                f"{self.estimator.model.name} learned from no judgements with {' or '.join(new)}, so its scores without "
+                f"references may not agree with people's; give references, or name another model ({self.named('model')})"
             )
         several = len(self.estimator.choices) > 1
         chosen = several and self.settings.inputs is None and self.estimator.inputs == "mt+src"

@@ -123,6 +123,7 @@ class Estimator(ABC):
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
     penalty              how its values are averaged by default; None: their mean
     lower_is_better      whether lower values are better
+    learned_from         source and target languages of the judgements that it learned from; None: unknown
     title                what tables call it beside the metric's name; "" if that says enough
     """
 
@@ -138,6 +139,7 @@ class Estimator(ABC):
     dtype: str
     shares_texts: bool = True
     penalty: Penalty | None = None
+    learned_from: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None)
     lower_is_better: bool = False
     title: str = ""
 

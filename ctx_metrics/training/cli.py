@@ -261,6 +261,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     """Train a model, write its folder, and print how well it performs."""
     # here, so that a Ctrl-C while torch is imported is caught too
     from ..cli.common.output import table
+    from ..language import primary
     from ..models.folder import read_config
     from ..writing import check_writable
     from .card import command
@@ -357,6 +358,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     languages = model.languages or target_languages(architecture.encoder, known)
     if languages and first.get("languages") and not model.languages:
         languages = sorted({*first["languages"], *languages})
+    learned_from = [known[name][0] for name in dict.fromkeys(training.datasets)]
     common: dict[str, Any] = {
         "out": output.path,
         "engine": engine,
@@ -369,7 +371,10 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         spoken = {name: target for name, (_, target) in known.items()}
         if synthetic is not None:
             spoken |= {pair.dataset: pair.target_lang for pair in synthetic.pairs}
+            learned_from += [pair.source_lang for pair in synthetic.pairs]
+        source_languages = sorted({*map(primary, filter(None, learned_from)), *(first.get("source_languages") or ())})
         common |= {"window": data.window, "spoken": spoken, "synthetic": synthetic}
+        common["source_languages"] = None if None in learned_from else source_languages
         trained = learn_unified(*given, init_share=model.init_share or 0.0, **common)
     else:
         states = Path(output.cache or output.path / EMBEDDINGS)

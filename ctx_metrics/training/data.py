@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError, ModelError
-from ..language import guard_english
+from ..language import guard_english, primary
 from ..language import language_pair as checked_pair
 from ..meta.judgements.readers.rows import language_pair
 from ..notices import counted
@@ -112,7 +112,7 @@ def target_languages(encoder: str | None, known: Languages) -> list[str] | None:
     """Return the model's default languages: the known target languages, or English for the embedded encoder."""
     if encoder in (None, "embedded"):
         return ["en"]
-    return sorted({target for _, target in known.values() if target}) or None
+    return sorted({primary(target) for _, target in known.values() if target}) or None
 
 
 def guard(command: str, asked: bool, languages: Iterable[str | None], texts: Iterable[Sequence[Any]]) -> None:

@@ -144,7 +144,7 @@ def test_the_command_says_what_it_did(ctx, tiny_xlmr, tmp_path):
     paths = [
         str(write_judgements(tmp_path / f"{name}.cs-en.tsv", 6, seed)) for seed, name in enumerate(("train", "dev"))
     ]
-    clean = write(tmp_path / "clean.cs-en.tsv", ROWS)
+    clean = write(tmp_path / "clean.deu-en.tsv", ROWS)
     options = ["--inputs", "mt+src", "--encoder", tiny_xlmr, "--rank", "2", "--feedforward", "5", "--no-plot"]
     out = tmp_path / "out"
     done = ctx(
@@ -167,10 +167,11 @@ def test_the_command_says_what_it_did(ctx, tiny_xlmr, tmp_path):
         in done.out
     )
     config, card = json.loads((out / "config.json").read_text()), (out / "README.md").read_text()
+    assert (config["source_languages"], config["languages"]) == (["cs", "de"], ["en"])
     told = {"weight": 0.5, "rows": 9, "kept": 6, "beyond 6 a data set": 3}
-    assert config["data"]["synthetic"] == [{"name": "clean.cs-en.tsv", "sha256": file_sha256(clean), **told}]
+    assert config["data"]["synthetic"] == [{"name": "clean.deu-en.tsv", "sha256": file_sha256(clean), **told}]
     assert config["training"]["rows"] == 12 and json.loads((out / "checks.jsonl").read_text())["rows"] == 12 + 30
-    assert f"| clean.cs-en.tsv | 0.5 | 9 | 6 | 3 beyond 6 a data set | {file_sha256(clean)} |" in card
+    assert f"| clean.deu-en.tsv | 0.5 | 9 | 6 | 3 beyond 6 a data set | {file_sha256(clean)} |" in card
     assert "30 rows made anew of 6 clean translations" in card and str(tmp_path) not in card
     for kind, (target, often) in {"half dropped": ("-0.8 to -2.0", 1.0), "number changed": ("-1.0", 8.0)}.items():
         assert f"| {kind} | {often} | {target} |" in card

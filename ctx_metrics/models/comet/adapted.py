@@ -82,6 +82,9 @@ class AdaptedCheckpoint:
             raise cannot_be(folder, "tag", repr(self.tagged)[:60])
         self.root, self.file = folder, folder / WEIGHTS
         self.languages: list[str] | None = config["languages"]
+        self.source_languages: list[str] | None = config.get("source_languages")
+        if not isinstance(self.source_languages, (list, type(None))):
+            raise cannot_be(folder, "source_languages", repr(self.source_languages)[:60])
         encoder = encoder_of(folder, config)
         checked_weights(folder, config)
         self._hashes = file_hashes([self.file, folder / CONFIG])

@@ -284,6 +284,7 @@ class UnifiedEstimator(CometEstimator):
         shares: Sequence[float] = [1.0] * len(PARTS)
         if isinstance(checkpoint, AdaptedCheckpoint):
             self.features, shares = checkpoint.matching, checkpoint.shares
+            self.learned_from = checkpoint.source_languages, checkpoint.languages
             self.tag = language_tag(target_lang) if checkpoint.tagged else None
             if self.inputs == "mt+src":
                 self.penalty, self.untranslated_value = WITHOUT_REFERENCE, UNTRANSLATED
