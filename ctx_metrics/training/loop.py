@@ -283,16 +283,17 @@ def adamw(network: nn.Module, recipe: Any) -> torch.optim.Optimizer:
 
 
 def epoch_batches(
-    lengths: Sequence[tuple[int, int]], groups: Sequence[int], size: int, seed: int, epoch: int
+    lengths: Sequence[tuple[int, int]], groups: Sequence[int], size: int, seed: int, epoch: int, whole: bool = False
 ) -> list[list[int]]:
     """Return an epoch's batches of `size` row numbers (one may be smaller); they depend only on the seed and the epoch.
 
     Rows are sorted by the partner's and then the hypothesis's length, cut into batches, and the batches are shuffled. A
     random factor on the partner's length, the same for all rows of a group, makes batches differ between epochs and keeps
-    the rows of a segment together: a batch ends at the end of a segment if one is within half of `size` rows.
+    the rows of a segment together.
 
     lengths    number of tokens of (partner, hypothesis) of each row
     groups     the number of each row's segment, from 0
+    whole      whether a batch ends at the end of a segment if one is within half of `size` rows
 
     >>> sorted(map(sorted, epoch_batches([(9, 8), (1, 2), (9, 9), (1, 1)], [0, 1, 2, 3], size=2, seed=1, epoch=0)))
     [[0, 2], [1, 3]]
@@ -304,7 +305,7 @@ def epoch_batches(
     cuts = np.arange(size, len(order), size)
     of_rows = np.asarray(groups)[order]
     ends = np.flatnonzero(of_rows[1:] != of_rows[:-1]) + 1
-    if len(ends):
+    if whole and len(ends):
         after = np.searchsorted(ends, cuts).clip(max=len(ends) - 1)
         before = (after - 1).clip(min=0)
         nearest = np.where(abs(ends[after] - cuts) < abs(ends[before] - cuts), ends[after], ends[before])

@@ -382,15 +382,23 @@ def test_hinge_is_added_for_rows_of_a_segment_alone():
     st.lists(st.tuples(st.integers(0, 4), st.integers(1, 30)), min_size=1, max_size=60),
     st.integers(1, 7),
     st.integers(0, 5),
+    st.booleans(),
 )
-def test_batches(rows, size, seed):
+def test_batches(rows, size, seed, whole):
     """Each group's rows have one partner, so one partner length."""
     groups = [group for group, _ in rows]
     lengths = [(10 + 7 * group, hypothesis) for group, hypothesis in rows]
-    batches = epoch_batches(lengths, groups, size, seed, epoch=1)
+    batches = epoch_batches(lengths, groups, size, seed, 1, whole)
     assert sorted(row for batch in batches for row in batch) == list(range(len(rows)))
     assert len(batches) == -(-len(rows) // size) and all(0 < len(batch) < 2 * size for batch in batches)
-    assert batches == epoch_batches(lengths, groups, size, seed, epoch=1)
+    assert whole or sorted(map(len, batches))[1:] == [size] * (len(batches) - 1)
+    assert batches == epoch_batches(lengths, groups, size, seed, 1, whole)
+    if whole and max(map(groups.count, groups)) <= size / 2:  # then a segment ends near each cut
+        assert all(
+            sum(groups[row] == group for row in batch) in (0, groups.count(group))
+            for batch in batches
+            for group in groups
+        )
     for group in set(groups):
         inside = [batch for batch in batches if any(groups[row] == group for row in batch)]
         # a group is a run of the sorted rows: it fills all but the first and the last of its batches

@@ -72,7 +72,12 @@ class QualityTask(Task):
         return torch.optim.AdamW(self.network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
 
     def batches(self, progress: Progress) -> list[list[int]]:
-        return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
+        return self.batches_of(progress.epoch)
+
+    def batches_of(self, epoch: int) -> list[list[int]]:
+        """Return an epoch's batches, of whole segments if outputs of a segment are compared."""
+        compared = self.recipe.loss != "mse" or bool(self.centred.any())
+        return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, epoch, compared)
 
     def rate(self, progress: Progress, steps: int) -> float:
         if self.recipe.schedule == "linear":

@@ -27,7 +27,7 @@ from ...models.comet.model import joined
 from ...models.folder import read_config
 from ...notices import counted, notice
 from ..folder import STATE
-from ..loop import Loop, Progress, adamw, epoch_batches, training_dtype
+from ..loop import Loop, Progress, adamw, training_dtype
 from ..low_rank import LowRankLinear, learned
 from ..state import claim, digest, encoder_name
 from .development import DevelopmentSet
@@ -194,7 +194,7 @@ class UnifiedTask(QualityTask):
         if self.inputs.spoken is not None:
             bare = np.random.default_rng([self.recipe.seed, progress.epoch, 4]).random(max(self.groups) + 1) < BARE
             self.inputs.bare = frozenset(row for row, group in enumerate(self.groups) if bare[group])
-        return epoch_batches(self.inputs.lengths, self.groups, self.recipe.batch, self.recipe.seed, progress.epoch)
+        return self.batches_of(progress.epoch)
 
     def has_pairs(self) -> bool:
         return self.synthetic is not None or super().has_pairs()
