@@ -8,7 +8,7 @@ from ...settings import setting
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SharedOptions:
     """What every command can choose of its judgements, as for meta.judgements.readers.read_judged."""
 
     pairs: Sequence[str] | None = setting(
@@ -24,7 +24,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class DataOptions(Chosen):
+class DataOptions(SharedOptions):
     """Which judgements to read, by one name of human scores for all data; `outputs` is only for rankings."""
 
     human: Name = setting("Human scores of a tree: mqm, wmt-z, wmt-appraise, ...", "mqm")

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...meta.judgements.options import Chosen
+from ...meta.judgements.options import SharedOptions
 from ...settings import setting
 
 MQM = ("mqm",)
 
 
 @dataclass(frozen=True)
-class TrainingOptions(Chosen):
+class TrainingOptions(SharedOptions):
     """As DataOptions, but data of several kinds are read at once, each by a name or columns of its own.
 
     human    names of human scores of trees; None: MQM
