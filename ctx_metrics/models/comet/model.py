@@ -3,6 +3,7 @@
 Every model pools an encoder's hidden states into vectors and gives them to a feed-forward head:
   RegressionMetric          head(h, r, h*r, |h-r|, h*s, |h-s|)    of separately encoded hypothesis, reference, source
   ReferencelessRegression   head(h, s, h*s, |h-s|)
+  RankingMetric             1 / (1 + d), d the harmonic mean of the distances |h-s| and |h-r|   (no head)
   UnifiedMetric             head(first token of one sequence of hypothesis and source, reference or both); with all three,
                             the mean over (mt, src), (mt, ref) and (mt, src, ref)   (UniTE, Wan et al. 2022); the head of our
                             own models reads the mean over tokens, and how well mt's tokens match those of the other texts
@@ -166,11 +167,15 @@ class CometEstimator(Estimator):
                     estimates_of[example] = estimate._replace(cut=cut, empty=empty) if cut or empty else estimate
         return [estimates_of[example] for example in examples]
 
+    def _scored(self, *read: torch.Tensor) -> torch.Tensor:
+        """The values [n], from the tensors of `_vectors`, on the device."""
+        return self.head(self._features(*read))
+
     def _regressed(self, states: Read) -> list[float]:
         @torch.inference_mode()
         def started(begin: int) -> Fetched:
             read = [send(tensor, self.encoder.device) for tensor in self._vectors(states[begin : begin + HEAD_BATCH])]
-            return Fetched([self.head(self._features(*read))])
+            return Fetched([self._scored(*read)])
 
         batches = ((begin, started(begin)) for begin in range(0, len(states), HEAD_BATCH))
         return [value for _, [found] in in_turn(batches) for value in found.tolist()]
@@ -213,7 +218,8 @@ class RegressionEstimator(CometEstimator):
         self.max_length, self.limit = self.max_content, f"{self.max_content} tokens a text"
         self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, separator)
         self.readouts = [self.pooled]
-        self.head.check((4 if referenceless else 6) * encoder.width)
+        if self.hyperparameters.has_head:
+            self.head.check((4 if referenceless else 6) * encoder.width)
 
     @property
     def special_tokens(self) -> int:
@@ -241,6 +247,21 @@ class RegressionEstimator(CometEstimator):
         if r:
             return torch.cat([h, r[0], h * r[0], (h - r[0]).abs(), h * s, (h - s).abs()], 1)
         return torch.cat([h, s, h * s, (h - s).abs()], 1)
+
+
+class RankingEstimator(RegressionEstimator):
+    """RankingMetric: how near a hypothesis is to both its source and its reference, among vectors of separate texts."""
+
+    def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
+        super().__init__(checkpoint, encoder, dtype)
+        if context:
+            raise ModelError(f"{self.model.name} is a ranking model; document context needs a regression model")
+
+    def _scored(self, *read: torch.Tensor) -> torch.Tensor:
+        h, s, r = read
+        # pairwise_distance adds 1e-6 to each difference, so that the distances of equal texts are not 0
+        to_source, to_reference = F.pairwise_distance(h, s), F.pairwise_distance(h, r)
+        return 1 / (1 + 2 * to_source * to_reference / (to_source + to_reference))
 
 
 class UnifiedEstimator(CometEstimator):
@@ -438,7 +459,8 @@ def load_comet(
             )
         estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans, target_lang)
     else:
-        estimator = RegressionEstimator(checkpoint, encoder, options.dtype, context)
+        separate = RegressionEstimator if checkpoint.hyperparameters.has_head else RankingEstimator
+        estimator = separate(checkpoint, encoder, options.dtype, context)
         if inputs is not None and inputs != estimator.inputs:
             raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))
         if spans:
