@@ -90,7 +90,7 @@ def make(folder: Path, size: str = "tiny", act: str = "gelu", seed: int = 1, tex
                 parameter.add_(drawn * 0.1)
             else:
                 parameter.copy_(drawn if "embeddings" in name else drawn / parameter.shape[1] ** 0.5)
-        pooled = torch.stack([_pooled(network, _ids(folder, pair)) for pair in zip(texts, texts[1:], strict=False)])
+        pooled = torch.stack([_pooled(network, sequence(folder, pair)) for pair in zip(texts, texts[1:], strict=False)])
         # scores spread along the pooled states' main direction
         mean = pooled.mean(0)
         along = (pooled - mean) @ (direction := torch.linalg.svd(pooled - mean)[2][0])
@@ -117,7 +117,7 @@ def _ported(name: str) -> str:
     return name.replace("rembert.", "bleurt.").replace("embedding_hidden_mapping_in", "embedding_projection")
 
 
-def _ids(folder: Path, pair: Pair) -> tuple[list[int], list[int]]:
+def sequence(folder: Path, pair: Pair) -> tuple[list[int], list[int]]:
     """Token ids and types of a pair, cut token by token as Google's code cuts them."""
     own = _opened_pieces(folder)
     hypothesis, reference = (own.encode(text) for text in pair)
@@ -133,13 +133,13 @@ def _opened_pieces(folder: Path) -> SentencePieceProcessor:
     return SentencePieceProcessor(model_file=str(folder / "spm.model"))
 
 
-def _pooled(network, sequence: tuple[list[int], list[int]]) -> torch.Tensor:
-    ids, types = (torch.tensor([each]) for each in sequence)
+def _pooled(network, given: tuple[list[int], list[int]]) -> torch.Tensor:
+    ids, types = (torch.tensor([each]) for each in given)
     return network.rembert(input_ids=ids, token_type_ids=types).pooler_output[0]
 
 
 @cache
-def _opened(folder: Path, act: str):
+def opened(folder: Path, act: str):
     from transformers import RemBertForSequenceClassification
 
     network = RemBertForSequenceClassification(_config(json.loads((folder / "config.json").read_text()), act)).eval()
@@ -151,14 +151,14 @@ def _opened(folder: Path, act: str):
 @torch.no_grad()
 def oracle(folder: Path, pairs: Sequence[Pair], activation: str = "gelu") -> list[float]:
     """Scores by transformers' network of pairs (hypothesis, reference), one at a time."""
-    network = _opened(folder, ACTS[activation])
+    network = opened(folder, ACTS[activation])
     found = []
     for pair in pairs:
-        ids, types = (torch.tensor([each]) for each in _ids(folder, pair))
+        ids, types = (torch.tensor([each]) for each in sequence(folder, pair))
         found.append(float(network(input_ids=ids, token_type_ids=types).logits))
     return found
 
 
 def forget() -> None:
     """Give back the memory of the oracle's networks."""
-    _opened.cache_clear()
+    opened.cache_clear()

@@ -17,7 +17,7 @@ from ..engine.checkpoint import (
     tensor_shapes,
     weight_files,
 )
-from ..errors import InputError, ModelError
+from ..errors import ModelError
 from ..models.hub import HubKind, is_whole, located, weights_to_fetch
 from ..opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
 from ..wording import setting_named
@@ -87,10 +87,10 @@ class BleurtCheckpoint:
     def _activation(self) -> str:
         act = self.stated.get("hidden_act", "gelu")
         if act not in _HIDDEN_ACTS:
-            choose = setting_named("--bleurt-activation", "activation", "gelu_tanh")
-            raise InputError(
-                f"{self.folder}: hidden_act {shown(act)} is none of {', '.join(_HIDDEN_ACTS)}; if it is wrong, choose "
-                f"{choose}, as in Google's code, or gelu"
+            choose = setting_named("--bleurt-activation", "activation", "gelu")
+            raise ModelError(
+                f"{self.folder}: config.json gives {shown(act)} for hidden_act, which is none of {', '.join(_HIDDEN_ACTS)}; "
+                f"correct it, or give {choose} to the metric bleurt"
             )
         return _HIDDEN_ACTS[act]
 
