@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 LABELS = ["minor", "major", "critical"]
+POLYCAND = "polycand_metric"
 HEADS = {"regression_metric": 6, "referenceless_regression_metric": 4, "unified_metric": 1, "xcomet_metric": 1}
 
 
@@ -22,6 +23,7 @@ class Recipe:
 
     yaml_transformation    layer_transformation as hparams.yaml has it, where it differs from the checkpoint's own
     scalars                the layer mix's parameters before softmax or sparsemax; None draws them
+    outputs                of the head, of which the first is the score
     gain, bias             of the head's last layer, so that scores are spread and small
     tag_bias               added to the logit of "no error", so that some tokens are errors and most are not
     """
@@ -44,6 +46,7 @@ class Recipe:
     dropout: float = 0.1
     layers: int = 3
     width: int = 32
+    outputs: int = 1
     gain: float = 1.0
     bias: float = 0.3
     tag_bias: float = 1.2
@@ -117,6 +120,13 @@ RECIPES = {
         hidden_sizes=(256, 128),
         bias=0.95,
     ),
+}
+# of a class that unbabel-comet lacks; their candidates are the inputs mt2 and so on
+OF_POLY = {
+    "polycand": Recipe(POLYCAND, inputs=("mt", "src", "mt2"), gain=2.0),
+    "polycand-2": Recipe(POLYCAND, inputs=("mt", "src", "mt2", "mt3"), activations="Sigmoid", gain=8.0, **SPARSE),
+    "polycand-ref": Recipe(POLYCAND, inputs=("mt", "src", "mt2", "mt4", "ref"), outputs=3, gain=2.0, layer_norm=True),
+    "polycand-none": Recipe(POLYCAND, inputs=("mt", "src"), gain=2.0),
 }
 TINY = [name for name in RECIPES if not name.endswith("-small")]
 
@@ -221,6 +231,19 @@ def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState) -> np
     return gain * values / np.sqrt(shape[-1])
 
 
+def vectors_of(recipe: Recipe) -> int:
+    """How many vectors the head reads."""
+    if recipe.kind != POLYCAND:
+        return HEADS[recipe.kind]
+    candidates, with_reference = len(candidates_of(recipe)), "ref" in recipe.inputs
+    return 4 + 5 * candidates + (3 + 2 * candidates) * with_reference
+
+
+def candidates_of(recipe: Recipe) -> list[int]:
+    """The numbers of the candidates that a polycand_metric reads; the first is 2."""
+    return [int(name[2:]) for name in recipe.inputs if name not in ("mt", "src", "ref")]
+
+
 def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     """The tensors of the checkpoint by name: the same on every machine and with every library version."""
     import torch
@@ -231,7 +254,7 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     shapes = {f"encoder.model.{name}": shape for name, shape in tensor_shapes(config).items()}
     if recipe.encoder in ("MiniLM", "RemBERT"):  # made with a pooler that nothing reads
         shapes |= {"encoder.model.pooler.dense.weight": (width, width), "encoder.model.pooler.dense.bias": (width,)}
-    sizes = [HEADS[recipe.kind] * width, *recipe.hidden_sizes, 1]
+    sizes = [vectors_of(recipe) * width, *recipe.hidden_sizes, recipe.outputs]
     for i, (into, out) in enumerate(zip(sizes, sizes[1:])):
         shapes |= {f"estimator.ff.{3 * i}.weight": (out, into), f"estimator.ff.{3 * i}.bias": (out,)}
     if recipe.word_level:
@@ -283,6 +306,12 @@ def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
     }
     if recipe.kind in ("regression_metric", "referenceless_regression_metric"):
         return {**common, "pool": recipe.pool, "layer": recipe.layer}
+    if recipe.kind == POLYCAND:
+        flags = {f"additional_{of}": [False] * 5 for of in ("score_in", "score_out", "translation_in")}
+        flags["additional_translation_in"] = [number in candidates_of(recipe) for number in range(2, 7)]
+        flags["additional_score_out"] = [number < recipe.outputs - 1 for number in range(5)]
+        beside = {"use_ref": "ref" in recipe.inputs, "backprop_additional_translation": True}
+        return {**common, "pool": recipe.pool, "layer": recipe.layer, **flags, **beside}
     unified = {"sent_layer": recipe.layer, "word_layer": recipe.word_layer, "loss_lambda": 0.65}
     unified |= {"word_level_training": recipe.word_level, "error_labels": LABELS[: recipe.labels]}
     if recipe.kind == "xcomet_metric":
@@ -337,9 +366,10 @@ def read_tensors(folder: Path) -> dict:
 
 
 def main(folder: Path) -> None:
-    """Write folder/tiny-NAME for each tiny recipe, and folder/noenc: tiny-kiwi without the encoder's files."""
+    """Write folder/tiny-NAME for each tiny recipe and for `polycand`, and folder/noenc: tiny-kiwi without the encoder's files."""
     for name in TINY:
         print(build(RECIPES[name], folder / f"tiny-{name}", "encoder"))
+    print(build(OF_POLY["polycand"], folder / "tiny-polycand", "encoder"))
     print(build(RECIPES["kiwi"], folder / "noenc", "microsoft/infoxlm-large"))
     shutil.rmtree(folder / "noenc" / "encoder")
 
