@@ -14,7 +14,20 @@ import numpy as np
 
 LABELS = ["minor", "major", "critical"]
 POLYCAND = "polycand_metric"
-HEADS = {"regression_metric": 6, "referenceless_regression_metric": 4, "unified_metric": 1, "xcomet_metric": 1}
+# vectors that the head of each class reads; of the last one, those without candidates and reference
+HEADS = {
+    "regression_metric": 6,
+    "referenceless_regression_metric": 4,
+    "unified_metric": 1,
+    "xcomet_metric": 1,
+    POLYCAND: 4,
+}
+SEPARATE = (
+    "regression_metric",
+    "referenceless_regression_metric",
+    "ranking_metric",
+    POLYCAND,
+)  # these read each text by itself
 
 
 @dataclass(frozen=True)
@@ -23,6 +36,7 @@ class Recipe:
 
     yaml_transformation    layer_transformation as hparams.yaml has it, where it differs from the checkpoint's own
     scalars                the layer mix's parameters before softmax or sparsemax; None draws them
+    gamma                  the factor of the layer mix
     outputs                of the head, of which the first is the score
     gain, bias             of the head's last layer, so that scores are spread and small
     tag_bias               added to the logit of "no error", so that some tokens are errors and most are not
@@ -47,6 +61,7 @@ class Recipe:
     layers: int = 3
     width: int = 32
     outputs: int = 1
+    gamma: float = 0.9
     gain: float = 1.0
     bias: float = 0.3
     tag_bias: float = 1.2
@@ -84,6 +99,8 @@ RECIPES = {
     "referenceless-rembert": Recipe(
         "referenceless_regression_metric", inputs=("mt", "src"), encoder="RemBERT", pool="max", activations="Mish"
     ),
+    "ranking": Recipe("ranking_metric", layer_norm=True, gamma=0.6),
+    "ranking-max": Recipe("ranking_metric", encoder="BERT", pool="max", layer=2, **SPARSE),
     "kiwi": Recipe(
         "unified_metric",
         inputs=("mt", "src"),
@@ -236,7 +253,7 @@ def vectors_of(recipe: Recipe) -> int:
     if recipe.kind != POLYCAND:
         return HEADS[recipe.kind]
     candidates, with_reference = len(candidates_of(recipe)), "ref" in recipe.inputs
-    return 4 + 5 * candidates + (3 + 2 * candidates) * with_reference
+    return HEADS[POLYCAND] + 5 * candidates + (3 + 2 * candidates) * with_reference
 
 
 def candidates_of(recipe: Recipe) -> list[int]:
@@ -254,7 +271,7 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     shapes = {f"encoder.model.{name}": shape for name, shape in tensor_shapes(config).items()}
     if recipe.encoder in ("MiniLM", "RemBERT"):  # made with a pooler that nothing reads
         shapes |= {"encoder.model.pooler.dense.weight": (width, width), "encoder.model.pooler.dense.bias": (width,)}
-    sizes = [vectors_of(recipe) * width, *recipe.hidden_sizes, recipe.outputs]
+    sizes = [vectors_of(recipe) * width, *recipe.hidden_sizes, recipe.outputs] if recipe.kind in HEADS else []
     for i, (into, out) in enumerate(zip(sizes, sizes[1:])):
         shapes |= {f"estimator.ff.{3 * i}.weight": (out, into), f"estimator.ff.{3 * i}.bias": (out,)}
     if recipe.word_level:
@@ -264,9 +281,10 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     if config["pad_token_id"] == 1:  # the padding rows of released XLM-R weights are zero
         for name in ("word", "position"):
             drawn[f"encoder.model.embeddings.{name}_embeddings.weight"][1] = 0
-    last = f"estimator.ff.{3 * len(recipe.hidden_sizes)}"
-    drawn[f"{last}.weight"] *= recipe.gain
-    drawn[f"{last}.bias"][:] = recipe.bias
+    if sizes:
+        last = f"estimator.ff.{3 * len(recipe.hidden_sizes)}"
+        drawn[f"{last}.weight"] *= recipe.gain
+        drawn[f"{last}.bias"][:] = recipe.bias
     if recipe.word_level:
         drawn["hidden2tag.bias"][0] += recipe.tag_bias
         if recipe.kind == "xcomet_metric":
@@ -274,11 +292,18 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     if recipe.layer == "mix":
         scalars = recipe.scalars or tuple(0.7 * random.standard_normal(mixed))
         drawn |= {f"layerwise_attention.scalar_parameters.{i}": np.array([s]) for i, s in enumerate(scalars)}
-        drawn["layerwise_attention.gamma"] = np.array([0.9])
+        drawn["layerwise_attention.gamma"] = np.array([recipe.gamma])
         if recipe.dropout:
             drawn["layerwise_attention.dropout_mask"] = np.zeros(mixed)
             drawn["layerwise_attention.dropout_fill"] = np.full(mixed, -1e20)
     return {name: torch.from_numpy(values.astype(np.float32)) for name, values in drawn.items()}
+
+
+def candidate_flags(recipe: Recipe) -> dict:
+    flags = {f"additional_{of}": [False] * 5 for of in ("score_in", "score_out", "translation_in")}
+    flags["additional_translation_in"] = [number in candidates_of(recipe) for number in range(2, 7)]
+    flags["additional_score_out"] = [number < recipe.outputs - 1 for number in range(5)]
+    return {**flags, "use_ref": "ref" in recipe.inputs, "backprop_additional_translation": True}
 
 
 def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
@@ -304,14 +329,17 @@ def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
         "final_activation": recipe.final_activation,
         "class_identifier": recipe.kind,
     }
-    if recipe.kind in ("regression_metric", "referenceless_regression_metric"):
-        return {**common, "pool": recipe.pool, "layer": recipe.layer}
-    if recipe.kind == POLYCAND:
-        flags = {f"additional_{of}": [False] * 5 for of in ("score_in", "score_out", "translation_in")}
-        flags["additional_translation_in"] = [number in candidates_of(recipe) for number in range(2, 7)]
-        flags["additional_score_out"] = [number < recipe.outputs - 1 for number in range(5)]
-        beside = {"use_ref": "ref" in recipe.inputs, "backprop_additional_translation": True}
-        return {**common, "pool": recipe.pool, "layer": recipe.layer, **flags, **beside}
+    if recipe.kind in SEPARATE:
+        found = {**common, "pool": recipe.pool, "layer": recipe.layer}
+        if recipe.kind == POLYCAND:
+            return found | candidate_flags(recipe)
+        if recipe.kind in HEADS:
+            return found
+        return {
+            name: value
+            for name, value in found.items()
+            if name not in ("hidden_sizes", "activations", "final_activation")
+        }
     unified = {"sent_layer": recipe.layer, "word_layer": recipe.word_layer, "loss_lambda": 0.65}
     unified |= {"word_level_training": recipe.word_level, "error_labels": LABELS[: recipe.labels]}
     if recipe.kind == "xcomet_metric":

@@ -190,9 +190,9 @@ class Code:
 
 
 def write_checkpoints(folder: Path) -> None:
-    """COMET checkpoints: the good `regression`, `kiwi` and `unite`, and copies of the first that are broken in one way."""
+    """COMET checkpoints: the good `regression`, `kiwi`, `unite` and `ranking`, and copies of the first that are broken in one way."""
     good = build(RECIPES["regression"], folder / "regression")
-    for name in ("kiwi", "unite"):
+    for name in ("kiwi", "unite", "ranking"):
         build(RECIPES[name], folder / name)
     content = torch.load(good / "checkpoints" / "model.ckpt", weights_only=True)
     tensors = content["state_dict"]
@@ -222,7 +222,8 @@ def write_checkpoints(folder: Path) -> None:
     copy("tensor-renamed", state_dict={k.replace("encoder.model", "model"): v for k, v in tensors.items()})
     copy("no-state", state_dict=None)
     hparams = (good / "hparams.yaml").read_text()
-    for name, kind in (("other-class", "unified_metric"), ("unknown-class", "ranking_metric")):
+    kinds = {"other-class": "unified_metric", "headless-class": "ranking_metric", "unknown-class": "hter_metric"}
+    for name, kind in kinds.items():
         copied = copy(name).parents[1]
         (copied / "hparams.yaml").write_text(hparams.replace("regression_metric", kind))
     (copy("no-hparams").parents[1] / "hparams.yaml").unlink()

@@ -37,7 +37,14 @@ from ..folder import model_type
 from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, hub_folder
 
 POLYCAND = "polycand_metric"  # of COMET-poly's package; the others are unbabel-comet's
-CLASSES = ("regression_metric", "referenceless_regression_metric", POLYCAND, "unified_metric", "xcomet_metric")
+CLASSES = (
+    "regression_metric",
+    "referenceless_regression_metric",
+    "ranking_metric",
+    POLYCAND,
+    "unified_metric",
+    "xcomet_metric",
+)
 # The encoders that unbabel-comet knows, with the number of separator tokens between two texts of a sequence.
 SEPARATORS = {"XLM-RoBERTa": 2, "XLM-RoBERTa-XL": 2, "MiniLM": 2, "BERT": 1, "RemBERT": 1}
 INPUTS = ("mt+src", "mt+ref", "mt+src+ref")  # the combinations of texts that a unified model can read
@@ -73,6 +80,11 @@ class Hyperparameters:
     def unified(self) -> bool:
         """Whether the texts are read in one sequence (UnifiedMetric, XCOMETMetric)."""
         return self.class_identifier in ("unified_metric", "xcomet_metric")
+
+    @property
+    def has_head(self) -> bool:
+        """Whether a network turns the vectors of texts into the score; RankingMetric compares them directly."""
+        return self.class_identifier != "ranking_metric"
 
 
 _POLYCAND_INPUTS = re.compile(r"mt src( mt([2-9]|1[0-9]))*( ref)?")
@@ -474,10 +486,11 @@ def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: d
         name: tuple(getattr(tensor, "shape", ())) for name, tensor in tensors.items()
     }
     # the sizes of the head's layers come from its tensors; building the head checks that they fit one another
-    head = [name for name in given if HEAD_LAYER.fullmatch(str(name))]
+    head = [name for name in given if hyperparameters.has_head and HEAD_LAYER.fullmatch(str(name))]
+    needed = ["estimator.ff.0.weight"] if hyperparameters.has_head and not head else []
     idle = [name for name in given if _IDLE.fullmatch(str(name))]
     faults = {
-        "missing": [name for name in [*shapes, *([] if head else ["estimator.ff.0.weight"])] if name not in given],
+        "missing": [name for name in [*shapes, *needed] if name not in given],
         "not expected": [
             str(name)[:80] for name in given if name not in shapes and name not in head and name not in idle
         ],

@@ -5,6 +5,7 @@ Every model pools an encoder's hidden states into vectors and gives them to a fe
   ReferencelessRegression   head(h, s, h*s, |h-s|)
   PolyCandMetric            the same, and for each candidate c, another translation of the source, c, c*s, |c-s|, c*h, |c-h|;
                             with a reference, then r, r*h, |r-h|, and r*c, |r-c| for each candidate   (Züfle et al. 2025)
+  RankingMetric             1 / (1 + d), d the harmonic mean of the distances |h-s| and |h-r|   (no head)
   UnifiedMetric             head(first token of one sequence of hypothesis and source, reference or both); with all three,
                             the mean over (mt, src), (mt, ref) and (mt, src, ref)   (UniTE, Wan et al. 2022); the head of our
                             own models reads the mean over tokens, and how well mt's tokens match those of the other texts
@@ -173,11 +174,15 @@ class CometEstimator(Estimator):
                     estimates_of[example] = estimate._replace(cut=cut, empty=empty) if cut or empty else estimate
         return [estimates_of[example] for example in examples]
 
+    def _scored(self, *read: torch.Tensor) -> torch.Tensor:
+        """The values [n], from the tensors of `_vectors`, on the device."""
+        return self.head(self._features(*read))
+
     def _regressed(self, states: Read) -> list[float]:
         @torch.inference_mode()
         def started(begin: int) -> Fetched:
             read = [send(tensor, self.encoder.device) for tensor in self._vectors(states[begin : begin + HEAD_BATCH])]
-            return Fetched([self.head(self._features(*read))])
+            return Fetched([self._scored(*read)])
 
         batches = ((begin, started(begin)) for begin in range(0, len(states), HEAD_BATCH))
         return [value for _, [found] in in_turn(batches) for value in found.tolist()]
@@ -256,6 +261,24 @@ class RegressionEstimator(CometEstimator):
         return torch.cat([h, s, h * s, (h - s).abs()], 1)
 
 
+class RankingEstimator(RegressionEstimator):
+    """RankingMetric: how near a hypothesis is to both its source and its reference, among vectors of separate texts."""
+
+    def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
+        super().__init__(checkpoint, encoder, dtype)
+        if context:
+            raise ModelError(f"{self.model.name} is a ranking model; document context needs a regression model")
+
+    def _check_head(self) -> None:
+        """Do nothing: it has no head."""
+
+    def _scored(self, *read: torch.Tensor) -> torch.Tensor:
+        h, s, r = read
+        # pairwise_distance adds 1e-6 to each difference, so that the distances of equal texts are not 0
+        to_source, to_reference = F.pairwise_distance(h, s), F.pairwise_distance(h, r)
+        return 1 / (1 + 2 * to_source * to_reference / (to_source + to_reference))
+
+
 class PolyCandEstimator(RegressionEstimator):
     """PolyCandMetric: texts are encoded separately, and among them candidates, other translations of the source."""
 
@@ -313,6 +336,10 @@ class PolyCandEstimator(RegressionEstimator):
             for c in candidates:
                 parts += [each * c, (each - c).abs()]
         return torch.cat(parts, 1)
+
+
+# the classes that read each text by itself, but for the regressions
+SEPARATE = {"ranking_metric": RankingEstimator, POLYCAND: PolyCandEstimator}
 
 
 class UnifiedEstimator(CometEstimator):
@@ -510,7 +537,7 @@ def load_comet(
             )
         estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans, target_lang)
     else:
-        separate = PolyCandEstimator if checkpoint.hyperparameters.class_identifier == POLYCAND else RegressionEstimator
+        separate = SEPARATE.get(checkpoint.hyperparameters.class_identifier, RegressionEstimator)
         estimator = separate(checkpoint, encoder, options.dtype, context)
         if inputs is not None and inputs != estimator.inputs:
             raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))
