@@ -18,12 +18,12 @@ class Candidates:
     """The candidates of every hypothesis of a run.
 
     As in the models' training, these are the other systems' outputs that differ from the hypothesis, as many as the model
-    reads, in the order of the systems; empty texts stand for those that lack. So outputs that are equal have equal scores.
+    reads, in the order of the systems; empty texts stand for those that lack. So equal outputs have equal scores.
     """
 
     def __init__(self, metric: str, estimator: Estimator, systems: Sequence[Sequence[str]]):
         self.metric, self.model, self.number = metric, estimator.model.name, estimator.candidates
-        self.systems = list({digest(system): system for system in systems}.values())
+        self.systems = systems
         self._lines: dict[tuple[int, int], list[str]] = {}
 
     def signature(self) -> dict[str, str]:
@@ -43,13 +43,13 @@ class Candidates:
 
     def check(self, hypotheses: Sequence[str]) -> None:
         """Raise InputError if there are too few other systems, or if their segments are not the same."""
-        there = sum(corpus.hypotheses != hypotheses for corpus in self._corpora)
+        there = len(self.systems) - any(corpus.hypotheses == hypotheses for corpus in self._corpora)
         if there < self.number:
+            others = counted(self.number, "other system", "other systems")
             give = worded(f"score at least {self.number + 1} systems in one run", "give all of them as systems")
             raise InputError(
-                f"{self.metric}: {self.model} compares an output with {counted(self.number, 'output', 'outputs')} of other "
-                f"systems, and there {'is' if there == 1 else 'are'} {counted(there, 'other', 'others')}: {give}, or name "
-                "another model"
+                f"{self.metric}: {self.model} compares outputs with those of {others}, and there "
+                f"{'is' if there == 1 else 'are'} {there or 'none'}: {give}, or name another model"
             )
         for number, corpus in enumerate(self._corpora, 1):
             if len(corpus) != len(hypotheses):
