@@ -1,4 +1,4 @@
-"""A polycand_metric's scores by hand: transformers' encoder on one text at a time, then the formula of the paper's code."""
+"""A polycand_metric's scores by hand: transformers' encoder on plain batches, then the formula of the paper's code."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,7 +13,7 @@ from ctx_metrics.models.comet.model import sparsemax
 
 
 class ByHand:
-    """The checkpoint in a folder, whose average is over all tokens of a text, at most `most`."""
+    """The checkpoint in a folder, which pools by the average over all tokens of a text."""
 
     def __init__(self, folder: Path):
         loaded = torch.load(folder / "checkpoints" / "model.ckpt", weights_only=True)
@@ -26,44 +26,55 @@ class ByHand:
         assert not unexpected and all("position_ids" in name for name in missing)
         self.tokenizer = Tokenizer.from_file(str(folder / "encoder" / "tokenizer.json"))
         self.tokenizer.enable_truncation(config.max_position_embeddings - 4)
-        self.vector = cache(self._vector)
+        self.vector = cache(lambda text: self.vectors([text]))
 
     @torch.no_grad()
-    def _vector(self, text: str) -> torch.Tensor:
-        ids = torch.tensor([self.tokenizer.encode(text).ids])
-        layers = torch.stack(self.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 0]
-        if self.given["layer_norm"]:  # over all tokens and dimensions, as in AllenNLP's scalar mix
-            layers = (layers - layers.mean((1, 2), True)) / (
-                layers.var((1, 2), correction=0, keepdim=True) + 1e-12
-            ).sqrt()
+    def vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        """The texts' vectors [n, width], from one padded batch."""
+        padding = self.encoder.config.pad_token_id
+        own = [self.tokenizer.encode(text).ids for text in texts]
+        longest = max(map(len, own))
+        ids = torch.tensor([each + [padding] * (longest - len(each)) for each in own])
+        mask = torch.tensor([[1] * len(each) + [0] * (longest - len(each)) for each in own])
+        layers = self.encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
+        if self.given["layer_norm"]:  # over all tokens and dimensions; the tests read one text at a time here
+            layers = [(each - each.mean()) / (each.var(correction=0) + 1e-12).sqrt() for each in layers]
         scalars = torch.cat([self.tensors[f"layerwise_attention.scalar_parameters.{k}"] for k in range(len(layers))])
         weights = sparsemax(scalars) if self.given["layer_transformation"] == "sparsemax" else scalars.softmax(0)
-        mixed = self.tensors["layerwise_attention.gamma"] * (weights[:, None, None] * layers).sum(0)
-        padding = ids[0] == self.encoder.config.pad_token_id  # a literal <pad>, which counts as a token
-        return mixed.masked_fill(padding[:, None], 0.0).sum(0) / len(mixed)
+        mixed = sum(weight * layer for weight, layer in zip(weights, layers, strict=True))
+        mixed = self.tensors["layerwise_attention.gamma"] * mixed
+        # a literal <pad> in a text adds nothing, but counts as a token
+        return mixed.masked_fill((ids == padding)[..., None], 0.0).sum(1) / mask.sum(1, keepdim=True)
 
-    @torch.no_grad()
-    def score(self, source: str, hypothesis: str, candidates: Sequence[str], reference: str | None = None) -> float:
-        """The score of a hypothesis beside the candidates, of which the first is the samples' mt2."""
-        mt, src = self.vector(hypothesis), self.vector(source)
-        read = [place for place, flag in enumerate(self.given["additional_translation_in"]) if flag]
-        others = [self.vector(candidates[place]) for place in read]
-        x = torch.cat([mt, src, mt * src, (mt - src).abs()])
-        for other in others:
-            x = torch.cat([x, other, other * src, (other - src).abs(), other * mt, (other - mt).abs()])
-        if self.given["use_ref"]:
-            ref = self.vector(reference)
-            x = torch.cat([x, ref, ref * mt, (ref - mt).abs()])
-            for other in others:
-                x = torch.cat([x, ref * other, (ref - other).abs()])
+    def features(self, mt, src, candidates, ref=None) -> torch.Tensor:
+        """The head's input, from vectors [n, width]."""
+        x = torch.cat([mt, src, mt * src, (mt - src).abs()], 1)
+        for other in candidates:
+            x = torch.cat([x, other, other * src, (other - src).abs(), other * mt, (other - mt).abs()], 1)
+        if ref is not None:
+            x = torch.cat([x, ref, ref * mt, (ref - mt).abs()], 1)
+            for other in candidates:
+                x = torch.cat([x, ref * other, (ref - other).abs()], 1)
+        return x
+
+    def head(self, x: torch.Tensor) -> torch.Tensor:
+        """The scores [n]; a further output would be a candidate's."""
         numbers = sorted({int(name.split(".")[2]) for name in self.tensors if name.startswith("estimator.ff.")})
         for number in numbers:
-            x = self.tensors[f"estimator.ff.{number}.weight"] @ x + self.tensors[f"estimator.ff.{number}.bias"]
+            x = x @ self.tensors[f"estimator.ff.{number}.weight"].T + self.tensors[f"estimator.ff.{number}.bias"]
             if number != numbers[-1]:
                 x = getattr(torch.nn, self.given["activations"])()(x)
         if self.given["final_activation"]:
             x = getattr(torch.nn, self.given["final_activation"])()(x)
-        return float(x[0])
+        return x[:, 0]
+
+    @torch.no_grad()
+    def score(self, source: str, hypothesis: str, candidates: Sequence[str], reference: str | None = None) -> float:
+        """The score of a hypothesis beside the candidates, of which the first is the samples' mt2; each text read alone."""
+        read = [place for place, flag in enumerate(self.given["additional_translation_in"]) if flag]
+        others = [self.vector(candidates[place]) for place in read]
+        ref = self.vector(reference) if self.given["use_ref"] else None
+        return float(self.head(self.features(self.vector(hypothesis), self.vector(source), others, ref)))
 
 
 def candidates_beside(hypothesis: str, outputs: Sequence[str], number: int) -> list[str]:
