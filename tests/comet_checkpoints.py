@@ -13,7 +13,21 @@ from pathlib import Path
 import numpy as np
 
 LABELS = ["minor", "major", "critical"]
-HEADS = {"regression_metric": 6, "referenceless_regression_metric": 4, "unified_metric": 1, "xcomet_metric": 1}
+POLYCAND = "polycand_metric"
+# vectors that the head of each class reads; of the last one, those without candidates and reference
+HEADS = {
+    "regression_metric": 6,
+    "referenceless_regression_metric": 4,
+    "unified_metric": 1,
+    "xcomet_metric": 1,
+    POLYCAND: 4,
+}
+SEPARATE = (
+    "regression_metric",
+    "referenceless_regression_metric",
+    "ranking_metric",
+    POLYCAND,
+)  # these read each text by itself
 
 
 @dataclass(frozen=True)
@@ -22,6 +36,8 @@ class Recipe:
 
     yaml_transformation    layer_transformation as hparams.yaml has it, where it differs from the checkpoint's own
     scalars                the layer mix's parameters before softmax or sparsemax; None draws them
+    gamma                  the factor of the layer mix
+    outputs                of the head, of which the first is the score
     gain, bias             of the head's last layer, so that scores are spread and small
     tag_bias               added to the logit of "no error", so that some tokens are errors and most are not
     """
@@ -44,6 +60,8 @@ class Recipe:
     dropout: float = 0.1
     layers: int = 3
     width: int = 32
+    outputs: int = 1
+    gamma: float = 0.9
     gain: float = 1.0
     bias: float = 0.3
     tag_bias: float = 1.2
@@ -81,6 +99,8 @@ RECIPES = {
     "referenceless-rembert": Recipe(
         "referenceless_regression_metric", inputs=("mt", "src"), encoder="RemBERT", pool="max", activations="Mish"
     ),
+    "ranking": Recipe("ranking_metric", layer_norm=True, gamma=0.6),
+    "ranking-max": Recipe("ranking_metric", encoder="BERT", pool="max", layer=2, **SPARSE),
     "kiwi": Recipe(
         "unified_metric",
         inputs=("mt", "src"),
@@ -117,6 +137,13 @@ RECIPES = {
         hidden_sizes=(256, 128),
         bias=0.95,
     ),
+}
+# of a class that unbabel-comet lacks; their candidates are the inputs mt2 and so on
+OF_POLY = {
+    "polycand": Recipe(POLYCAND, inputs=("mt", "src", "mt2"), gain=2.0),
+    "polycand-2": Recipe(POLYCAND, inputs=("mt", "src", "mt2", "mt3"), activations="Sigmoid", gain=8.0, **SPARSE),
+    "polycand-ref": Recipe(POLYCAND, inputs=("mt", "src", "mt2", "mt4", "ref"), outputs=3, gain=2.0, layer_norm=True),
+    "polycand-none": Recipe(POLYCAND, inputs=("mt", "src"), gain=2.0),
 }
 TINY = [name for name in RECIPES if not name.endswith("-small")]
 
@@ -221,6 +248,19 @@ def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState) -> np
     return gain * values / np.sqrt(shape[-1])
 
 
+def vectors_of(recipe: Recipe) -> int:
+    """How many vectors the head reads."""
+    if recipe.kind != POLYCAND:
+        return HEADS[recipe.kind]
+    candidates, with_reference = len(candidates_of(recipe)), "ref" in recipe.inputs
+    return HEADS[POLYCAND] + 5 * candidates + (3 + 2 * candidates) * with_reference
+
+
+def candidates_of(recipe: Recipe) -> list[int]:
+    """The numbers of the candidates that a polycand_metric reads; the first is 2."""
+    return [int(name[2:]) for name in recipe.inputs if name not in ("mt", "src", "ref")]
+
+
 def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     """The tensors of the checkpoint by name: the same on every machine and with every library version."""
     import torch
@@ -231,7 +271,7 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     shapes = {f"encoder.model.{name}": shape for name, shape in tensor_shapes(config).items()}
     if recipe.encoder in ("MiniLM", "RemBERT"):  # made with a pooler that nothing reads
         shapes |= {"encoder.model.pooler.dense.weight": (width, width), "encoder.model.pooler.dense.bias": (width,)}
-    sizes = [HEADS[recipe.kind] * width, *recipe.hidden_sizes, 1]
+    sizes = [vectors_of(recipe) * width, *recipe.hidden_sizes, recipe.outputs] if recipe.kind in HEADS else []
     for i, (into, out) in enumerate(zip(sizes, sizes[1:])):
         shapes |= {f"estimator.ff.{3 * i}.weight": (out, into), f"estimator.ff.{3 * i}.bias": (out,)}
     if recipe.word_level:
@@ -241,9 +281,10 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     if config["pad_token_id"] == 1:  # the padding rows of released XLM-R weights are zero
         for name in ("word", "position"):
             drawn[f"encoder.model.embeddings.{name}_embeddings.weight"][1] = 0
-    last = f"estimator.ff.{3 * len(recipe.hidden_sizes)}"
-    drawn[f"{last}.weight"] *= recipe.gain
-    drawn[f"{last}.bias"][:] = recipe.bias
+    if sizes:
+        last = f"estimator.ff.{3 * len(recipe.hidden_sizes)}"
+        drawn[f"{last}.weight"] *= recipe.gain
+        drawn[f"{last}.bias"][:] = recipe.bias
     if recipe.word_level:
         drawn["hidden2tag.bias"][0] += recipe.tag_bias
         if recipe.kind == "xcomet_metric":
@@ -251,11 +292,18 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     if recipe.layer == "mix":
         scalars = recipe.scalars or tuple(0.7 * random.standard_normal(mixed))
         drawn |= {f"layerwise_attention.scalar_parameters.{i}": np.array([s]) for i, s in enumerate(scalars)}
-        drawn["layerwise_attention.gamma"] = np.array([0.9])
+        drawn["layerwise_attention.gamma"] = np.array([recipe.gamma])
         if recipe.dropout:
             drawn["layerwise_attention.dropout_mask"] = np.zeros(mixed)
             drawn["layerwise_attention.dropout_fill"] = np.full(mixed, -1e20)
     return {name: torch.from_numpy(values.astype(np.float32)) for name, values in drawn.items()}
+
+
+def candidate_flags(recipe: Recipe) -> dict:
+    flags = {f"additional_{of}": [False] * 5 for of in ("score_in", "score_out", "translation_in")}
+    flags["additional_translation_in"] = [number in candidates_of(recipe) for number in range(2, 7)]
+    flags["additional_score_out"] = [number < recipe.outputs - 1 for number in range(5)]
+    return {**flags, "use_ref": "ref" in recipe.inputs, "backprop_additional_translation": True}
 
 
 def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
@@ -281,8 +329,17 @@ def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
         "final_activation": recipe.final_activation,
         "class_identifier": recipe.kind,
     }
-    if recipe.kind in ("regression_metric", "referenceless_regression_metric"):
-        return {**common, "pool": recipe.pool, "layer": recipe.layer}
+    if recipe.kind in SEPARATE:
+        found = {**common, "pool": recipe.pool, "layer": recipe.layer}
+        if recipe.kind == POLYCAND:
+            return found | candidate_flags(recipe)
+        if recipe.kind in HEADS:
+            return found
+        return {
+            name: value
+            for name, value in found.items()
+            if name not in ("hidden_sizes", "activations", "final_activation")
+        }
     unified = {"sent_layer": recipe.layer, "word_layer": recipe.word_layer, "loss_lambda": 0.65}
     unified |= {"word_level_training": recipe.word_level, "error_labels": LABELS[: recipe.labels]}
     if recipe.kind == "xcomet_metric":
@@ -337,9 +394,10 @@ def read_tensors(folder: Path) -> dict:
 
 
 def main(folder: Path) -> None:
-    """Write folder/tiny-NAME for each tiny recipe, and folder/noenc: tiny-kiwi without the encoder's files."""
+    """Write folder/tiny-NAME for each tiny recipe and for `polycand`, and folder/noenc: tiny-kiwi without the encoder's files."""
     for name in TINY:
         print(build(RECIPES[name], folder / f"tiny-{name}", "encoder"))
+    print(build(OF_POLY["polycand"], folder / "tiny-polycand", "encoder"))
     print(build(RECIPES["kiwi"], folder / "noenc", "microsoft/infoxlm-large"))
     shutil.rmtree(folder / "noenc" / "encoder")
 

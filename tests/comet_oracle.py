@@ -58,7 +58,8 @@ def predict(model, texts: Sequence[tuple[str, str, str]], keys: Iterable[str] = 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         output = model.predict(samples, batch_size=8, gpus=0, progress_bar=False, num_workers=0)
-    metadata = output["metadata"] if "metadata" in output else {}
+    # a ranking model's metadata are distances, which are no parts of its score
+    metadata = output["metadata"] if "metadata" in output and hasattr(model, "estimator") else {}
     columns = {part: metadata[f"{part}_scores"] for part in PARTS if f"{part}_scores" in metadata}
     if "ref" in keys and "src" not in keys and "src" in columns:  # it calls a lone regression so, whatever it read
         columns["ref"] = columns.pop("src")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import bleurt_folders
 import pytest
 import torch
-from comet_checkpoints import RECIPES, build
+from comet_checkpoints import OF_POLY, RECIPES, build
 from damage import change
 from learned_folders import read, write_learned
 from pairwise_folders import write_pairwise
@@ -191,10 +191,17 @@ class Code:
 
 
 def write_checkpoints(folder: Path) -> None:
-    """COMET checkpoints: the good `regression`, `kiwi` and `unite`, and copies of the first that are broken in one way."""
+    """COMET checkpoints: the good `regression`, `kiwi`, `unite` and `ranking`, and copies of the first that are broken in one way."""
     good = build(RECIPES["regression"], folder / "regression")
-    for name in ("kiwi", "unite"):
+    for name in ("kiwi", "unite", "ranking"):
         build(RECIPES[name], folder / name)
+    poly = build(OF_POLY["polycand"], folder / "polycand")
+    file = shutil.copytree(poly, folder / "polycand-scores") / "checkpoints" / "model.ckpt"
+    content = torch.load(file, weights_only=True)
+    content["hyper_parameters"]["additional_score_in"] = [True, False, False, False, False]
+    torch.save(content, file)
+    hparams = shutil.copytree(poly, folder / "polyic") / "hparams.yaml"
+    hparams.write_text(hparams.read_text().replace("polycand_metric", "polyic_metric"))
     content = torch.load(good / "checkpoints" / "model.ckpt", weights_only=True)
     tensors = content["state_dict"]
 
@@ -222,10 +229,11 @@ def write_checkpoints(folder: Path) -> None:
     copy("tensor-missing", state_dict={k: v for k, v in tensors.items() if k != "estimator.ff.3.weight"})
     copy("tensor-renamed", state_dict={k.replace("encoder.model", "model"): v for k, v in tensors.items()})
     copy("no-state", state_dict=None)
-    hparams = (good / "hparams.yaml").read_text()
-    for name, kind in (("other-class", "unified_metric"), ("unknown-class", "ranking_metric")):
+    given = (good / "hparams.yaml").read_text()
+    kinds = {"other-class": "unified_metric", "headless-class": "ranking_metric", "unknown-class": "hter_metric"}
+    for name, kind in kinds.items():
         copied = copy(name).parents[1]
-        (copied / "hparams.yaml").write_text(hparams.replace("regression_metric", kind))
+        (copied / "hparams.yaml").write_text(given.replace("regression_metric", kind))
     (copy("no-hparams").parents[1] / "hparams.yaml").unlink()
     path = copy("two-files")
     shutil.copy(path, path.with_name("last.ckpt"))

@@ -16,11 +16,13 @@ from ctx_metrics.engine_options import EngineOptions
 CASES = [
     ("comet", "regression"),
     ("comet", "referenceless"),
+    ("comet", "ranking"),
     ("comet", "kiwi"),
     ("comet", "unite-ref"),
     ("comet", "unite"),
     ("comet", "xcomet"),
     ("slide", "regression"),
+    ("slide", "ranking"),
     ("slide", "kiwi"),
     ("slide", "xcomet"),
     ("doccomet", "regression"),

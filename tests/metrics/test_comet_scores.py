@@ -15,7 +15,9 @@ def stored():
 
 
 # the default run has one of each class, pooling and encoder
-DEFAULT = "regression regression-patch regression-cls regression-xl referenceless-rembert kiwi unite unite-words xcomet".split()
+DEFAULT = (
+    "regression regression-patch regression-cls regression-xl referenceless-rembert ranking kiwi unite unite-words xcomet"
+).split()
 
 
 @pytest.mark.parametrize("name", some(TINY, DEFAULT))

@@ -72,6 +72,10 @@ def test_models_that_cannot_do_it(comet_checkpoint):
         DocCOMET()
     with pytest.raises(InputError, match="context -1"):
         DocCOMET(model="x", context=-1)
-    for name, why in (("regression-cls", "pools by cls"), ("kiwi", "reads all texts in one sequence")):
+    for name, why in (
+        ("regression-cls", "pools by cls"),
+        ("kiwi", "reads all texts in one sequence"),
+        ("ranking", "is a ranking model"),
+    ):
         with pytest.raises(ModelError, match=why):
             DocCOMET(model=str(comet_checkpoint(name)))

@@ -36,7 +36,15 @@ from ...writing import check_new_folder, replacing
 from ..folder import model_type
 from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, hub_folder
 
-CLASSES = ("regression_metric", "referenceless_regression_metric", "unified_metric", "xcomet_metric")
+POLYCAND = "polycand_metric"  # of COMET-poly's package; the others are unbabel-comet's
+CLASSES = (
+    "regression_metric",
+    "referenceless_regression_metric",
+    "ranking_metric",
+    POLYCAND,
+    "unified_metric",
+    "xcomet_metric",
+)
 # The encoders that unbabel-comet knows, with the number of separator tokens between two texts of a sequence.
 SEPARATORS = {"XLM-RoBERTa": 2, "XLM-RoBERTa-XL": 2, "MiniLM": 2, "BERT": 1, "RemBERT": 1}
 INPUTS = ("mt+src", "mt+ref", "mt+src+ref")  # the combinations of texts that a unified model can read
@@ -50,6 +58,7 @@ class Hyperparameters:
 
     layer                   "mix", or the number of the one layer that is pooled
     layer_transformation    "softmax" or "sparsemax": turns the mix's parameters into weights
+    input_segments          the texts that a unified model reads, or a PolyCandMetric: mt, src, mt2 and so on, ref
     word_layer              layer whose states determine each token's error label
     """
 
@@ -72,7 +81,13 @@ class Hyperparameters:
         """Whether the texts are read in one sequence (UnifiedMetric, XCOMETMetric)."""
         return self.class_identifier in ("unified_metric", "xcomet_metric")
 
+    @property
+    def has_head(self) -> bool:
+        """Whether a network turns the vectors of texts into the score; RankingMetric compares them directly."""
+        return self.class_identifier != "ranking_metric"
 
+
+_POLYCAND_INPUTS = re.compile(r"mt src( mt([2-9]|1[0-9]))*( ref)?")
 _LISTS = ("input_segments", "error_labels")
 _KINDS = {name: kind for name, kind in get_type_hints(Hyperparameters).items() if name not in _LISTS}
 
@@ -94,6 +109,11 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
         )
     described = _read_hparams(root / HPARAMS_FILE)
     identifier = described["class_identifier"]
+    if identifier == "polyic_metric":
+        raise ModelError(
+            f"{root / HPARAMS_FILE}: a polyic_metric scores with examples of translations that people scored, which are "
+            "retrieved for each source; name a polycand_metric, such as zouharvi/COMET-poly-cand1-wmt25"
+        )
     if not isinstance(identifier, str) or identifier not in CLASSES:
         raise ModelError(f"{root / HPARAMS_FILE}: class_identifier {shown(identifier)} is none of {', '.join(CLASSES)}")
     unified = identifier in ("unified_metric", "xcomet_metric")
@@ -111,12 +131,33 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
         "layer_norm": bool(given.get("layer_norm", not xcomet)),
         "activations": given.get("activations", "Tanh"),
         "final_activation": given.get("final_activation"),
-        "input_segments": ("mt", "src", "ref") if xcomet else given.get("input_segments", ("mt", "src", "ref")),
+        "input_segments": _input_segments(identifier, given, file),
         "word_level": xcomet or (unified and bool(given.get("word_level_training", False))),
         "word_layer": given.get("word_layer", 36 if xcomet else 24),
         "error_labels": given.get("error_labels", ("minor", "major", "critical") if xcomet else ("minor", "major")),
     }
     return checked_hyperparameters(completed, file)
+
+
+def _input_segments(identifier: str, given: dict, file: Path) -> Any:
+    if identifier != POLYCAND:
+        three = ("mt", "src", "ref")
+        return three if identifier == "xcomet_metric" else given.get("input_segments", three)
+    translations, scores = (_flags(given, f"additional_{of}_in", file) for of in ("translation", "score"))
+    if any(scores):
+        raise ModelError(
+            f"{file}: the model reads people's scores of the candidates (additional_score_in), which a run does not have; "
+            "name one that reads none, such as zouharvi/COMET-poly-cand1-wmt25"
+        )
+    candidates = [f"mt{number}" for number, is_read in enumerate(translations, 2) if is_read]
+    return ["mt", "src", *candidates, *(["ref"] if given.get("use_ref", False) else [])]
+
+
+def _flags(given: dict, name: str, file: Path) -> list[bool]:
+    flags = given.get(name, [])
+    if not isinstance(flags, (list, tuple)) or not all(isinstance(each, bool) for each in flags):
+        raise ModelError(f"{file}: {name} is {shown(flags)}, which no COMET model has; fetch it again")
+    return [*flags]
 
 
 def _read_hparams(path: Path) -> dict:
@@ -157,6 +198,8 @@ def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
         with opening(file, f": torch.nn has no activation {shown(name)}; fetch it again"):
             if activation(name)(torch.zeros(2)).shape != (2,):
                 raise ValueError("it changes the shape")
+    if parameters.class_identifier == POLYCAND and not _POLYCAND_INPUTS.fullmatch(" ".join(parameters.input_segments)):
+        raise ModelError(f"{file}: input_segments {list(parameters.input_segments)} are not those of a {POLYCAND}")
     if parameters.unified and not {"mt"} < set(parameters.input_segments) <= {"mt", "src", "ref"}:
         raise ModelError(f"{file}: input_segments {list(parameters.input_segments)} are not mt with src, ref or both")
     return parameters
@@ -443,10 +486,11 @@ def _check_tensors(tensors: Mapping, hyperparameters: Hyperparameters, config: d
         name: tuple(getattr(tensor, "shape", ())) for name, tensor in tensors.items()
     }
     # the sizes of the head's layers come from its tensors; building the head checks that they fit one another
-    head = [name for name in given if HEAD_LAYER.fullmatch(str(name))]
+    head = [name for name in given if hyperparameters.has_head and HEAD_LAYER.fullmatch(str(name))]
+    needed = ["estimator.ff.0.weight"] if hyperparameters.has_head and not head else []
     idle = [name for name in given if _IDLE.fullmatch(str(name))]
     faults = {
-        "missing": [name for name in [*shapes, *([] if head else ["estimator.ff.0.weight"])] if name not in given],
+        "missing": [name for name in [*shapes, *needed] if name not in given],
         "not expected": [
             str(name)[:80] for name in given if name not in shapes and name not in head and name not in idle
         ],
