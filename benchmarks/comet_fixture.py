@@ -38,6 +38,7 @@ KINDS = {
     "referenceless": ("referenceless_regression_metric", 4),
     "unified-qe": ("unified_metric", 1),
     "xcomet": ("xcomet_metric", 1),
+    "polycand": ("polycand_metric", 14),  # with two candidates
 }
 
 
@@ -149,6 +150,11 @@ def hyper_parameters(kind: str, size: str, encoder: Path) -> dict:
     }
     if kind in ("regression", "referenceless"):
         return {**common, "pool": "avg", "layer": "mix"}
+    if kind == "polycand":
+        none = [False] * 5
+        flags = {"additional_translation_in": [True, True, *none[2:]], "use_ref": False}
+        flags |= {"additional_score_in": none, "additional_score_out": none}
+        return {**common, "layer_transformation": "sparsemax", "pool": "avg", "layer": "mix", **flags}
     unified = {**common, "sent_layer": "mix", "word_layer": layers, "word_level_training": True, "loss_lambda": 0.65}
     if kind == "xcomet":
         labels = {"error_labels": ["minor", "major", "critical"], "cross_entropy_weights": [0.08, 0.486, 0.505, 0.533]}

@@ -14,9 +14,21 @@ from pathlib import Path
 import numpy as np
 
 LABELS = ["minor", "major", "critical"]
-# vectors that the head of each class reads
-HEADS = {"regression_metric": 6, "referenceless_regression_metric": 4, "unified_metric": 1, "xcomet_metric": 1}
-SEPARATE = ("regression_metric", "referenceless_regression_metric", "ranking_metric")  # these read each text by itself
+POLYCAND = "polycand_metric"
+# vectors that the head of each class reads; of the last one, those without candidates and reference
+HEADS = {
+    "regression_metric": 6,
+    "referenceless_regression_metric": 4,
+    "unified_metric": 1,
+    "xcomet_metric": 1,
+    POLYCAND: 4,
+}
+SEPARATE = (
+    "regression_metric",
+    "referenceless_regression_metric",
+    "ranking_metric",
+    POLYCAND,
+)  # these read each text by itself
 
 
 @dataclass(frozen=True)
@@ -28,6 +40,7 @@ class Recipe:
     buckets                of distances between tokens (DeBERTa); so few that short texts reach the shared ones
     sharpness              how uneven attention is
     gamma                  the factor of the layer mix
+    outputs                of the head, of which the first is the score
     gain, bias             of the head's last layer, so that scores are spread and small
     tag_bias               added to the logit of "no error", so that some tokens are errors and most are not
     """
@@ -53,6 +66,7 @@ class Recipe:
     heads: int = 4
     buckets: int = 32
     sharpness: float = 2.0
+    outputs: int = 1
     gamma: float = 0.9
     gain: float = 1.0
     bias: float = 0.3
@@ -143,6 +157,13 @@ RECIPES = {
         hidden_sizes=(256, 128),
         bias=0.95,
     ),
+}
+# of a class that unbabel-comet lacks; their candidates are the inputs mt2 and so on
+OF_POLY = {
+    "polycand": Recipe(POLYCAND, inputs=("mt", "src", "mt2"), gain=2.0),
+    "polycand-2": Recipe(POLYCAND, inputs=("mt", "src", "mt2", "mt3"), activations="Sigmoid", gain=8.0, **SPARSE),
+    "polycand-ref": Recipe(POLYCAND, inputs=("mt", "src", "mt2", "mt4", "ref"), outputs=3, gain=2.0, layer_norm=True),
+    "polycand-none": Recipe(POLYCAND, inputs=("mt", "src"), gain=2.0),
 }
 TINY = [name for name in RECIPES if not name.endswith("-small")]
 
@@ -253,6 +274,19 @@ def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState, sharp
     return gain * values / np.sqrt(shape[-1])
 
 
+def vectors_of(recipe: Recipe) -> int:
+    """How many vectors the head reads."""
+    if recipe.kind != POLYCAND:
+        return HEADS[recipe.kind]
+    candidates, with_reference = len(candidates_of(recipe)), "ref" in recipe.inputs
+    return HEADS[POLYCAND] + 5 * candidates + (3 + 2 * candidates) * with_reference
+
+
+def candidates_of(recipe: Recipe) -> list[int]:
+    """The numbers of the candidates that a polycand_metric reads; the first is 2."""
+    return [int(name[2:]) for name in recipe.inputs if name not in ("mt", "src", "ref")]
+
+
 def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     """The tensors of the checkpoint by name: the same on every machine and with every library version."""
     import torch
@@ -263,7 +297,7 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     shapes = {f"encoder.model.{name}": shape for name, shape in tensor_shapes(config).items()}
     if recipe.encoder in ("MiniLM", "RemBERT"):  # made with a pooler that nothing reads
         shapes |= {"encoder.model.pooler.dense.weight": (width, width), "encoder.model.pooler.dense.bias": (width,)}
-    sizes = [HEADS[recipe.kind] * width, *recipe.hidden_sizes, 1] if recipe.kind in HEADS else []
+    sizes = [vectors_of(recipe) * width, *recipe.hidden_sizes, recipe.outputs] if recipe.kind in HEADS else []
     for i, (into, out) in enumerate(zip(sizes, sizes[1:])):
         shapes |= {f"estimator.ff.{3 * i}.weight": (out, into), f"estimator.ff.{3 * i}.bias": (out,)}
     if recipe.word_level:
@@ -291,6 +325,13 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     return {name: torch.from_numpy(values.astype(np.float32)) for name, values in drawn.items()}
 
 
+def candidate_flags(recipe: Recipe) -> dict:
+    flags = {f"additional_{of}": [False] * 5 for of in ("score_in", "score_out", "translation_in")}
+    flags["additional_translation_in"] = [number in candidates_of(recipe) for number in range(2, 7)]
+    flags["additional_score_out"] = [number < recipe.outputs - 1 for number in range(5)]
+    return {**flags, "use_ref": "ref" in recipe.inputs, "backprop_additional_translation": True}
+
+
 def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
     """As unbabel-comet's training writes them, into the checkpoint and into hparams.yaml."""
     common = {
@@ -316,6 +357,8 @@ def hyper_parameters(recipe: Recipe, pretrained: str) -> dict:
     }
     if recipe.kind in SEPARATE:
         found = {**common, "pool": recipe.pool, "layer": recipe.layer}
+        if recipe.kind == POLYCAND:
+            return found | candidate_flags(recipe)
         if recipe.kind in HEADS:
             return found
         return {
@@ -395,9 +438,10 @@ def read_tensors(folder: Path) -> dict:
 
 
 def main(folder: Path) -> None:
-    """Write folder/tiny-NAME for each tiny recipe, and folder/noenc: tiny-kiwi without the encoder's files."""
+    """Write folder/tiny-NAME for each tiny recipe and for `polycand`, and folder/noenc: tiny-kiwi without the encoder's files."""
     for name in TINY:
         print(build(RECIPES[name], folder / f"tiny-{name}", "encoder"))
+    print(build(OF_POLY["polycand"], folder / "tiny-polycand", "encoder"))
     print(build(RECIPES["kiwi"], folder / "noenc", "microsoft/infoxlm-large"))
     shutil.rmtree(folder / "noenc" / "encoder")
 

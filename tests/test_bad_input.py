@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import bleurt_folders
 import pytest
 import torch
-from comet_checkpoints import RECIPES, build
+from comet_checkpoints import OF_POLY, RECIPES, build
 from damage import change
 from learned_folders import read, write_learned
 from pairwise_folders import write_pairwise
@@ -194,6 +195,13 @@ def write_checkpoints(folder: Path) -> None:
     good = build(RECIPES["regression"], folder / "regression")
     for name in ("kiwi", "unite", "ranking"):
         build(RECIPES[name], folder / name)
+    poly = build(OF_POLY["polycand"], folder / "polycand")
+    file = shutil.copytree(poly, folder / "polycand-scores") / "checkpoints" / "model.ckpt"
+    content = torch.load(file, weights_only=True)
+    content["hyper_parameters"]["additional_score_in"] = [True, False, False, False, False]
+    torch.save(content, file)
+    hparams = shutil.copytree(poly, folder / "polyic") / "hparams.yaml"
+    hparams.write_text(hparams.read_text().replace("polycand_metric", "polyic_metric"))
     content = torch.load(good / "checkpoints" / "model.ckpt", weights_only=True)
     tensors = content["state_dict"]
 
@@ -221,11 +229,11 @@ def write_checkpoints(folder: Path) -> None:
     copy("tensor-missing", state_dict={k: v for k, v in tensors.items() if k != "estimator.ff.3.weight"})
     copy("tensor-renamed", state_dict={k.replace("encoder.model", "model"): v for k, v in tensors.items()})
     copy("no-state", state_dict=None)
-    hparams = (good / "hparams.yaml").read_text()
+    given = (good / "hparams.yaml").read_text()
     kinds = {"other-class": "unified_metric", "headless-class": "ranking_metric", "unknown-class": "hter_metric"}
     for name, kind in kinds.items():
         copied = copy(name).parents[1]
-        (copied / "hparams.yaml").write_text(hparams.replace("regression_metric", kind))
+        (copied / "hparams.yaml").write_text(given.replace("regression_metric", kind))
     (copy("no-hparams").parents[1] / "hparams.yaml").unlink()
     path = copy("two-files")
     shutil.copy(path, path.with_name("last.ckpt"))
@@ -262,6 +270,22 @@ def write_metricx(folder: Path) -> None:
     (folder / "metricx-24-shard" / "tokenizer.json").write_text("{}")
     index = {"metadata": {}, "weight_map": {"shared.weight": shard}}
     (folder / "metricx-24-shard" / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def write_bleurt(folder: Path) -> None:
+    """The good checkpoint `bleurt-tiny`, and copies that are broken in one way."""
+    good = bleurt_folders.make(folder / "bleurt-tiny")
+
+    def copy(name: str, **changed) -> Path:
+        return change(shutil.copytree(good, folder / name), **changed)
+
+    copy("bleurt-base", embedding_size=None)
+    copy("bleurt-relu", hidden_act="relu")
+    copy("bleurt-wide", hidden_size=72)
+    (copy("bleurt-bare") / "model.safetensors").unlink()
+    (copy("bleurt-pieceless") / "spm.model").unlink()
+    cut = copy("bleurt-short") / "spm.model"
+    cut.write_bytes(cut.read_bytes()[:-50])
 
 
 def write_learned_models(folder: Path) -> None:
@@ -319,6 +343,7 @@ def folder(tmp_path_factory) -> Path:
     write_files(made)
     write_checkpoints(made)
     write_metricx(made)
+    write_bleurt(made)
     write_learned_models(made)
     write_pairwise_models(made)
     return made

@@ -41,8 +41,9 @@ class Reranking(Chooser):
                 raise InputError(
                     f"{name}: the metric cannot score a candidate by itself; choose another metric, such as comet"
                 )
+            without = f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it"
             if not issubclass(cls, ContextMetric) or (can.references and not can.estimator):
-                raise InputError(f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it")
+                raise InputError(without)
             texts = replace(
                 self.context,
                 references=[],
@@ -50,7 +51,10 @@ class Reranking(Chooser):
                 sources=None if first.source is None else [first.source],
             )
             with collected():
-                found[name] = str(build(cls, texts, settings).get_signature().format())
+                metric = build(cls, texts, settings)
+            if isinstance(metric, ContextMetric) and metric.can.references:
+                raise InputError(without)
+            found[name] = str(metric.get_signature().format())
         return found
 
     def __call__(self, items: Sequence[Item], first: bool) -> Chosen:

@@ -125,6 +125,8 @@ def _check_disentangled(config: dict, folder: Path) -> None:
     for key, (needed, usual) in {**_DISENTANGLED, "embedding_size": (width, width)}.items():
         if (found := given.get(key, usual)) != needed:
             raise ModelError(f"{folder}: {key} {shown(found)} is not supported, only {shown(needed)}")
+    if config["position_buckets"] < 2:
+        raise ModelError(f"{folder}: config.json gives 1 for position_buckets; fetch it again")
     # no tensor has this size, but two vectors are made of each distance
     if (positions := config["max_position_embeddings"]) > _MOST_POSITIONS:
         raise ModelError(

@@ -100,7 +100,7 @@ def context_examples(
 
     >>> corpus = Corpus(["h1", "h2"], [["r1", "r2"]], ["s1", "s2"])
     >>> context_examples(corpus, 1, document_start=0, context=2, separator=" </s> ", inputs="mt+src+ref")
-    [Example(hypothesis='r1 </s> h2', reference='r1 </s> r2', source='s1 </s> s2')]
+    [Example(hypothesis='r1 </s> h2', reference='r1 </s> r2', source='s1 </s> s2', candidates=())]
     """
     before = range(max(document_start, segment - context), segment)
 

@@ -20,6 +20,7 @@ from ..scoring.results import ScoredWindow, best_reference
 from ..settings import setting
 from ..windows import Window, credit
 from ..wording import any_of, worded
+from .candidates import WHY, Candidates
 
 TEXTS = {"mt": "hypothesis", "src": "source", "ref": "reference"}
 READ_TOGETHER = 4096  # with more windows that share no texts, systems are read one after another
@@ -66,6 +67,7 @@ class EstimatorMetric(ContextMetric):
 
     Settings: type = EstimatorSettings
     capabilities = Capabilities(reads=frozenset({"sources", "source_lang", "target_lang", "engine"}), estimator=True)
+    _candidates: Candidates | None = None
 
     def _prepare(self) -> None:
         self._chosen: tuple[str | None, str | None] | None = None
@@ -104,6 +106,7 @@ class EstimatorMetric(ContextMetric):
             references="ref" in self.estimator.inputs,
             higher_is_better=not self.estimator.lower_is_better,
         )
+        self._take_candidates()
         if self.estimator.title not in ("", self.NAME):
             self.title = f"{self.NAME}-{self.estimator.title}"
         # the best of several references has the highest score, unless lower is better
@@ -117,6 +120,19 @@ class EstimatorMetric(ContextMetric):
         if (value := self.estimator.untranslated_value) is not None:
             self.signature["untranslated"] = f"{100 * value:.4g}"
         self._guard_language()
+
+    def announce(self, systems: Sequence[Sequence[str]]) -> None:
+        super().announce(systems)
+        if self._candidates is not None:
+            self._take_candidates()
+
+    def _take_candidates(self) -> None:
+        """Take the outputs of the run's other systems, for a model that compares them with those it scores."""
+        self._candidates = None
+        if self.estimator.candidates:
+            self._candidates = Candidates(self.NAME.lower(), self.estimator, self._context.systems)
+            self.signature |= self._candidates.signature()
+            self.can = replace(self.can, compares_systems=True, whole_corpus=WHY)
 
     @property
     def written_name(self) -> str:
@@ -178,11 +194,19 @@ class EstimatorMetric(ContextMetric):
         if "ref" in estimator.inputs and not corpora[0].references:
             raise InputError(self._needs("ref", "a reference"))
 
+        if self._candidates:
+            for corpus in corpora:
+                self._candidates.check(corpus.hypotheses)
+
         def examples(systems: Sequence[int]) -> Iterator[tuple[int, int, list[Example]]]:
             for k in range(max(map(len, windows))):
                 for system in systems:
                     if k < len(windows[system]):
-                        yield system, k, self._examples(corpora[system], windows[system][k], estimator.inputs)
+                        window = windows[system][k]
+                        own = self._examples(corpora[system], window, estimator.inputs)
+                        if self._candidates:
+                            own = [self._candidates.beside(each, window) for each in own]
+                        yield system, k, own
 
         systems = range(len(corpora))
         if self.settings.on_long == "error":
@@ -254,6 +278,13 @@ class EstimatorMetric(ContextMetric):
         of_translations = [
             about(not_translated, f"is {why} and scores {fixed}", f"are {why} and score {fixed}", "untranslated")
         ]
+        of_candidates = []
+        if self._candidates:
+            lacking = [self._candidates.lack(corpus, window) for window in windows]
+            few = (
+                f"fewer than {self.estimator.candidates} candidates that differ from it; empty texts stand for the rest"
+            )
+            of_candidates = [about(lacking, f"has {few}", f"have {few}", "lacking")]
         counts, notices = tallied(
             [
                 about(cut, f"was cut to {self.estimator.limit}", f"were cut to {self.estimator.limit}", "truncated"),
@@ -261,6 +292,7 @@ class EstimatorMetric(ContextMetric):
                 about(partly, f"has {ignored}", f"have {ignored}", "ignored"),
                 about(bare, f"has {without} is left out", f"have {without} are left out", "unreferenced"),
                 *(of_translations if self.estimator.untranslated_value is not None else ()),
+                *of_candidates,
             ]
         )
         pick = max if self.can.higher_is_better else min

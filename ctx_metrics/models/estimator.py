@@ -19,11 +19,15 @@ EMBEDDED_UNIFIED = FOLDER / "unified"
 
 
 class Example(NamedTuple):
-    """One input that a model scores: a segment, or a window of joined segments. Unused texts are None."""
+    """One input that a model scores: a segment, or a window of joined segments. Unused texts are None.
+
+    candidates    other translations of the source, for models that compare the hypothesis with them
+    """
 
     hypothesis: str
     reference: str | None = None
     source: str | None = None
+    candidates: tuple[str, ...] = ()
 
     def texts(self, inputs: str) -> list[str]:
         """The texts that `inputs` names, in its order; raises KeyError if one is None.
@@ -32,7 +36,8 @@ class Example(NamedTuple):
         ['mt', 'src']
         """
         places = _places(inputs)
-        texts = [text for place in places if (text := self[place]) is not None]
+        three = self[:3]
+        texts = [text for place in places if (text := three[place]) is not None]
         if len(texts) < len(places):
             raise KeyError(inputs)
         return texts
@@ -120,6 +125,7 @@ class Estimator(ABC):
     untranslated_value   the value of a hypothesis that cannot be a translation; None: what the model computes for it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder
+    candidates           how many candidates it reads beside an example's other texts
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
     penalty              how its values are averaged by default; None: their mean
     lower_is_better      whether lower values are better
@@ -137,6 +143,7 @@ class Estimator(ABC):
     max_length: int
     limit: str
     dtype: str
+    candidates: int = 0
     shares_texts: bool = True
     penalty: Penalty | None = None
     learned_from: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None)

@@ -89,6 +89,8 @@ class Peers(OfInnerMetric):
             raise InputError(
                 f"{name.lower()}: the model reads no references, so other systems cannot stand in for them"
             )
+        if can.compares_systems:
+            raise InputError(f"{name.lower()}: the model compares the systems itself; leave the peers out")
         self.NAME = name
         self._judged_by: dict[str, Any] = {key: given.get(key) for key in JUDGE} | {"sources": sources}
         self._judged_by["engine"] = given.get("engine") or EngineOptions()

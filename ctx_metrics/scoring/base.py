@@ -88,7 +88,8 @@ class ContextSignature(Signature):
             "partial=p tokens=tb docs=dc context=cx scale=sc ctx=ctx torch=th tokenizers=tk case=c eff=e tok=tok "
             "smooth=s nc=nc nw=nw space=sp beta=b part=pt idf=idf pooling=pl average=av bt=bt pseudo=ps filter=f "
             "threshold=ft guard=g vectors=vec features=fe against=ag pool=po fmodel=fm frev=fr fckpt=fc info=if "
-            "stem=sm nltk=nl metricx=mx peers=pe untranslated=ut tag=tg weight=wt by=by norm=nr punct=pn asian=as"
+            "stem=sm nltk=nl metricx=mx peers=pe untranslated=ut tag=tg weight=wt by=by candidates=cn norm=nr punct=pn "
+            "asian=as activation=act"
         ).split()
     )
 

@@ -152,7 +152,7 @@ def test_every_metric_has_papers_and_every_entry_is_used():
         unpaged = "(ICLR)" in fields.get("booktitle", "") or "arXiv" in fields.get("journal", "")
         without_pages = {"pages"} if unpaged else set()
         assert {"title", "author", "year", "pages", "url"} - without_pages <= fields.keys(), key
-        assert key.split("-")[0] in re.sub(r"\{\\'(\w)\}", r"\1", fields["author"].lower()), key
+        assert key.split("-")[0] in re.sub(r"\{\\['\"](\w)\}", r"\1", fields["author"].lower()), key
         assert fields["year"] in key, key
         assert entry.count("{") == entry.count("}") and entry.startswith("% ")
 

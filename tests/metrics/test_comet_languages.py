@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from comet_agreement import TOLERANCE, assert_agree, input_choices, our_estimates
 from comet_checkpoints import RECIPES, build
-from real_texts import read_real_texts
+from segments_of_languages import EACH, segments_of_languages
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import Example
@@ -28,7 +28,7 @@ ALL = ("mt", "src", "ref")
 @pytest.fixture(scope="module")
 def texts(shared_data) -> list[tuple[str, str, str]]:
     """Sources, hypotheses and references; the last two are of all languages, and cut by the models."""
-    found = read_real_texts(shared_data, 1)
+    found = segments_of_languages(shared_data)[::EACH]
     source, hypothesis, reference = (" ".join(column) for column in zip(*found, strict=True))
     return [*found, (found[0][0], hypothesis, found[0][2]), (source, hypothesis, reference)]
 

@@ -12,7 +12,7 @@ from ctx_metrics.metrics import estimated
 from ctx_metrics.metrics.estimated import window_examples
 from ctx_metrics.metrics.slide import blank_lines, slide_grid
 from ctx_metrics.models import load
-from ctx_metrics.models.estimator import Estimate, Estimator
+from ctx_metrics.models.estimator import Estimate, Estimator, Example
 from ctx_metrics.models.hub import ResolvedModel
 from ctx_metrics.windows import Window
 
@@ -163,7 +163,7 @@ def test_inputs_decide_what_is_read(stub):
         SLIDE(doc_ids=["d"] * 7).corpus_score(SEVEN, [SEVEN])
     metric = SLIDE(sources=texts(*range(7)), doc_ids=["d"] * 7, window=2)
     metric.corpus_score(SEVEN, [SEVEN])
-    assert stub.calls[-1][0] == ("w10 w20", None, "w0 w1")
+    assert stub.calls[-1][0] == Example("w10 w20", None, "w0 w1")
 
 
 def test_window_examples_join_by_one_space(stub):

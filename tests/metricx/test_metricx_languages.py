@@ -8,12 +8,11 @@ import metricx_folders
 import numpy as np
 import pytest
 from metricx_folders import make, unlimited
-from real_texts import read_real_texts
+from segments_of_languages import segments_of_languages
 
 from ctx_metrics import EngineOptions, MetricX
 
 pytestmark = pytest.mark.full
-EACH = 3  # segments of a pair
 CLOSE = 2.5e-4  # 1e-5 of the range
 FORMS = {
     ("24", True): "source: {} candidate: {} reference: {}",
@@ -26,7 +25,7 @@ QUIET = EngineOptions(quiet=True)
 
 @pytest.fixture(scope="module")
 def texts(shared_data) -> list[tuple[str, str, str]]:
-    return read_real_texts(shared_data, EACH)
+    return segments_of_languages(shared_data)
 
 
 @pytest.fixture(scope="module", params=["tiny", pytest.param("base", marks=pytest.mark.slow)])

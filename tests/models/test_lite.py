@@ -172,6 +172,7 @@ DAMAGES = {
         config_of_encoder(position_buckets=-1),
         "FOLDER/encoder: config.json gives no number for position_buckets",
     ),
+    "one bucket": (config_of_encoder(position_buckets=1), "FOLDER/encoder: config.json gives 1 for position_buckets"),
     "10^9 positions": (
         config_of_encoder(max_position_embeddings=10**9),
         "FOLDER/encoder: config.json gives max_position_embeddings 1000000000, more than 8192",

@@ -37,7 +37,15 @@ from ..folder import model_type
 from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, has_tokenizer, hub_folder
 from .lite import ENCODER_MODEL, MODEL_TYPE, lite_hyperparameters, lite_weights
 
-CLASSES = ("regression_metric", "referenceless_regression_metric", "ranking_metric", "unified_metric", "xcomet_metric")
+POLYCAND = "polycand_metric"  # of COMET-poly's package; the others are unbabel-comet's
+CLASSES = (
+    "regression_metric",
+    "referenceless_regression_metric",
+    "ranking_metric",
+    POLYCAND,
+    "unified_metric",
+    "xcomet_metric",
+)
 # The encoders that unbabel-comet knows, with the number of separator tokens between two texts of a sequence.
 # DeBERTa is xCOMET-lite's addition.
 SEPARATORS = {"XLM-RoBERTa": 2, "XLM-RoBERTa-XL": 2, "MiniLM": 2, "BERT": 1, "RemBERT": 1, ENCODER_MODEL: 1}
@@ -52,6 +60,7 @@ class Hyperparameters:
 
     layer                   "mix", or the number of the one layer that is pooled
     layer_transformation    "softmax" or "sparsemax": turns the mix's parameters into weights
+    input_segments          the texts that a unified model reads, or a PolyCandMetric: mt, src, mt2 and so on, ref
     word_layer              layer whose states determine each token's error label
     """
 
@@ -80,6 +89,7 @@ class Hyperparameters:
         return self.class_identifier != "ranking_metric"
 
 
+_POLYCAND_INPUTS = re.compile(r"mt src( mt([2-9]|1[0-9]))*( ref)?")
 _LISTS = ("input_segments", "error_labels")
 _KINDS = {name: kind for name, kind in get_type_hints(Hyperparameters).items() if name not in _LISTS}
 
@@ -101,6 +111,11 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
         )
     described = _read_hparams(root / HPARAMS_FILE)
     identifier = described["class_identifier"]
+    if identifier == "polyic_metric":
+        raise ModelError(
+            f"{root / HPARAMS_FILE}: a polyic_metric scores with examples of translations that people scored, which are "
+            "retrieved for each source; name a polycand_metric, such as zouharvi/COMET-poly-cand1-wmt25"
+        )
     if not isinstance(identifier, str) or identifier not in CLASSES:
         raise ModelError(f"{root / HPARAMS_FILE}: class_identifier {shown(identifier)} is none of {', '.join(CLASSES)}")
     unified = identifier in ("unified_metric", "xcomet_metric")
@@ -118,12 +133,33 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
         "layer_norm": bool(given.get("layer_norm", not xcomet)),
         "activations": given.get("activations", "Tanh"),
         "final_activation": given.get("final_activation"),
-        "input_segments": ("mt", "src", "ref") if xcomet else given.get("input_segments", ("mt", "src", "ref")),
+        "input_segments": _input_segments(identifier, given, file),
         "word_level": xcomet or (unified and bool(given.get("word_level_training", False))),
         "word_layer": given.get("word_layer", 36 if xcomet else 24),
         "error_labels": given.get("error_labels", ("minor", "major", "critical") if xcomet else ("minor", "major")),
     }
     return checked_hyperparameters(completed, file)
+
+
+def _input_segments(identifier: str, given: dict, file: Path) -> Any:
+    if identifier != POLYCAND:
+        three = ("mt", "src", "ref")
+        return three if identifier == "xcomet_metric" else given.get("input_segments", three)
+    translations, scores = (_flags(given, f"additional_{of}_in", file) for of in ("translation", "score"))
+    if any(scores):
+        raise ModelError(
+            f"{file}: the model reads people's scores of the candidates (additional_score_in), which a run does not have; "
+            "name one that reads none, such as zouharvi/COMET-poly-cand1-wmt25"
+        )
+    candidates = [f"mt{number}" for number, is_read in enumerate(translations, 2) if is_read]
+    return ["mt", "src", *candidates, *(["ref"] if given.get("use_ref", False) else [])]
+
+
+def _flags(given: dict, name: str, file: Path) -> list[bool]:
+    flags = given.get(name, [])
+    if not isinstance(flags, (list, tuple)) or not all(isinstance(each, bool) for each in flags):
+        raise ModelError(f"{file}: {name} is {shown(flags)}, which no COMET model has; fetch it again")
+    return [*flags]
 
 
 def _read_hparams(path: Path) -> dict:
@@ -164,6 +200,8 @@ def checked_hyperparameters(given: Mapping[str, Any], file: Path) -> Hyperparame
         with opening(file, f": torch.nn has no activation {shown(name)}; fetch it again"):
             if activation(name)(torch.zeros(2)).shape != (2,):
                 raise ValueError("it changes the shape")
+    if parameters.class_identifier == POLYCAND and not _POLYCAND_INPUTS.fullmatch(" ".join(parameters.input_segments)):
+        raise ModelError(f"{file}: input_segments {list(parameters.input_segments)} are not those of a {POLYCAND}")
     if parameters.unified and not {"mt"} < set(parameters.input_segments) <= {"mt", "src", "ref"}:
         raise ModelError(f"{file}: input_segments {list(parameters.input_segments)} are not mt with src, ref or both")
     return parameters

@@ -3,6 +3,8 @@
 Every model pools an encoder's hidden states into vectors and gives them to a feed-forward head:
   RegressionMetric          head(h, r, h*r, |h-r|, h*s, |h-s|)    of separately encoded hypothesis, reference, source
   ReferencelessRegression   head(h, s, h*s, |h-s|)
+  PolyCandMetric            the same, and for each candidate c, another translation of the source, c, c*s, |c-s|, c*h, |c-h|;
+                            with a reference, then r, r*h, |r-h|, and r*c, |r-c| for each candidate   (Züfle et al. 2025)
   RankingMetric             1 / (1 + d), d the harmonic mean of the distances |h-s| and |h-r|   (no head)
   UnifiedMetric             head(first token of one sequence of hypothesis and source, reference or both); with all three,
                             the mean over (mt, src), (mt, ref) and (mt, src, ref)   (UniTE, Wan et al. 2022); the head of our
@@ -33,13 +35,15 @@ from ...engine.readout import PooledMix, TokenLabels
 from ...engine.store import States, stacked
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...engine_options import EngineOptions
-from ...errors import ModelError
+from ...errors import InputError, ModelError
+from ...notices import counted
 from ...wording import worded
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
 from .adapted import AdaptedCheckpoint, is_adapted, language_tag
 from .checkpoint import (
     HEAD_LAYER,
     INPUTS,
+    POLYCAND,
     SEPARATORS,
     CometCheckpoint,
     Hyperparameters,
@@ -81,9 +85,12 @@ class FeedForward:
         self.activation = activation(parameters.activations)
         self.final = activation(parameters.final_activation or "Identity")
 
-    def check(self, width: int) -> None:
+    def check(self, width: int, most: int = 1) -> None:
+        """Raise ModelError unless the layers fit one another and an input of this width, and give 1 to `most` outputs."""
         for number, (weight, bias) in zip(self.numbers, self.layers, strict=True):
-            outputs = 1 if number == self.numbers[-1] else bias.numel()
+            outputs = bias.numel()
+            if number == self.numbers[-1] and not 1 <= outputs <= most:
+                outputs = 1
             if tuple(weight.shape) != (outputs, width) or tuple(bias.shape) != (outputs,):
                 name = f"estimator.ff.{number}"
                 raise ModelError(
@@ -208,8 +215,7 @@ class RegressionEstimator(CometEstimator):
 
     def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
         super().__init__(checkpoint, encoder, dtype)
-        referenceless = self.hyperparameters.class_identifier == "referenceless_regression_metric"
-        self.inputs = "mt+src" if referenceless else "mt+src+ref"
+        self.inputs = "mt+src+ref" if self._reads_references else "mt+src"
         if context and self.hyperparameters.pool != "avg":
             raise ModelError(
                 f"{self.model.name} pools by {self.hyperparameters.pool}; document context needs average pooling"
@@ -218,8 +224,14 @@ class RegressionEstimator(CometEstimator):
         self.max_length, self.limit = self.max_content, f"{self.max_content} tokens a text"
         self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, separator)
         self.readouts = [self.pooled]
-        if self.hyperparameters.has_head:
-            self.head.check((4 if referenceless else 6) * encoder.width)
+        self._check_head()
+
+    @property
+    def _reads_references(self) -> bool:
+        return self.hyperparameters.class_identifier != "referenceless_regression_metric"
+
+    def _check_head(self) -> None:
+        self.head.check((4 if self.inputs == "mt+src" else 6) * self.encoder.width)
 
     @property
     def special_tokens(self) -> int:
@@ -257,11 +269,77 @@ class RankingEstimator(RegressionEstimator):
         if context:
             raise ModelError(f"{self.model.name} is a ranking model; document context needs a regression model")
 
+    def _check_head(self) -> None:
+        """Do nothing: it has no head."""
+
     def _scored(self, *read: torch.Tensor) -> torch.Tensor:
         h, s, r = read
         # pairwise_distance adds 1e-6 to each difference, so that the distances of equal texts are not 0
         to_source, to_reference = F.pairwise_distance(h, s), F.pairwise_distance(h, r)
         return 1 / (1 + 2 * to_source * to_reference / (to_source + to_reference))
+
+
+class PolyCandEstimator(RegressionEstimator):
+    """PolyCandMetric: texts are encoded separately, and among them candidates, other translations of the source."""
+
+    def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
+        if context:
+            raise ModelError(
+                f"{checkpoint.model.name} compares a hypothesis with other translations; document context needs a model "
+                "that does not"
+            )
+        segments = checkpoint.hyperparameters.input_segments
+        # the candidate mt2 is the first of an example
+        self.places = [int(name[2:]) - 2 for name in segments if name not in ("mt", "src", "ref")]
+        self.candidates = max(self.places, default=-1) + 1
+        super().__init__(checkpoint, encoder, dtype)
+
+    @property
+    def _reads_references(self) -> bool:
+        return "ref" in self.hyperparameters.input_segments
+
+    def _check_head(self) -> None:
+        candidates, with_reference = len(self.places), self._reads_references
+        vectors = 4 + 5 * candidates + (3 + 2 * candidates) * with_reference
+        # a head may also predict the scores of candidates, after that of the hypothesis
+        self.head.check(vectors * self.encoder.width, 1 + self.candidates)
+
+    def _texts(self, example: Example) -> list[str]:
+        if len(example.candidates) < self.candidates:
+            outputs = counted(self.candidates, "output", "outputs")
+            raise InputError(
+                f"{self.model.name} compares an output with {outputs} of other systems, which are not given here; use "
+                "ctx-metrics score"
+            )
+        return [*example.texts(self.inputs), *(example.candidates[place] for place in self.places)]
+
+    def is_cut(self, examples: Sequence[Example]) -> list[bool]:
+        return [any(tokens.cut for tokens in of_example) for of_example in self._sequences(examples)]
+
+    def _work(self, examples: Sequence[Example]) -> int:
+        return len({text for example in examples for text in self._texts(example)})
+
+    def _sequences(self, examples: Sequence[Example]) -> Sequences:
+        texts = [self._texts(example) for example in examples]
+        distinct = list(dict.fromkeys(text for of_example in texts for text in of_example))
+        tokens = dict(zip(distinct, self.encoder.tokenizer(distinct, self.max_content), strict=True))
+        return [[tokens[text] for text in of_example] for of_example in texts]
+
+    def _features(self, *read: torch.Tensor) -> torch.Tensor:
+        number = len(read) - len(self.places)
+        (h, s, *r), candidates = read[:number], read[number:]
+        parts = [h, s, h * s, (h - s).abs()]
+        for c in candidates:
+            parts += [c, c * s, (c - s).abs(), c * h, (c - h).abs()]
+        for each in r:
+            parts += [each, each * h, (each - h).abs()]
+            for c in candidates:
+                parts += [each * c, (each - c).abs()]
+        return torch.cat(parts, 1)
+
+
+# the classes that read each text by itself, but for the regressions
+SEPARATE = {"ranking_metric": RankingEstimator, POLYCAND: PolyCandEstimator}
 
 
 class UnifiedEstimator(CometEstimator):
@@ -459,7 +537,7 @@ def load_comet(
             )
         estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans, target_lang)
     else:
-        separate = RegressionEstimator if checkpoint.hyperparameters.has_head else RankingEstimator
+        separate = SEPARATE.get(checkpoint.hyperparameters.class_identifier, RegressionEstimator)
         estimator = separate(checkpoint, encoder, options.dtype, context)
         if inputs is not None and inputs != estimator.inputs:
             raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))

@@ -1,4 +1,4 @@
-"""Sources, outputs and references of the field's test sets in 13 languages, read from the shared data."""
+"""Real segments in 13 target languages, from the data that $CTX_METRICS_DATA names."""
 
 import csv
 import lzma
@@ -6,14 +6,15 @@ import tarfile
 from itertools import islice
 from pathlib import Path
 
+EACH = 3  # segments of a pair
 PAIRS = ("cs-uk", "de-fr", "en-de", "en-hr", "en-ja", "en-liv", "en-ru", "en-zh", "ru-sah", "uk-cs")
 WITHOUT_REFERENCES = ("en-hi", "en-ta", "km-en")
 
 
-def read_real_texts(shared_data: Path, each: int) -> list[tuple[str, str, str]]:
-    """`each` segments of every pair. Where people wrote no references, the next segment's output serves as one."""
+def segments_of_languages(data: Path) -> list[tuple[str, str, str]]:
+    """Sources, outputs and references. Where people wrote no references, the next segment's output serves as one."""
     found = []
-    with tarfile.open(shared_data / "wmt22_general" / "wmt22_general.tar.xz") as tar:
+    with tarfile.open(data / "wmt22_general" / "wmt22_general.tar.xz") as tar:
         files = {pair: {} for pair in PAIRS}
         for member in tar:
             folder, _, name = member.name.removeprefix("wmt22_general/txt/").partition("/")
@@ -22,11 +23,11 @@ def read_real_texts(shared_data: Path, each: int) -> list[tuple[str, str, str]]:
                 files[pair][folder] = tar.extractfile(member).read().decode().splitlines()
     for own in files.values():
         lines = zip(own["sources"], own["system-outputs"], own["references"], strict=True)
-        found += [row for row in lines if all(10 < len(text) < 200 for text in row)][:each]
+        found += [each for each in lines if all(10 < len(text) < 200 for text in each)][:EACH]
     for pair in WITHOUT_REFERENCES:
-        with lzma.open(shared_data / "qe22_24" / f"{pair}.dev.tsv.xz", "rt", encoding="utf-8") as file:
-            rows = list(islice(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), each))
+        with lzma.open(data / "qe22_24" / f"{pair}.dev.tsv.xz", "rt", encoding="utf-8") as file:
+            rows = list(islice(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), EACH))
         outputs = [row["mt"] for row in rows]
         found += zip([row["src"] for row in rows], outputs, outputs[1:] + outputs[:1], strict=True)
-    assert len(found) == each * (len(PAIRS) + len(WITHOUT_REFERENCES))
+    assert len(found) == EACH * (len(PAIRS) + len(WITHOUT_REFERENCES))
     return found
