@@ -206,6 +206,32 @@ def test_more_commands(folders, ctx, tmp_path):
     assert {*(tmp_path / "best.txt").read_text(encoding="utf-8").splitlines()} <= {*A, *B, *C}
 
 
+def test_candidates_are_reranked_beside_each_other(folders, ctx, tmp_path):
+    """As systems of one run are; a source may have fewer candidates than others, and kept results are found again."""
+    lists = [
+        (source, each[:3] if k else each[:1])
+        for k, (source, *each) in enumerate(zip(SOURCES[:9], *EXAMPLE, strict=False))
+    ]
+    lines = [json.dumps({"src": source, "candidates": list(each)}) for source, each in lists]
+    (tmp_path / "list.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    oracle = ByHand(folders["polycand-2"])
+    expected = [
+        [oracle.score(source, text, candidates_beside(text, each, 2)) for text in each] for source, each in lists
+    ]
+    command = ["rerank", str(tmp_path / "list.jsonl"), "-m", "comet", "--comet-model", str(folders["polycand-2"])]
+    best, again = tmp_path / "best.jsonl", tmp_path / "again.jsonl"
+    kept = ["--top", "3", "--ctx-cache", str(tmp_path / "kept")]
+    done, later = (ctx(*command, *kept, "-o", str(path)) for path in (best, again))
+    assert "|candidates:2|scale:" in done.err and "comet: lacking = 1" in done.err
+    assert best.read_text() == again.read_text() and "9 of 9 sources were kept" in later.err
+    found = [json.loads(line)["scores"] for line in best.read_text(encoding="utf-8").splitlines()]
+    assert [len(each) for each in found] == [1, *[3] * 8]
+    for ours, own in zip(found, expected, strict=True):
+        assert ours == pytest.approx(sorted((100 * value for value in own), reverse=True), abs=1e-3)
+    model = ["--comet-model", str(folders["polycand-ref"])]
+    assert "the model reads references, but candidates have none" in error(ctx(*command[:4], *model))
+
+
 def test_commands_that_see_one_output_at_a_time_say_so(folders, ctx, tmp_path):
     model = ["-m", "comet", "--comet-model", str(folders["polycand"])]
     alone = (
