@@ -12,7 +12,7 @@ import torch
 from cli_conftest import ctx, error  # noqa: F401  a fixture
 from comet_checkpoints import OF_POLY, build, candidates_of
 from comet_texts import TEXTS
-from laws import DOC_IDS, REFERENCES, SOURCES, SYSTEMS
+from laws import DOC_IDS, EXAMPLES, REFERENCES, SOURCES, SYSTEMS
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 from polycand_oracle import ByHand, candidates_beside
 from sacrebleu.metrics import METRICS
@@ -286,3 +286,12 @@ def test_converted_checkpoints_score_the_same(folders, tmp_path, name):
     before, after = (made(folder, EXAMPLE, references=references) for folder in (folders[name], tmp_path / "converted"))
     assert values(before, B) == values(after, B)
     assert before.signature["ckpt"] == after.signature["ckpt"]
+
+
+def test_meta_leaves_out_sets_without_every_output(folders, ctx, tmp_path):
+    header, *rows = (EXAMPLES / "judged.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "gaps.tsv").write_text("".join([header, *rows[1:]]), encoding="utf-8")
+    done = ctx(
+        "meta", str(tmp_path / "gaps.tsv"), "-m", f"comet:model={folders['polycand']}", "chrf", "-p", "seg-pearson"
+    )
+    assert done.code == 0 and "left out on gaps: not every system's output of each segment" in done.err
