@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import _ctx_metrics_startup
 
 if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the table
+    from .bleurt.metric import BLEURT as BLEURT
     from .corpus import Corpus as Corpus
     from .engine.memory import release as release
     from .engine_options import EngineOptions as EngineOptions
@@ -54,6 +55,7 @@ _NAMES = {
     "pseudo_references.metrics": "PRSentBLEU PRBLEU PRChrF",
     "pairwise.metric": "Pairwise",
     "metricx.metric": "MetricX",
+    "bleurt.metric": "BLEURT",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
     "pseudo_references.inputs": "PseudoFilter",

@@ -23,7 +23,7 @@ COMET_MODELS = {
     "comet.*qe": "Unbabel/wmt20-comet-qe-da",
     "^(?!doc).*comet": "Unbabel/wmt22-comet-da",
 }
-OTHER_MODELS = "metricx|bleurt"
+OTHER_MODELS = "metricx|bleurt"  # each the name of a metric
 _NAME = re.compile(r"[a-z][a-z0-9]*")
 _installed = functools.partial(installed, GROUP)
 
@@ -145,11 +145,9 @@ def model_hint(name: str, table: MetricTable) -> str:
     word = name.lower()
     if word.upper() in table:
         return ""
-    if re.search(OTHER_MODELS, word):
-        return (
-            f"{name} is not a metric of ctx-metrics, and its models cannot be run; for COMET models, give -m comet "
-            "--comet-model MODEL"
-        )
     model = next((model for pattern, model in COMET_MODELS.items() if re.search(pattern, word)), "")
-    given = name if "/" in name else model
-    return f"{name} is a model, not a metric: give -m comet --comet-model {given}" if model else ""
+    other = re.search(OTHER_MODELS, word)
+    if not (model or other):
+        return ""
+    metric, given = (other[0], "MODEL") if other else ("comet", model)
+    return f"{name} is a model, not a metric: give -m {metric} --{metric}-model {name if '/' in name else given}"

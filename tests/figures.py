@@ -27,7 +27,7 @@ from pathlib import Path
 
 PACKAGE = "ctx_metrics"
 # each in a folder of this name, with its metrics, networks, training, commands and data
-FAMILIES = "learned pseudo_references roundtrip pairwise metricx training meta choice annotate report".split()
+FAMILIES = "learned pseudo_references roundtrip pairwise metricx bleurt training meta choice annotate report".split()
 CONTEXT, CAPABILITIES, BASE = "Context", "Capabilities", "ContextMetric"  # classes, wherever they are
 SCRIPTS = "figures.py figures_trace.py mutations.py sentences.py".split()  # of tests/
 PAGE = "docs/adding-a-metric.md"

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import bleurt_folders
 import metricx_folders
 import numpy as np
 import toy_translation
@@ -107,6 +108,10 @@ class Folders:
         return str(metricx_folders.make(self.root / "metricx-24"))
 
     @cached_property
+    def bleurt(self) -> str:
+        return str(bleurt_folders.make(self.root / "bleurt"))
+
+    @cached_property
     def judgements(self) -> tuple[str, str]:
         return str(write_judgements(self.root / "train.tsv", 6, 1)), str(write_judgements(self.root / "dev.tsv", 4, 2))
 
@@ -187,6 +192,12 @@ def documents(folders, engine, name):
 @run("metricx")
 def metricx(folders, engine, name):
     return values(METRICS["METRICX"]([REFERENCES], sources=SOURCES, model=folders.metricx, engine=engine))
+
+
+@run("bleurt", "bleurt-tanh")
+def bleurt(folders, engine, name):
+    activation = "gelu_tanh" if name == "bleurt-tanh" else "gelu"
+    return values(METRICS["BLEURT"]([REFERENCES], model=folders.bleurt, activation=activation, engine=engine))
 
 
 @run("bilstm", "bilstmatt", "esim")

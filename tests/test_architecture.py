@@ -14,6 +14,7 @@ CORE = [["cli", "plugin"], ["scale", "plots"], ["metrics"], ["scoring"], ["run"]
 # each family, and the others that it imports
 FAMILIES: dict[str, set[str]] = {
     "annotate": set(),
+    "bleurt": set(),
     "choice": {"annotate"},
     "learned": set(),
     "meta": {"report"},

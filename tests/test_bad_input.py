@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import bleurt_folders
 import pytest
 import torch
 from comet_checkpoints import OF_POLY, RECIPES, build
@@ -268,6 +269,22 @@ def write_metricx(folder: Path) -> None:
     (folder / "metricx-24-shard" / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
+def write_bleurt(folder: Path) -> None:
+    """The good checkpoint `bleurt-tiny`, and copies that are broken in one way."""
+    good = bleurt_folders.make(folder / "bleurt-tiny")
+
+    def copy(name: str, **changed) -> Path:
+        return change(shutil.copytree(good, folder / name), **changed)
+
+    copy("bleurt-base", embedding_size=None)
+    copy("bleurt-relu", hidden_act="relu")
+    copy("bleurt-wide", hidden_size=72)
+    (copy("bleurt-bare") / "model.safetensors").unlink()
+    (copy("bleurt-pieceless") / "spm.model").unlink()
+    cut = copy("bleurt-short") / "spm.model"
+    cut.write_bytes(cut.read_bytes()[:-50])
+
+
 def write_learned_models(folder: Path) -> None:
     """Models as training writes them: the good `esim` and `from-source`, and copies of the first that are broken in one way."""
     shape = Shape(layers=6, width=384, hidden=8, projection=8, feedforward=8)
@@ -323,6 +340,7 @@ def folder(tmp_path_factory) -> Path:
     write_files(made)
     write_checkpoints(made)
     write_metricx(made)
+    write_bleurt(made)
     write_learned_models(made)
     write_pairwise_models(made)
     return made

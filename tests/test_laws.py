@@ -6,6 +6,7 @@ import random
 from functools import partial
 from importlib import metadata
 
+import bleurt_folders
 import laws
 import pytest
 from laws import DOC_IDS, REFERENCES, SCRAMBLED, SYSTEMS
@@ -30,6 +31,14 @@ LAWS = {
     "comet": ({}, {}),
     "slide": ({}, {}),
     **{name: ({}, {"bounds": NO_BOUNDS}) for name in LEARNED},
+    "bleurt": (
+        {},
+        {
+            "bounds": NO_BOUNDS,
+            "odd lines": "an empty text has no fixed value: tests/bleurt/test_bleurt.py",
+            **dict.fromkeys(("identity", "sensitivity", "difference"), RANDOM),
+        },
+    ),
 }
 UNTRAINED = [name for name in LEARNED if not (EMBEDDED_FOLDER.parent / name / "config.json").exists()]
 for name in UNTRAINED:
@@ -54,6 +63,7 @@ def untrained(tmp_path_factory):
             root / name, name, "embedded", shape, seed, languages=["en"], layers=[4, 6], max_length=254
         )
         LAWS[name][0]["model"] = str(folder)
+    LAWS["bleurt"][0]["model"] = str(bleurt_folders.make(root / "bleurt", texts=[*REFERENCES, *SYSTEMS["a"]]))
 
 
 FEW, FIRST = slice(22), slice(13)  # the first two documents and the first one, where every text is encoded anew
@@ -71,7 +81,7 @@ def segment_values(metric, hypotheses, references) -> list[float]:
     return [value / weight for value, weight in metric._extract_corpus_statistics(hypotheses, references)]
 
 
-# of the kinds of bertr, slide and esim, which the default run has
+# of the kinds of bertr, slide, esim and bleurt, which the default run has
 LIKE_OTHERS = "bertr@multilingual", "bertscore", "comet", "bilstm", "bilstmatt"
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from bleurt_folders import make as make_bleurt
 from comet_checkpoints import RECIPES, build
-from metricx_folders import make
+from metricx_folders import make as make_metricx
 from plugin_conftest import A, B, lines_of, run_forked
 from sacrebleu.metrics import METRICS
 
@@ -38,6 +39,7 @@ class Given(NamedTuple):
     folder: Path
     checkpoint: str
     metricx: str
+    bleurt: str
     rows: list[dict]
 
     def lines(self, file: str) -> list[str]:
@@ -58,8 +60,8 @@ def given(tmp_path_factory) -> Given:
     metrics = [name.lower() for name in METRICS]
     shared = ["--docids", "ids.txt", "--source", "src.txt", "-l", "en-en", "--roundtrip", "rt.a.txt", "rt.b.txt"]
     shared += ["--pseudo-refs", "pseudo.txt", "--pseudo-filter", "mas", "--doccomet-model", checkpoint]
-    metricx = str(make(folder / "metricx-24-tiny"))
-    shared += ["--metricx-model", metricx]
+    metricx, bleurt = str(make_metricx(folder / "metricx-24-tiny")), str(make_bleurt(folder / "bleurt-tiny"))
+    shared += ["--metricx-model", metricx, "--bleurt-model", bleurt]
     of_both = ["-i", "mt.a.txt", "mt.b.v2.txt", "-m", *metrics, *shared]
     levels = ["--level", "segment", "document", "system", "--format", "json", "-o", "scores.json"]
     jobs = {
@@ -69,7 +71,7 @@ def given(tmp_path_factory) -> Given:
     forked = {name: {"args": args, "env": {"FOLDER": str(folder), "COMMAND": name}} for name, args in jobs.items()}
     for name, done in run_forked(folder / "forks", SETUP, BODY, forked).items():
         assert done.returncode == 0, (name, done.stderr)
-    return Given(folder, checkpoint, metricx, json.loads((folder / "scores.json").read_text(encoding="utf-8")))
+    return Given(folder, checkpoint, metricx, bleurt, json.loads((folder / "scores.json").read_text(encoding="utf-8")))
 
 
 def in_python(name: str, given: Given) -> dict[tuple[str, str], list[float]]:
@@ -89,7 +91,8 @@ def in_python(name: str, given: Given) -> dict[tuple[str, str], list[float]]:
         },
         engine=EngineOptions(quiet=True),
     )
-    settings = {"doccomet": {"model": given.checkpoint}, "metricx": {"model": given.metricx}}.get(name, {})
+    models = {"doccomet": given.checkpoint, "metricx": given.metricx, "bleurt": given.bleurt}
+    settings = {"model": models[name]} if name in models else {}
     metric = run_context.build(METRICS[name.upper()], context, settings)
     found = {}
     for system, hypotheses in zip(NAMES, systems):

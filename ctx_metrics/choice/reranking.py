@@ -47,8 +47,9 @@ class Reranking(Chooser):
                 raise InputError(
                     f"{name}: the metric cannot score a candidate by itself; choose another metric, such as comet"
                 )
+            without = f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it"
             if not issubclass(cls, ContextMetric) or (can.references and not can.estimator):
-                raise InputError(f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it")
+                raise InputError(without)
             texts = replace(
                 self.context,
                 references=[],
@@ -58,11 +59,9 @@ class Reranking(Chooser):
             with collected():
                 metric = build(cls, texts, settings)
             assert isinstance(metric, ContextMetric)
+            if metric.can.references:
+                raise InputError(without)
             if metric.can.compares_systems:
-                if metric.can.references:
-                    raise InputError(
-                        f"{name}: the model reads references, but candidates have none; name another model"
-                    )
                 metric.announce([])  # a candidate is compared with the others of its source
             found[name] = metric
         return found

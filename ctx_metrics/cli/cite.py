@@ -45,6 +45,7 @@ PAPERS = {
     "prchrf": ["yoshimura-etal-2019-filtering"],
     "pairwise": ["guzman-etal-2015-pairwise", "bradley-terry-1952-rank"],
     "metricx": ["juraska-etal-2024-metricx", "juraska-etal-2023-metricx"],
+    "bleurt": ["sellam-etal-2020-bleurt", "pu-etal-2021-learning"],
     "nist": ["doddington-2002-automatic"],
     "meteor": ["banerjee-lavie-2005-meteor", "denkowski-lavie-2011-meteor"],
     "bleu": ["papineni-etal-2002-bleu"],

@@ -1,4 +1,4 @@
-"""Turn a COMET or MetricX checkpoint into a folder of safetensors and JSON, which loads faster and holds no code.
+"""Turn a COMET, MetricX or BLEURT checkpoint into a folder of safetensors and JSON, which loads faster and holds no code.
 
 The scores do not change in any bit. Use the folder instead of the checkpoint: --model FOLDER.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 from ..flag_types import File
 from ..settings import CommandLine, setting
 
-SUMMARY = "turn a COMET or MetricX checkpoint into a folder of safetensors and JSON"
+SUMMARY = "turn a COMET, MetricX or BLEURT checkpoint into a folder of safetensors and JSON"
 
 
 @dataclass(frozen=True)

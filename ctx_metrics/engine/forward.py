@@ -21,6 +21,8 @@ from .readout import LayerMix, PackedTokens, Readout, Rows, equal_runs, readout_
 logger = logging.getLogger(__name__)
 # oneDNN keeps a kernel and its buffers for every number of rows that it is given, so these must be few.
 _ROWS = (128, 256, 512, 1024, 1536, 2048)
+# hidden_act of a configuration, and the form of GELU as torch names it: with the error function, or its tanh approximation
+GELU = {"gelu": "none", "gelu_pytorch_tanh": "tanh"}
 # (q [queries, heads, d], kv [tokens, 2, heads, d], packed, first_only) -> [queries, heads, d]
 Attention = Callable[[torch.Tensor, torch.Tensor, PackedTokens, bool], torch.Tensor]
 
@@ -35,7 +37,7 @@ def fixed_rows(rows: int) -> int:
 
 
 class Linear:
-    """y = x W^T + b, optionally followed by the exact GELU. x: [tokens, in], y: [tokens, out], any floating dtype."""
+    """y = x W^T + b, optionally followed by a form of GELU. x: [tokens, in], y: [tokens, out], any floating dtype."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor):
         self.weight, self.bias = weight, bias
@@ -43,8 +45,8 @@ class Linear:
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         return F.linear(x, self.weight, self.bias)
 
-    def gelu(self, x: torch.Tensor) -> torch.Tensor:
-        return F.gelu(self(x))
+    def gelu(self, x: torch.Tensor, form: str) -> torch.Tensor:
+        return F.gelu(self(x), approximate=form)
 
 
 class PrepackedLinear(Linear):
@@ -56,8 +58,8 @@ class PrepackedLinear(Linear):
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
 
-    def gelu(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "gelu", [], "none")
+    def gelu(self, x: torch.Tensor, form: str) -> torch.Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "gelu", [], form)
 
 
 @cache
@@ -77,8 +79,8 @@ def _self_test() -> str | None:
         plain, packed = Linear(weight, bias), PrepackedLinear(weight, bias)
         for rows in (1, 7, 300):
             x = torch.randn(rows, 64, generator=generator)
-            for function in ("__call__", "gelu"):
-                gap = (getattr(plain, function)(x) - getattr(packed, function)(x)).abs().max().item()
+            for function, more in (("__call__", ()), *(("gelu", (form,)) for form in GELU.values())):
+                gap = (getattr(plain, function)(x, *more) - getattr(packed, function)(x, *more)).abs().max().item()
                 if not gap < 1e-4:
                     return f"the product differs from F.linear by {gap:.1e}"
     except (RuntimeError, AttributeError, NotImplementedError) as error:  # the op is private: it may be gone or fail
@@ -185,10 +187,19 @@ class EncoderLayer:
     take        returns the tensor of a name, on the right device and in the given dtype
     pre_norm    layer norms before each half (XLM-R-XL) instead of after it (BERT, Vaswani et al. 2017)
     split       separate product for queries, for a layer of which only first tokens are needed
+    gelu        the form of GELU
     """
 
     def __init__(
-        self, take: Callable, prefix: str, heads: int, eps: float, pre_norm: bool, split: bool, dtype: torch.dtype
+        self,
+        take: Callable,
+        prefix: str,
+        heads: int,
+        eps: float,
+        pre_norm: bool,
+        split: bool,
+        gelu: str,
+        dtype: torch.dtype,
     ):
         def linear(*names):
             return make_linear(*([take(f"{prefix}{n}.{p}", dtype) for n in names] for p in ("weight", "bias")))
@@ -197,7 +208,7 @@ class EncoderLayer:
             return LayerNorm(take, f"{prefix}{name}", eps)
 
         query, key, value = (f"attention.self.{name}" for name in ("query", "key", "value"))
-        self.heads, self.pre_norm, self.dtype = heads, pre_norm, dtype
+        self.heads, self.pre_norm, self.gelu, self.dtype = heads, pre_norm, gelu, dtype
         self.query = linear(query) if split else None
         self.rest = linear(key, value) if split else linear(query, key, value)
         self.attended = linear("attention.output.dense")
@@ -221,9 +232,9 @@ class EncoderLayer:
         attended = self.attended(attention(q, kv, packed, first is not None).reshape(-1, width))
         hidden = attended + (hidden if first is None else hidden[first])
         if self.pre_norm:
-            return hidden + self.down(self.up.gelu(self.output_norm(hidden).to(self.dtype)))
+            return hidden + self.down(self.up.gelu(self.output_norm(hidden).to(self.dtype), self.gelu))
         hidden = self.attention_norm(hidden)
-        return self.output_norm(self.down(self.up.gelu(hidden.to(self.dtype))) + hidden)
+        return self.output_norm(self.down(self.up.gelu(hidden.to(self.dtype), self.gelu)) + hidden)
 
 
 class LayerNorm:
@@ -283,8 +294,9 @@ class PackedEncoder:
         if kind == "rembert":
             name = "encoder.embedding_hidden_mapping_in"
             self.widen = make_linear([take(f"{name}.weight")], [take(f"{name}.bias")])
+        gelu = GELU[config.get("hidden_act", "gelu")]
         self.layers = [
-            EncoderLayer(take, f"encoder.layer.{k}.", heads, eps, pre_norm, first_only and k == layers - 1, dtype)
+            EncoderLayer(take, f"encoder.layer.{k}.", heads, eps, pre_norm, first_only and k == layers - 1, gelu, dtype)
             for k in range(layers)
         ]
 

@@ -298,7 +298,7 @@ def fresh_self_test():
 
 
 @pytest.mark.parametrize("kind", [Linear, PrepackedLinear])
-def test_both_paths_give_the_product_and_the_exact_gelu(kind, parts):
+def test_both_paths_give_the_product_and_both_forms_of_gelu(kind, parts):
     if kind is PrepackedLinear and prepacking_fault():
         pytest.skip(f"no prepacking here: {prepacking_fault()}")
     weight, bias, x = parts
@@ -307,7 +307,9 @@ def test_both_paths_give_the_product_and_the_exact_gelu(kind, parts):
         product = x[:rows].double() @ weight.double().T + bias.double()
         exact = product * 0.5 * (1 + torch.erf(product / 2**0.5))
         assert (made(x[:rows]) - product).abs().max() < 1e-5
-        assert (made.gelu(x[:rows]) - exact).abs().max() < 1e-5
+        assert (made.gelu(x[:rows], "none") - exact).abs().max() < 1e-5
+        tanh = product * 0.5 * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (product + 0.044715 * product**3)))
+        assert (made.gelu(x[:rows], "tanh") - tanh).abs().max() < 1e-5
 
 
 def test_weights_that_are_views_are_packed_right(parts):
@@ -331,7 +333,8 @@ def test_half_precision_takes_the_plain_path(parts):
 @pytest.mark.parametrize(
     "product, gelu",
     [
-        (F.linear, lambda linear, x: F.gelu(linear(x), approximate="tanh")),
+        (F.linear, lambda linear, x, form: F.gelu(linear(x), approximate="tanh")),
+        (F.linear, lambda linear, x, form: F.gelu(linear(x))),
         (lambda x, *layer: F.linear(x, *layer) * float("nan"), Linear.gelu),
     ],
 )

@@ -229,7 +229,7 @@ def test_candidates_are_reranked_beside_each_other(folders, ctx, tmp_path):
     for ours, own in zip(found, expected, strict=True):
         assert ours == pytest.approx(sorted((100 * value for value in own), reverse=True), abs=1e-3)
     model = ["--comet-model", str(folders["polycand-ref"])]
-    assert "the model reads references, but candidates have none" in error(ctx(*command[:4], *model))
+    assert "needs a reference, but candidates have none" in error(ctx(*command[:4], *model))
 
 
 def test_commands_that_see_one_output_at_a_time_say_so(folders, ctx, tmp_path):

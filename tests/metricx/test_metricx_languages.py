@@ -1,25 +1,19 @@
 """metricx against transformers' own model on real texts in 13 languages, with checkpoints of tiny and of base shape."""
 
-import csv
-import lzma
 import shutil
-import tarfile
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import metricx_folders
 import numpy as np
 import pytest
 from metricx_folders import make, unlimited
+from segments_of_languages import segments_of_languages
 
 from ctx_metrics import EngineOptions, MetricX
 
 pytestmark = pytest.mark.full
-EACH = 3  # segments of a pair
 CLOSE = 2.5e-4  # 1e-5 of the range
-PAIRS = ("cs-uk", "de-fr", "en-de", "en-hr", "en-ja", "en-liv", "en-ru", "en-zh", "ru-sah", "uk-cs")
-WITHOUT_REFERENCES = ("en-hi", "en-ta", "km-en")
 FORMS = {
     ("24", True): "source: {} candidate: {} reference: {}",
     ("24", False): "source: {} candidate: {}",
@@ -31,25 +25,7 @@ QUIET = EngineOptions(quiet=True)
 
 @pytest.fixture(scope="module")
 def texts(shared_data) -> list[tuple[str, str, str]]:
-    """Sources, outputs and references. Where people wrote no references, the next segment's output serves as one."""
-    found = []
-    with tarfile.open(shared_data / "wmt22_general" / "wmt22_general.tar.xz") as tar:
-        files = {pair: {} for pair in PAIRS}
-        for member in tar:
-            folder, _, name = member.name.removeprefix("wmt22_general/txt/").partition("/")
-            pair = name.split(".")[1] if name.count(".") > 2 else ""
-            if pair in files and folder in ("sources", "references", "system-outputs") and folder not in files[pair]:
-                files[pair][folder] = tar.extractfile(member).read().decode().splitlines()
-    for own in files.values():
-        lines = zip(own["sources"], own["system-outputs"], own["references"], strict=True)
-        found += [each for each in lines if all(10 < len(text) < 200 for text in each)][:EACH]
-    for pair in WITHOUT_REFERENCES:
-        with lzma.open(shared_data / "qe22_24" / f"{pair}.dev.tsv.xz", "rt", encoding="utf-8") as file:
-            rows = list(islice(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), EACH))
-        outputs = [row["mt"] for row in rows]
-        found += zip([row["src"] for row in rows], outputs, outputs[1:] + outputs[:1], strict=True)
-    assert len(found) == EACH * (len(PAIRS) + len(WITHOUT_REFERENCES))
-    return found
+    return segments_of_languages(shared_data)
 
 
 @pytest.fixture(scope="module", params=["tiny", pytest.param("base", marks=pytest.mark.slow)])

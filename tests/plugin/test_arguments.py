@@ -63,7 +63,7 @@ def test_help_shows_the_groups():
     titles = ["Context for plugin metrics", "Engine of plugin metrics", "Tests and files of all metrics"]
     titles += [f"{name} related arguments" for name in ("BERTR", "COMET", "SLIDE", "BLEU")]
     flags = ["--slide-output FILE.tsv", "--source FILE", "--docids FILE", "--roundtrip FILE"]
-    names = "{bleu,chrf,ter,bertr,bertscore,bilstm,bilstmatt,comet,doccomet,esim,meteor,metricx,nist,pairwise,prbleu,prchrf,"
+    names = "{bleu,chrf,ter,bertr,bertscore,bilstm,bilstmatt,bleurt,comet,doccomet,esim,meteor,metricx,nist,pairwise,prbleu,prchrf,"
     for text in (*titles, *flags, names):
         assert text in done.stdout, text
 
@@ -247,7 +247,9 @@ def test_a_refused_metric_leaves_the_parser_as_it_was(monkeypatch):
         ("cometkiwi", "-m comet --comet-model Unbabel/wmt22-cometkiwi-da"),
         ("comet-22", "-m comet --comet-model Unbabel/wmt22-comet-da"),
         ("Unbabel/XCOMET-XXL", "-m comet --comet-model Unbabel/XCOMET-XXL"),
-        ("metricx-24", "-m comet --comet-model MODEL"),
+        ("metricx-24", "-m metricx --metricx-model MODEL"),
+        ("bleurt-20", "-m bleurt --bleurt-model MODEL"),
+        ("lucadiliello/BLEURT-20", "-m bleurt --bleurt-model lucadiliello/BLEURT-20"),
     ],
 )
 def test_a_model_in_place_of_a_metric_has_a_hint_in_one_line(parse, capsys, name, meant):
@@ -256,7 +258,7 @@ def test_a_model_in_place_of_a_metric_has_a_hint_in_one_line(parse, capsys, name
         with pytest.raises(SystemExit) as caught:
             refused()
         assert caught.value.code == 2
-        assert capsys.readouterr().err.endswith(f": give {meant}\n" if "MODEL" not in meant else f", give {meant}\n")
+        assert capsys.readouterr().err.endswith(f": give {meant}\n")
 
 
 def test_positive():
