@@ -12,7 +12,7 @@ import metricx_folders
 import numpy as np
 import toy_translation
 from classifiers import PAIRS, write_classifier
-from comet_checkpoints import RECIPES, build
+from comet_checkpoints import OF_POLY, RECIPES, build
 from learned_folders import write_learned
 from pairwise_folders import write_pairwise
 from sacrebleu.metrics import METRICS
@@ -100,6 +100,10 @@ class Folders:
         return str(write_pairwise(folder, ("chrf",), ("encoder@0:5", "encoder@3:3"), 4))
 
     @cached_property
+    def polycand(self) -> str:
+        return str(build(OF_POLY["polycand-2"], self.root / "polycand-2"))
+
+    @cached_property
     def metricx(self) -> str:
         return str(metricx_folders.make(self.root / "metricx-24"))
 
@@ -171,6 +175,13 @@ COMETS = {
 @run(*COMETS)
 def comet(folders, engine, name):
     return values(METRICS["COMET"]([REFERENCES], sources=SOURCES, model=folders.comet(COMETS[name]), engine=engine))
+
+
+@run("comet-polycand")
+def candidates(folders, engine, name):
+    model, systems = folders.polycand, [HYPOTHESES, OTHERS, REFERENCES]
+    metric = METRICS["COMET"](None, systems, sources=SOURCES, model=model, engine=engine)
+    return [value for system in systems for value in values(metric, system)]
 
 
 @run("comet-adapted", "comet-adapted-free")

@@ -11,10 +11,14 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..annotate.scorer import Scorer
+from ..corpus import without_invisible
 from ..errors import InputError
+from ..metrics.candidates import with_candidates
+from ..metrics.estimated import EstimatorMetric
+from ..models.estimator import Example
 from ..notices import collected
 from ..registry import metric_table
-from ..run.context import Context, build, capabilities
+from ..run.context import Context, MetricSettings, build, capabilities
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
 from ..scoring.scores import scores as scores_of
@@ -29,7 +33,9 @@ class Reranking(Chooser):
     NAME: ClassVar = "rerank"
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
-        first = items[0]
+        return {name: str(metric.get_signature().format()) for name, metric in self._built(items[0]).items()}
+
+    def _built(self, first: Item) -> dict[str, ContextMetric]:
         found = {}
         for name, cls, settings in self.metrics:
             can = capabilities(cls)
@@ -52,29 +58,62 @@ class Reranking(Chooser):
             )
             with collected():
                 metric = build(cls, texts, settings)
-            if isinstance(metric, ContextMetric) and metric.can.references:
+            assert isinstance(metric, ContextMetric)
+            if metric.can.references:
                 raise InputError(without)
-            found[name] = str(metric.get_signature().format())
+            if metric.can.compares_systems:
+                metric.announce([])  # a candidate is compared with the others of its source
+            found[name] = metric
         return found
 
     def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
         """Score a block's candidates; each distinct text of a source is scored once."""
-        signatures = self.signatures(items)
+        built = self._built(items[0])
+        alone = [each for each in self.metrics if not built[each.name].can.compares_systems]
+        found = self._alone(alone, items, first) if alone else {}
+        found |= {name: _beside(metric, items) for name, metric in built.items() if name not in found}
+        weighted = [weight * found[each.name].scores for weight, each in zip(self.weights, self.metrics, strict=True)]
+        sums = iter(np.sum(weighted, axis=0).tolist())
+        return Chosen(
+            [[next(sums) for _ in item.candidates] for item in items],
+            {name: str(metric.get_signature().format()) for name, metric in built.items()},
+            {name: found[name].counts for name in built},
+            [True] * len(items),
+        )
+
+    def _alone(
+        self, metrics: Sequence[MetricSettings], items: Sequence[Item], first: bool
+    ) -> dict[str, "OfCandidates"]:
         distinct = list(dict.fromkeys((item.source, text) for item in items for text in item.candidates))
         texts: dict[str, list[list[str | None]]] = {"mt": [[text for _, text in distinct]]}
         if items[0].source is not None:
             texts["src"] = [[source for source, _ in distinct]]
-        scored = Scorer(self.metrics, self.context, {})(texts, first)
-        sums = np.sum(
-            [weight * own.oriented for weight, own in zip(self.weights, scored.metrics.values(), strict=True)], axis=0
-        )
-        of = dict(zip(distinct, sums.tolist(), strict=True))
-        return Chosen(
-            [[of[item.source, text] for text in item.candidates] for item in items],
-            signatures,
-            {name: each.counts for name, each in scored.metrics.items()},
-            [True] * len(items),
-        )
+        scored = Scorer(metrics, self.context, {})(texts, first)
+        number = {each: k for k, each in enumerate(distinct)}
+        places = [number[item.source, text] for item in items for text in item.candidates]
+        return {name: OfCandidates(own.oriented[places], own.counts) for name, own in scored.metrics.items()}
+
+
+class OfCandidates(NamedTuple):
+    """One metric's scores of all candidates of some items in turn, float64, of which higher ones are better, and counts."""
+
+    scores: np.ndarray
+    counts: dict[str, int]
+
+
+def _beside(metric: ContextMetric, items: Sequence[Item]) -> OfCandidates:
+    """The scores by a model that compares a candidate with the others of its source."""
+    assert isinstance(metric, EstimatorMetric)
+    examples, number, lacking = [], metric.estimator.candidates, 0
+    for item in items:
+        texts = [without_invisible(text) for text in item.candidates]
+        examples += [with_candidates(Example(text, None, item.source), texts, number) for text in texts]
+        lacking += sum(len(texts) - texts.count(text) < number for text in texts)
+    estimates = metric.estimated(examples)
+    scores = 100 * np.array([each.value for each in estimates])
+    counts = {"truncated": sum(each.cut for each in estimates), "empty": sum(each.empty for each in estimates)}
+    counts["lacking"] = lacking
+    return OfCandidates(scores if metric.can.higher_is_better else -scores, counts)
 
 
 def check_decoder_scores(items: Sequence[Item], flag: str) -> None:

@@ -68,6 +68,8 @@ MODEL_PAPERS = {
     "comet-poly": ["zufle-etal-2025-comet"],
     "wmt22-comet": ["rei-etal-2022-comet"],
     "wmt20-comet": ["rei-etal-2020-comet"],
+    "metricx": PAPERS["metricx"],
+    "bleurt": PAPERS["bleurt"],
     MULTILINGUAL: ["wang-etal-2024-multilingual"],
 }
 FRAMEWORK = ["rei-etal-2020-comet"]
@@ -87,7 +89,8 @@ def asked(text: str) -> Asked:
     """
     name, *settings = text.split("|")
     if settings:
-        name = re.sub(r"(2|2\+\+|-embedded)$", "", name)  # names shown with scores: chrF2, COMET-embedded
+        # names shown with scores: chrF2, COMET-embedded, SLIDE-BLEURT
+        name = re.sub(r"(2|2\+\+|-embedded|(?<=slide)-\w+)$", "", name, flags=re.IGNORECASE)
     if ":" in name:
         raise ArgumentTypeError(f"a signature must begin with its metric's name, such as comet|{text}")
     if name.lower() not in PAPERS:

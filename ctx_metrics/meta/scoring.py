@@ -61,15 +61,15 @@ def score_set(
     return [found[each.name] for each in metrics]
 
 
-def lacking(judged: JudgedSet, cls: type[Metric]) -> str:
-    """What the set lacks among everything that a metric requires, in words; "" if it lacks nothing.
+def lacking(judged: JudgedSet, metric: Metric | type[Metric]) -> str:
+    """What the set lacks among everything that a metric or its class requires, in words; "" if it lacks nothing.
 
     >>> from ctx_metrics import BERTR, SLIDE
     >>> judged = JudgedSet("toy", ["A"], 1, [["It rains."]], [["It rains."]], segment_scores=np.array([[1.0]]))
     >>> lacking(judged, SLIDE), lacking(judged, BERTR)
     ('no document ids', '')
     """
-    can = capabilities(cls)
+    can = capabilities(metric)
     reads_documents, compares, no_references = "doc_ids" in can.reads, can.compares_systems, not judged.references
     lacks = {
         "no document ids": reads_documents and judged.doc_ids is None,

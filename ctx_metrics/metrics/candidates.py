@@ -26,20 +26,23 @@ class Candidates:
         self.systems = systems
         self._lines: dict[tuple[int, int], list[str]] = {}
 
-    def signature(self) -> dict[str, str]:
-        """The systems that are candidates where no outputs are equal, and a hash of all systems' texts, in their order."""
+    def signature(self) -> dict[str, str | None]:
+        """The systems that are candidates where no outputs are equal, and a hash of all systems' texts, in their order;
+        without systems, the number of candidates alone."""
+        if not self.systems:
+            return {"candidates": str(self.number), "pool": None}
         named = [str(getattr(system, "name", "") or f"system{k}") for k, system in enumerate(self.systems, 1)]
         pool = digest([digest(system) for system in self.systems])[:12]
         return {"candidates": "+".join(system_names(named)[: self.number + 1]), "pool": pool}
 
     def beside(self, example: Example, window: Window) -> Example:
         """The example of a window with its candidates."""
-        others = self._others(example.hypothesis, window)[: self.number]
-        return example._replace(candidates=(*others, *[""] * (self.number - len(others))))
+        return with_candidates(example, self._of(window), self.number)
 
     def lack(self, corpus: Corpus, window: Window) -> bool:
         """Whether empty texts stand for some candidates of a system's window."""
-        return len(self._others(_joined(corpus, window), window)) < self.number
+        own = _joined(corpus, window)
+        return sum(text != own for text in self._of(window)) < self.number
 
     def check(self, hypotheses: Sequence[str]) -> None:
         """Raise InputError if there are too few other systems, or if their segments are not the same."""
@@ -59,16 +62,27 @@ class Candidates:
                     "candidates are translations of the same segments"
                 )
 
-    def _others(self, hypothesis: str, window: Window) -> list[str]:
+    def _of(self, window: Window) -> list[str]:
+        """The systems' texts in a window."""
         place = window.start, window.end
         if place not in self._lines:
             self._lines[place] = [_joined(corpus, window) for corpus in self._corpora]
-        return [text for text in self._lines[place] if text != hypothesis]
+        return self._lines[place]
 
     @cached_property
     def _corpora(self) -> list[Corpus]:
         with collected():  # what is odd about a system's texts is said where it is scored
             return [Corpus(system) for system in self.systems]
+
+
+def with_candidates(example: Example, outputs: Sequence[str], number: int) -> Example:
+    """The example with the first outputs that differ from its hypothesis, and empty texts in place of those that lack.
+
+    >>> with_candidates(Example("a"), ["b", "a", "c"], 3).candidates
+    ('b', 'c', '')
+    """
+    others = [text for text in outputs if text != example.hypothesis][:number]
+    return example._replace(candidates=(*others, *[""] * (number - len(others))))
 
 
 def _joined(corpus: Corpus, window: Window) -> str:

@@ -12,7 +12,7 @@ import torch
 from cli_conftest import ctx, error  # noqa: F401  a fixture
 from comet_checkpoints import OF_POLY, build, candidates_of
 from comet_texts import TEXTS
-from laws import DOC_IDS, REFERENCES, SOURCES, SYSTEMS
+from laws import DOC_IDS, EXAMPLES, REFERENCES, SOURCES, SYSTEMS
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 from polycand_oracle import ByHand, candidates_beside
 from sacrebleu.metrics import METRICS
@@ -206,6 +206,32 @@ def test_more_commands(folders, ctx, tmp_path):
     assert {*(tmp_path / "best.txt").read_text(encoding="utf-8").splitlines()} <= {*A, *B, *C}
 
 
+def test_candidates_are_reranked_beside_each_other(folders, ctx, tmp_path):
+    """As systems of one run are; a source may have fewer candidates than others, and kept results are found again."""
+    lists = [
+        (source, each[:3] if k else each[:1])
+        for k, (source, *each) in enumerate(zip(SOURCES[:9], *EXAMPLE, strict=False))
+    ]
+    lines = [json.dumps({"src": source, "candidates": list(each)}) for source, each in lists]
+    (tmp_path / "list.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    oracle = ByHand(folders["polycand-2"])
+    expected = [
+        [oracle.score(source, text, candidates_beside(text, each, 2)) for text in each] for source, each in lists
+    ]
+    command = ["rerank", str(tmp_path / "list.jsonl"), "-m", "comet", "--comet-model", str(folders["polycand-2"])]
+    best, again = tmp_path / "best.jsonl", tmp_path / "again.jsonl"
+    kept = ["--top", "3", "--ctx-cache", str(tmp_path / "kept")]
+    done, later = (ctx(*command, *kept, "-o", str(path)) for path in (best, again))
+    assert "|candidates:2|scale:" in done.err and "comet: lacking = 1" in done.err
+    assert best.read_text() == again.read_text() and "9 of 9 sources were kept" in later.err
+    found = [json.loads(line)["scores"] for line in best.read_text(encoding="utf-8").splitlines()]
+    assert [len(each) for each in found] == [1, *[3] * 8]
+    for ours, own in zip(found, expected, strict=True):
+        assert ours == pytest.approx(sorted((100 * value for value in own), reverse=True), abs=1e-3)
+    model = ["--comet-model", str(folders["polycand-ref"])]
+    assert "needs a reference, but candidates have none" in error(ctx(*command[:4], *model))
+
+
 def test_commands_that_see_one_output_at_a_time_say_so(folders, ctx, tmp_path):
     model = ["-m", "comet", "--comet-model", str(folders["polycand"])]
     alone = (
@@ -260,3 +286,12 @@ def test_converted_checkpoints_score_the_same(folders, tmp_path, name):
     before, after = (made(folder, EXAMPLE, references=references) for folder in (folders[name], tmp_path / "converted"))
     assert values(before, B) == values(after, B)
     assert before.signature["ckpt"] == after.signature["ckpt"]
+
+
+def test_meta_leaves_out_sets_without_every_output(folders, ctx, tmp_path):
+    header, *rows = (EXAMPLES / "judged.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "gaps.tsv").write_text("".join([header, *rows[1:]]), encoding="utf-8")
+    done = ctx(
+        "meta", str(tmp_path / "gaps.tsv"), "-m", f"comet:model={folders['polycand']}", "chrf", "-p", "seg-pearson"
+    )
+    assert done.code == 0 and "left out on gaps: not every system's output of each segment" in done.err

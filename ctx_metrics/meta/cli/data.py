@@ -133,7 +133,7 @@ def _usable(
 ) -> set[tuple[str, str]]:
     """The pairs (metric, set) for which the set has everything that the metric reads. A notice names the others."""
     lacks: dict[tuple[str, str], list[str]] = {}
-    made: set[tuple[str, str | None]] = set()
+    made: dict[tuple[str, str | None], ContextMetric] = {}
     usable = set()
     for judged in sets:
         if settings and judged.hypotheses is None:
@@ -141,17 +141,21 @@ def _usable(
                 f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)"
             )
         for each in settings:
-            what = lacking(judged, each.cls)
+            what, key = lacking(judged, each.cls), (each.name, judged.target_lang)
+            if not what and issubclass(each.cls, ContextMetric):
+                if key not in made:
+                    try:
+                        built = build_metric(judged, each, [], engine)
+                    except InputError as error:
+                        raise InputError(f"{judged.name}: {error}" if len(sets) > 1 else str(error)) from error
+                    assert isinstance(built, ContextMetric)
+                    made[key] = built
+                if made[key].can.compares_systems:  # a model may do so where its class does not
+                    what = lacking(judged, made[key])
             if what:
                 lacks.setdefault((each.name, what), []).append(judged.name)
-                continue
-            usable.add((each.name, judged.name))
-            if issubclass(each.cls, ContextMetric) and (each.name, judged.target_lang) not in made:
-                made.add((each.name, judged.target_lang))
-                try:
-                    build_metric(judged, each, [], engine)
-                except InputError as error:
-                    raise InputError(f"{judged.name}: {error}" if len(sets) > 1 else str(error)) from error
+            else:
+                usable.add((each.name, judged.name))
     said = []
     for (metric, what), names in lacks.items():
         on = list(dict.fromkeys(names))  # slide may occur twice: from -m, and as the grid
