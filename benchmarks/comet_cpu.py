@@ -1,12 +1,14 @@
 """COMET models on a CPU against unbabel-comet's `predict`: speed, start to scores, loading, and equal scores.
 
     python benchmarks/comet_cpu.py --data DIR --cache DIR [--part segments|process|load] [--small] [--repetitions 3]
+        [--kinds regression unified-qe ranking xcomet-lite] [--texts segments windows]
 
 DIR of --data holds wmt22_mqm/wmt22_mqm.tar.xz: real texts, WMT22 zh-en, three systems. --cache keeps random checkpoints of
 the released models' shape (comet_fixture.py). Needs unbabel-comet 2.2.7 beside ctx-metrics.
 
 segments    60 segments and 15 windows of 6, of 3 systems: `predict` with batches of 16, once a system, against one call of
-            ours for all systems; with oneDNN's prepacked linear layers, and with F.linear in their place
+            ours for all systems; with oneDNN's prepacked linear layers, and with F.linear in their place; of --kinds,
+            by default the first two (unbabel-comet gets xCOMET-lite's encoder from tests/comet_oracle.py)
 process     the whole process for 10 and for 60 segments of 3 systems, from its start to the scores
 load        a checkpoint of the large size: time to load it, and the memory's peak after that and one tiny score
 
@@ -37,12 +39,18 @@ PAIR, SYSTEMS, WINDOW = "zh-en", ("Online-W", "NiuTrans", "M2M100_1.2B-B4"), 6
 BATCH = 16
 TINY = [[{"src": "模型已加载。", "mt": "The model is loaded now.", "ref": "It is loaded."}]]
 TOLERANCE = 1e-5
+KINDS, MORE = ("regression", "unified-qe"), ("ranking", "xcomet-lite")
 # least ratios of the times, by kind of model, texts, and worker
 TARGETS = {
     ("regression", "segments"): {"prepacked": 5.0, "fallback": 2.8},
     ("regression", "windows"): {"prepacked": 4.0, "fallback": 2.3},
     ("unified-qe", "segments"): {"prepacked": 3.5, "fallback": 1.8},
     ("unified-qe", "windows"): {"prepacked": 2.2, "fallback": 1.2},
+    **{
+        (kind, texts): dict.fromkeys(("prepacked", "fallback"), 1.5)
+        for kind in MORE
+        for texts in ("segments", "windows")
+    },
 }
 PROCESS_TARGET, LOAD_TARGET, MEMORY_TARGET = 5.0, 2.0, 0.7
 COLUMNS = "model, texts|ours|peer s|ours s|ratio (range)|target|CPU ratio|peer MB|ours MB|difference|".split("|")
@@ -56,6 +64,10 @@ def load_peer(folder: Path, gpus: int = 0):
     warnings.filterwarnings("ignore", module="pytorch_lightning|lightning|torchmetrics")
     from comet import load_from_checkpoint
 
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    from comet_oracle import add_deberta
+
+    add_deberta()
     for name in ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.ERROR)  # no tips
     model = load_from_checkpoint(str(folder / "checkpoints" / "model.ckpt"), local_files_only=True)
@@ -240,7 +252,7 @@ def spread_windows(systems: list[list[dict]], documents: list[str], count: int) 
 
 def texts_for(kind: str, systems: list[list[dict]]) -> list[list[dict]]:
     """The samples as a kind of model takes them: unified-qe has no reference."""
-    keys = ("src", "mt", "ref") if kind == "regression" else ("src", "mt")
+    keys = ("src", "mt") if kind == "unified-qe" else ("src", "mt", "ref")
     return [[{key: sample[key] for key in keys} for sample in system] for system in systems]
 
 
@@ -294,9 +306,9 @@ def row(label, path, peer, ours, target, memory_target=None) -> list:
 
 
 def compare_segments(args, texts: dict[str, list], fixture) -> list[list]:
-    """Scoring alone, models loaded, for both kinds of model, segments and windows, and both linear layers."""
+    """Scoring alone, models loaded, for each kind of model, segments and windows, and both linear layers."""
     rows = []
-    for kind in ("regression", "unified-qe"):
+    for kind in args.kinds:
         folder = fixture(kind, "base")
         with (
             Worker("peer", folder, args.threads) as peer,
@@ -306,8 +318,8 @@ def compare_segments(args, texts: dict[str, list], fixture) -> list[list]:
             workers = (peer, prepacked, fallback)
             for worker in workers:
                 worker.score(texts_for(kind, TINY))
-            for name, systems in texts.items():
-                systems = texts_for(kind, systems)
+            for name in args.texts:
+                systems = texts_for(kind, texts[name])
                 answers = [[worker.score(systems) for worker in workers] for _ in range(args.repetitions)]
                 of_peer, *of_ours = zip(*answers, strict=True)
                 for worker, mine in zip(workers[1:], of_ours, strict=True):
@@ -364,6 +376,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--kinds", choices=KINDS + MORE, nargs="+", default=KINDS)
+    parser.add_argument("--texts", choices=("segments", "windows"), nargs="+", default=("segments", "windows"))
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)

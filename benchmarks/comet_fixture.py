@@ -22,6 +22,8 @@ from ctx_metrics.engine.checkpoint import tensor_shapes
 
 VOCABULARY = 16000
 POSITIONS = 514  # XLM-R's 512, counted from 2
+XLMR = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+DEBERTA = ("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
 # layers, width, attention heads, inner width, rows of the word table (None: the tokenizer's), head, spread of the weights
 SIZES = {
     "tiny": (2, 32, 4, 64, None, [24, 16], 0.35),
@@ -38,36 +40,42 @@ KINDS = {
     "referenceless": ("referenceless_regression_metric", 4),
     "unified-qe": ("unified_metric", 1),
     "xcomet": ("xcomet_metric", 1),
+    "xcomet-lite": ("xcomet_metric", 1),  # on an encoder like mDeBERTa
+    "ranking": ("ranking_metric", 0),
     "polycand": ("polycand_metric", 14),  # with two candidates
 }
 
 
-def train_tokenizer(texts: list[str], folder: Path) -> int:
-    """Write XLM-R's kind of tokenizer, with its special tokens and ids, trained on `texts`; returns its size."""
+def train_tokenizer(texts: list[str], folder: Path, deberta: bool = False) -> int:
+    """Write XLM-R's or DeBERTa's kind of tokenizer, with its special tokens, trained on `texts`; returns its size."""
+    first, pad, last, unknown, mask = DEBERTA if deberta else XLMR
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     tokenizer.decoder = decoders.Metaspace()
     trainer = trainers.UnigramTrainer(
-        vocab_size=VOCABULARY, special_tokens=["<s>", "<pad>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
+        vocab_size=VOCABULARY, special_tokens=[first, pad, last, unknown], unk_token=unknown, show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.add_special_tokens(["<mask>"])
+    tokenizer.add_special_tokens([mask])
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+        single=f"{first} $A {last}",
+        pair=f"{first} $A {last} $B {last}" if deberta else f"{first} $A {last} {last} $B {last}",
+        special_tokens=[(first, 0), (last, 2)],
     )
     tokenizer.save(str(folder / "tokenizer.json"))
-    names = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
+    names = {"bos": first, "cls": first, "eos": last, "sep": last, "pad": pad, "unk": unknown, "mask": mask}
     settings = {f"{name}_token": token for name, token in names.items()}
-    settings.update(tokenizer_class="XLMRobertaTokenizer", model_max_length=POSITIONS - 2)
+    kind = "DebertaV2Tokenizer" if deberta else "XLMRobertaTokenizer"
+    settings.update(tokenizer_class=kind, model_max_length=POSITIONS - 2)
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     return tokenizer.get_vocab_size()
 
 
-def encoder_config(size: str, vocabulary: int) -> dict:
-    """config.json of an XLM-R encoder of this size."""
+def encoder_config(size: str, vocabulary: int, deberta: bool = False) -> dict:
+    """config.json of an XLM-R encoder of this size, or of one like mDeBERTa."""
     layers, width, heads, inner, words, _, _ = SIZES[size]
-    return {
+    config = {
         "model_type": "xlm-roberta",
         "architectures": ["XLMRobertaModel"],
         "num_hidden_layers": layers,
@@ -83,6 +91,12 @@ def encoder_config(size: str, vocabulary: int) -> dict:
         "pad_token_id": 1,
         "eos_token_id": 2,
     }
+    if deberta:
+        config |= {"model_type": "deberta-v2", "architectures": ["DebertaV2Model"], "max_position_embeddings": 512}
+        config |= {"type_vocab_size": 0, "layer_norm_eps": 1e-7, "relative_attention": True, "position_buckets": 256}
+        config |= {"norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": "p2c|c2p"}
+        config |= {"position_biased_input": False, "max_relative_positions": -1}
+    return config
 
 
 def random_weights(kind: str, size: str, config: dict, seed: int) -> dict[str, torch.Tensor]:
@@ -114,13 +128,13 @@ def random_weights(kind: str, size: str, config: dict, seed: int) -> dict[str, t
     for number in range(layers + 1):
         tensors[f"{mix}.scalar_parameters.{number}"] = normal(1, std=0.7)
     columns = KINDS[kind][1] * width
-    for place, rows in zip((0, 3, 6), (*head, 1), strict=True):
+    for place, rows in zip((0, 3, 6), (*head, 1), strict=True) if columns else ():
         linear(f"estimator.ff.{place}", rows, columns)
         columns = rows
     labels = hyper_parameters(kind, size, Path()).get("error_labels", [])
     if labels:
         linear("hidden2tag", 1 + len(labels), width)
-    if kind == "xcomet":
+    if kind.startswith("xcomet"):
         tensors["hidden2tag.bias"][0] += 1.2  # most tokens are no errors
         tensors["wordloss.weight"] = torch.tensor([0.08, 0.486, 0.505, 0.533])
     return tensors
@@ -150,13 +164,19 @@ def hyper_parameters(kind: str, size: str, encoder: Path) -> dict:
     }
     if kind in ("regression", "referenceless"):
         return {**common, "pool": "avg", "layer": "mix"}
+    if kind == "ranking":
+        without = {name: value for name, value in common.items() if name not in ("hidden_sizes", "activations")}
+        del without["final_activation"]
+        return {**without, "layer_transformation": "softmax", "layer_norm": True, "pool": "avg", "layer": "mix"}
     if kind == "polycand":
         none = [False] * 5
         flags = {"additional_translation_in": [True, True, *none[2:]], "use_ref": False}
         flags |= {"additional_score_in": none, "additional_score_out": none}
         return {**common, "layer_transformation": "sparsemax", "pool": "avg", "layer": "mix", **flags}
     unified = {**common, "sent_layer": "mix", "word_layer": layers, "word_level_training": True, "loss_lambda": 0.65}
-    if kind == "xcomet":
+    if kind == "xcomet-lite":
+        unified |= {"encoder_model": "DeBERTa", "word_layer": min(8, layers)}
+    if kind.startswith("xcomet"):
         labels = {"error_labels": ["minor", "major", "critical"], "cross_entropy_weights": [0.08, 0.486, 0.505, 0.533]}
         return {**unified, **labels, "input_segments": ["mt", "src", "ref"]}
     return {
@@ -177,7 +197,8 @@ def build_checkpoint(cache: Path, kind: str, size: str, texts: list[str], seed: 
         return folder
     for part in (encoder, folder / "checkpoints"):
         part.mkdir(parents=True, exist_ok=True)
-    config = encoder_config(size, train_tokenizer(texts, encoder))
+    deberta = kind == "xcomet-lite"
+    config = encoder_config(size, train_tokenizer(texts, encoder, deberta), deberta)
     (encoder / "config.json").write_text(json.dumps(config))
     parameters = hyper_parameters(kind, size, encoder)
     weights = random_weights(kind, size, config, seed)

@@ -99,3 +99,14 @@ def test_comet_mbr(tmp_path):
     found = np.array(made(items, True).scores) / 100
     assert found == pytest.approx(matrix, abs=1e-5)
     assert found.argmax(1).tolist() == matrix.argmax(1).tolist()
+
+
+@pytest.mark.parametrize("recipe", ["ranking", "xcomet-lite"])
+def test_models_whose_values_have_no_such_parts(recipe, tmp_path):
+    """The expected utility is the mean of the estimator's values."""
+    folder = build(RECIPES[recipe], tmp_path / "checkpoint")
+    context = Context(engine=OPTIONS)
+    made = MinimumRisk([MetricSettings("comet", COMET, {"model": str(folder)})], [1.0], context, Method())
+    [found] = made([Item(tuple(OUTPUTS[:4]), None, SOURCE)], True).scores
+    matrix = by_estimator(load_estimator(str(folder), OPTIONS), OUTPUTS[:4], OUTPUTS[:4])
+    assert np.array(found) / 100 == pytest.approx(matrix.mean(1), abs=1e-5)
