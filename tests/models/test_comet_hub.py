@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from comet_checkpoints import RECIPES, build
+from comet_checkpoints import RECIPES, build, build_lite
 from damage import change_ckpt
 from hub_server import COMMITS, Repositories, hub_in
 from plugin_conftest import EXAMPLES, REF, SOURCE, A, run_forked
@@ -22,6 +22,8 @@ FILES = {  # by repository; those of the encoder hold weights that nobody reads
     "own/comet": {"README.md": b"text", "checkpoints/optimizer.pt": b"no"},
     "own/converted": {"README.md": b"text", "checkpoints/model.ckpt": b"no", "hparams.yaml": b"no"},
     "own/orphan": {},
+    "own/deberta": {"pytorch_model.bin": b"weights", "README.md": b"text"},
+    "own/lite": {"README.md": b"text", "events.out": b"no"},
     "own/text": {"README.md": b"text", "train.csv": b"text"},
     "own/unfinished": {"hparams.yaml": b"class_identifier: regression_metric"},
     "own/broken": {"hparams.yaml": b"class_identifier: regression_metric", "checkpoints/model.ckpt": b"no"},
@@ -46,12 +48,16 @@ def repositories(tmp_path_factory) -> tuple[Repositories, Repositories]:
     """Their files, and those that are others in the revision v2."""
     folder = build(RECIPES["regression"], tmp_path_factory.mktemp("repositories") / "first")
     convert(str(folder), folder.parent / "converted")
+    named = {"encoder_model": "DeBERTa", "pretrained_model": "own/deberta"}
+    lite = build_lite(build(RECIPES["xcomet-lite"], folder.parent / "ckpt"), folder.parent / "lite", **named)
     second, orphan = (shutil.copytree(folder, folder.parent / name) for name in ("second", "orphan"))
     made = {
         "own/encoder": contents(folder / "encoder"),
         "own/converted": contents(folder.parent / "converted"),
         "own/comet": of_hub_encoder(folder, "own/encoder"),
         "own/orphan": of_hub_encoder(orphan, "own/nothing"),
+        "own/deberta": contents(lite / "encoder"),
+        "own/lite": {name: data for name, data in contents(lite).items() if not name.startswith("encoder/")},
     }
     repositories = {name: {**files, **made.get(name, {})} for name, files in FILES.items()}
     return repositories, {"own/comet": of_hub_encoder(second, "own/encoder", 0.1)}
@@ -90,6 +96,9 @@ def runs(repositories, tmp_path_factory) -> dict:
             "revision offline": job("own/comet@v2", offline="1"),
             "converted": job("own/converted", "other"),
             "converted offline": job("own/converted", "other", offline="1"),
+            "lite": job("own/lite", "third"),
+            "lite offline": job("own/lite", "third", offline="1"),
+            "a DeBERTa encoder": job("own/deberta", "third"),
             "text": job("own/text"),
             "unfinished": job("own/unfinished"),
             "broken": job("own/broken"),
@@ -172,6 +181,19 @@ def test_a_converted_model_needs_nothing_else(runs, repositories):
     assert found["score"] == score(runs["first"])["score"]
 
 
+def test_xcomet_lite_and_its_encoders_tokenizer_are_fetched(runs):
+    done = runs["lite"]
+    assert done.returncode == 0 and json.loads(done.stdout)["model"] == "own/lite"
+    assert fetched(done) == {
+        "own/lite: config.json",
+        "own/lite: pytorch_model.bin",
+        "own/deberta: config.json",
+        "own/deberta: tokenizer.json",
+        "own/deberta: tokenizer_config.json",
+    }
+    assert runs["lite offline"].stdout == done.stdout and runs["lite offline"].asked == []
+
+
 def test_large_files_lie_once_in_the_cache(runs, repositories):
     """Named by their hash, so that they need not be read for it."""
     blobs = runs["first"].home / "home" / "hub" / "models--own--comet" / "blobs"
@@ -189,6 +211,7 @@ def test_large_files_lie_once_in_the_cache(runs, repositories):
         ),
         ("broken", "/models--own--broken/snapshots/" + COMMITS["main"] + "/checkpoints/model.ckpt "),
         ("encoder", "own/encoder is not a COMET checkpoint"),
+        ("a DeBERTa encoder", "/pytorch_model.bin "),
         ("text", "own/text is not a COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
         ("unfinished", "own/unfinished is not a COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing"),
     ],
