@@ -156,7 +156,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
             raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
         from ..models.comet.model import RegressionEstimator
 
-        if isinstance(metric.estimator, RegressionEstimator) and metric.estimator.inputs == "mt+src+ref":
+        if type(metric.estimator) is RegressionEstimator and metric.estimator.inputs == "mt+src+ref":
             from .comet_pairs import HeadPairs, PairHead
 
             return HeadPairs(name, PairHead(metric.estimator), signature)

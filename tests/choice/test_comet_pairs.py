@@ -12,7 +12,8 @@ from ctx_metrics import COMET
 from ctx_metrics.choice import comet_pairs as pairs
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.comet_pairs import PairHead
-from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, utility
+from ctx_metrics.choice.utilities import distinct
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
@@ -99,3 +100,14 @@ def test_comet_mbr(tmp_path):
     found = np.array(made(items, True).scores) / 100
     assert found == pytest.approx(matrix, abs=1e-5)
     assert found.argmax(1).tolist() == matrix.argmax(1).tolist()
+
+
+def test_a_ranking_model_scores_each_pair(tmp_path):
+    """It has no head that could be taken apart."""
+    folder = build(RECIPES["ranking"], tmp_path / "ranking")
+    item = distinct(Item(tuple(OUTPUTS), source=SOURCE))
+    made = utility(MetricSettings("comet", COMET, {"model": str(folder)}), Context(engine=OPTIONS), [item])
+    made.read([item])
+    [grid] = made.grids([(0, np.arange(len(OUTPUTS)), np.arange(len(OUTPUTS)))])
+    expected = by_estimator(load_estimator(name=str(folder), options=OPTIONS), OUTPUTS, OUTPUTS)
+    assert grid == pytest.approx(100 * expected, abs=1e-4)
