@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class Recipe:
 
     yaml_transformation    layer_transformation as hparams.yaml has it, where it differs from the checkpoint's own
     scalars                the layer mix's parameters before softmax or sparsemax; None draws them
+    buckets                of distances between tokens (DeBERTa); so few that short texts reach the shared ones
+    sharpness              how uneven attention is
     gamma                  the factor of the layer mix
     outputs                of the head, of which the first is the score
     gain, bias             of the head's last layer, so that scores are spread and small
@@ -60,6 +63,9 @@ class Recipe:
     dropout: float = 0.1
     layers: int = 3
     width: int = 32
+    heads: int = 4
+    buckets: int = 32
+    sharpness: float = 2.0
     outputs: int = 1
     gamma: float = 0.9
     gain: float = 1.0
@@ -126,6 +132,20 @@ RECIPES = {
         bias=0.95,
         **SPARSE,
     ),
+    "regression-deberta": Recipe("regression_metric", encoder="DeBERTa", pool="max", layer_norm=True, gain=2.0),
+    "unite-deberta": Recipe("unified_metric", encoder="DeBERTa", layer=2, word_level=True, tag_bias=1.0),
+    "xcomet-lite": Recipe(
+        "xcomet_metric",
+        encoder="DeBERTa",
+        word_level=True,
+        labels=3,
+        word_layer=8,
+        layers=9,
+        bias=0.95,
+        sharpness=1.0,
+        gain=1.6,
+        tag_bias=1.4,
+    ),
     "regression-small": Recipe("regression_metric", layers=6, width=256, hidden_sizes=(256, 128)),
     "xcomet-small": Recipe(
         "xcomet_metric",
@@ -155,6 +175,7 @@ FAMILIES = {  # the tokenizer's family, and its special tokens by role
     "XLM-RoBERTa": {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"},
     "BERT": {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
     "RemBERT": {"pad": "<pad>", "unk": "<unk>", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
+    "DeBERTa": {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"},
 }
 
 
@@ -203,7 +224,7 @@ def save_tokenizer(folder: Path, family: str) -> int:
         config |= {"do_lower_case": False}
     else:
         config |= {"bos_token": cls, "eos_token": sep}
-    classes = {"BERT": "BertTokenizerFast", "RemBERT": "RemBertTokenizerFast"}
+    classes = {"BERT": "BertTokenizerFast", "RemBERT": "RemBertTokenizerFast", "DeBERTa": "DebertaV2TokenizerFast"}
     config |= {"tokenizer_class": classes.get(family, "XLMRobertaTokenizerFast"), "model_max_length": 512}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     return tokenizer.get_vocab_size()
@@ -212,13 +233,14 @@ def save_tokenizer(folder: Path, family: str) -> int:
 def encoder_config(recipe: Recipe, vocabulary: int) -> dict:
     """config.json of the recipe's encoder."""
     types = {"BERT": "bert", "MiniLM": "bert", "RemBERT": "rembert", "XLM-RoBERTa-XL": "xlm-roberta-xl"}
+    types["DeBERTa"] = "deberta-v2"
     model_type = types.get(recipe.encoder, "xlm-roberta")
     config = {
         "model_type": model_type,
         "vocab_size": vocabulary + 3,  # released models have more rows than tokens
         "hidden_size": recipe.width,
         "num_hidden_layers": recipe.layers,
-        "num_attention_heads": 4,
+        "num_attention_heads": recipe.heads,
         "intermediate_size": 2 * recipe.width,
         "hidden_act": "gelu",
         "max_position_embeddings": 512,
@@ -232,10 +254,14 @@ def encoder_config(recipe: Recipe, vocabulary: int) -> dict:
         config |= {"bos_token_id": 0, "eos_token_id": 2}
     if model_type == "rembert":
         config |= {"input_embedding_size": recipe.width - 8, "output_embedding_size": 2 * recipe.width}
+    if model_type == "deberta-v2":
+        config |= {"relative_attention": True, "position_buckets": recipe.buckets, "max_relative_positions": -1}
+        config |= {"norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": "p2c|c2p"}
+        config |= {"position_biased_input": False, "type_vocab_size": 0, "layer_norm_eps": 1e-7}
     return config
 
 
-def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState) -> np.ndarray:
+def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState, sharpness: float) -> np.ndarray:
     """Random weights of a tensor, spread enough that attention is uneven and every part matters."""
     values = random.standard_normal(shape)
     if "orm." in name:
@@ -244,7 +270,7 @@ def draw(name: str, shape: tuple[int, ...], random: np.random.RandomState) -> np
         return 0.7 * values
     if name.endswith("bias"):
         return 0.1 * values
-    gain = 2.0 if ".query." in name or ".key." in name else 1.0
+    gain = sharpness if re.search(r"\.(query|key)(_proj)?\.", name) else 1.0
     return gain * values / np.sqrt(shape[-1])
 
 
@@ -277,7 +303,7 @@ def state_dict(recipe: Recipe, config: dict, seed: int = 7) -> dict:
     if recipe.word_level:
         shapes |= {"hidden2tag.weight": (recipe.labels + 1, width), "hidden2tag.bias": (recipe.labels + 1,)}
     random = np.random.RandomState(seed)  # its stream is frozen, unlike those of torch and of numpy's newer generators
-    drawn = {name: draw(name, shapes[name], random) for name in sorted(shapes)}
+    drawn = {name: draw(name, shapes[name], random, recipe.sharpness) for name in sorted(shapes)}
     if config["pad_token_id"] == 1:  # the padding rows of released XLM-R weights are zero
         for name in ("word", "position"):
             drawn[f"encoder.model.embeddings.{name}_embeddings.weight"][1] = 0
@@ -376,6 +402,24 @@ def build(recipe: Recipe, folder: Path, pretrained: str | None = None) -> Path:
     shown = {**hparams, "layer_transformation": recipe.yaml_transformation or recipe.transformation}
     (folder / "hparams.yaml").write_text(yaml.safe_dump(shown))
     return folder
+
+
+def build_lite(folder: Path, target: Path, safetensors: bool = False, **config) -> Path:
+    """Write a checkpoint of xCOMET's as xCOMET-lite is published, with its encoder's configuration, or `config`, for config.json.
+
+    The encoder's configuration and tokenizer are in target/encoder; on the hub, they belong to another repository.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    target.mkdir()
+    shutil.copytree(folder / "encoder", target / "encoder")
+    (target / "config.json").write_text(json.dumps(config) if config else (folder / "encoder/config.json").read_text())
+    if safetensors:
+        save_file(read_tensors(folder), target / "model.safetensors")
+    else:
+        torch.save(read_tensors(folder), target / "pytorch_model.bin")
+    return target
 
 
 def digest(tensors: dict) -> str:

@@ -19,11 +19,37 @@ SPAN = ("text", "severity", "confidence", "start", "end")
 PARTS = ("src", "ref", "unified", "mqm")
 
 
+def add_deberta() -> None:
+    """Give unbabel-comet the encoder of xCOMET-lite: transformers' DeBERTa, with one separator between texts."""
+    import comet.encoders
+    from comet.encoders.base import Encoder
+    from comet.encoders.bert import BERTEncoder
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    class DebertaEncoder(BERTEncoder):
+        def __init__(self, pretrained_model: str):
+            Encoder.__init__(self)
+            self.tokenizer = AutoTokenizer.from_pretrained(pretrained_model)
+            self.model = AutoModel.from_config(AutoConfig.from_pretrained(pretrained_model))
+
+        @classmethod
+        def from_pretrained(cls, pretrained_model, load_pretrained_weights=True, local_files_only=False):
+            return cls(pretrained_model)
+
+        def forward(self, input_ids, attention_mask, token_type_ids=None, **_):
+            found = self.model(input_ids, attention_mask, token_type_ids, output_hidden_states=True)
+            words, layers = found.last_hidden_state, found.hidden_states
+            return {"sentemb": words[:, 0], "wordemb": words, "all_layers": layers, "attention_mask": attention_mask}
+
+    comet.encoders.str2encoder["DeBERTa"] = DebertaEncoder
+
+
 def load(folder: Path):
     """The checkpoint in unbabel-comet, all of whose tensors must be the checkpoint's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from comet import load_from_checkpoint
+    add_deberta()
     for name in ("pytorch_lightning", "lightning.pytorch", "comet"):  # they tell of every step
         logging.getLogger(name).setLevel(logging.ERROR)
     before = os.getcwd()

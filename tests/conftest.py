@@ -140,6 +140,29 @@ def tiny_rembert(tmp_path_factory, tiny_bert) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_deberta(tmp_path_factory, tiny_bert) -> Path:
+    """Few buckets, so that most distances share one."""
+    from tokenizers import Tokenizer
+    from transformers import DebertaV2Config, DebertaV2Model
+
+    tokenizer = Tokenizer.from_file(str(tiny_bert / "tokenizer.json"))
+    config = DebertaV2Config(
+        vocab_size=tokenizer.get_vocab_size(),
+        max_position_embeddings=70,
+        relative_attention=True,
+        position_buckets=16,
+        norm_rel_ebd="layer_norm",
+        share_att_key=True,
+        pos_att_type=["p2c", "c2p"],
+        position_biased_input=False,
+        **SIZES,
+    )
+    return _save(
+        tmp_path_factory.mktemp("tiny") / "deberta", DebertaV2Model, config, tokenizer, {"model_max_length": 70}
+    )
+
+
+@pytest.fixture(scope="session")
 def comet_checkpoint(tmp_path_factory) -> Callable[[str], Path]:
     """A function that gives the folder of a recipe's checkpoint, which no test may change."""
     from comet_checkpoints import RECIPES, build

@@ -158,7 +158,17 @@ def tokens(folders, engine, name):
 
 COMETS = {
     f"comet-{recipe}": recipe
-    for recipe in ("regression", "regression-layernorm", "referenceless", "kiwi", "unite", "unite-rembert", "xcomet")
+    for recipe in (
+        "regression",
+        "regression-layernorm",
+        "referenceless",
+        "ranking",
+        "kiwi",
+        "unite",
+        "unite-rembert",
+        "xcomet",
+        "xcomet-lite",
+    )
 }
 
 

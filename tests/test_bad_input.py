@@ -240,6 +240,9 @@ def write_checkpoints(folder: Path) -> None:
     (copy("no-tokenizer").parents[1] / "encoder" / "tokenizer.json").unlink()
     path = copy("no-encoder", hyper_parameters={**content["hyper_parameters"], "pretrained_model": "no-one/no-encoder"})
     shutil.rmtree(path.parents[1] / "encoder")
+    (folder / "mdeberta").mkdir()
+    (folder / "mdeberta" / "config.json").write_text(json.dumps({"model_type": "deberta-v2"}))
+    torch.save({"deberta.embeddings.word_embeddings.weight": torch.zeros(3, 3)}, folder / "mdeberta/pytorch_model.bin")
     convert(str(good), folder / "converted")
     weights = load_file(folder / "converted" / "model.safetensors")
     save_file(

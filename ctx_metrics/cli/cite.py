@@ -30,6 +30,7 @@ PAPERS = {
         "rei-etal-2022-comet",
         "rei-etal-2022-cometkiwi",
         "guerreiro-etal-2024-xcomet",
+        "larionov-etal-2024-xcomet",
         "wan-etal-2022-unite",
         "zufle-etal-2025-comet",
     ],
@@ -58,13 +59,17 @@ MULTILINGUAL = "^multilingual-e5"  # an encoder that any metric may use
 # Patterns for a model's name in lower case, and the papers of that model; the first pattern that matches is used.
 MODEL_PAPERS = {
     "^embedded": ["rei-etal-2020-comet", "mathur-etal-2019-putting", "reimers-gurevych-2019-sentence"],
+    "xcomet-lite": ["larionov-etal-2024-xcomet", "guerreiro-etal-2024-xcomet"],
     "xcomet": ["guerreiro-etal-2024-xcomet"],
+    "africomet": ["wang-etal-2024-afrimte"],
     "wmt23.*kiwi": ["rei-etal-2023-scaling"],
     "kiwi": ["rei-etal-2022-cometkiwi"],
     "unite": ["wan-etal-2022-unite"],
     "comet-poly": ["zufle-etal-2025-comet"],
     "wmt22-comet": ["rei-etal-2022-comet"],
     "wmt20-comet": ["rei-etal-2020-comet"],
+    "metricx": PAPERS["metricx"],
+    "bleurt": PAPERS["bleurt"],
     MULTILINGUAL: ["wang-etal-2024-multilingual"],
 }
 FRAMEWORK = ["rei-etal-2020-comet"]
@@ -84,7 +89,8 @@ def asked(text: str) -> Asked:
     """
     name, *settings = text.split("|")
     if settings:
-        name = re.sub(r"(2|2\+\+|-embedded)$", "", name)  # names shown with scores: chrF2, COMET-embedded
+        # names shown with scores: chrF2, COMET-embedded, SLIDE-BLEURT
+        name = re.sub(r"(2|2\+\+|-embedded|(?<=slide)-\w+)$", "", name, flags=re.IGNORECASE)
     if ":" in name:
         raise ArgumentTypeError(f"a signature must begin with its metric's name, such as comet|{text}")
     if name.lower() not in PAPERS:

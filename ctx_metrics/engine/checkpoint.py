@@ -19,14 +19,25 @@ if TYPE_CHECKING:  # imported where it is needed: the hub, and with it --help, o
 
 # The architectures that our forward pass computes, and the prefix of their weights in a checkpoint with a head.
 _KINDS = ("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "rembert")
-FAMILIES = {kind: "roberta." if "roberta" in kind else f"{kind}." for kind in _KINDS}
+FAMILIES = {kind: "roberta." if "roberta" in kind else f"{kind}." for kind in _KINDS} | {"deberta-v2": "deberta."}
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 # The files, besides the weights, that determine an encoder's hidden states.
 SIDE_FILES = tuple(
     "config.json tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json vocab.txt vocab.json "
-    "merges.txt sentencepiece.bpe.model sentencepiece.model".split()
+    "merges.txt sentencepiece.bpe.model sentencepiece.model spm.model".split()
 )
-_FROM_ZERO = ("bert", "rembert")  # these count positions from 0, whatever the padding id
+_FROM_ZERO = ("bert", "rembert", "deberta-v2")  # these count positions from 0, whatever the padding id
+# What DeBERTa's configuration must say, and what it says if the field is missing: all released models of version 3 do.
+_DISENTANGLED: dict[str, tuple[Any, Any]] = {
+    "relative_attention": (True, False),
+    "pos_att_type": ("c2p|p2c", "None"),
+    "share_att_key": (True, False),
+    "norm_rel_ebd": ("layer_norm", "none"),
+    "position_biased_input": (False, True),
+    "type_vocab_size": (0, 0),
+    "conv_kernel_size": (0, 0),
+}
+_MOST_POSITIONS = 2**13
 Tensors = Mapping[str, Union["torch.Tensor", PackedRows]]
 _SIZES = (
     "hidden_size num_hidden_layers num_attention_heads intermediate_size max_position_embeddings vocab_size".split()
@@ -80,17 +91,19 @@ def checked_config(config: dict, folder: Path) -> dict:
     for key, usual in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
         if config.get(key, usual) != usual:
             raise ModelError(f"{folder}: {key} {shown(config[key])} is not supported, only {usual!r}")
-    sizes = [*_SIZES, "input_embedding_size"] if kind == "rembert" else _SIZES
+    sizes = [*_SIZES, *{"rembert": ["input_embedding_size"], "deberta-v2": ["position_buckets"]}.get(kind, [])]
     for key in sizes:
         if not _is_number(config.get(key), int) or config[key] < 1:
             raise ModelError(f"{folder}: config.json gives no number for {key}")
     for key, kinds, least, most in (
         ("layer_norm_eps", (int, float), 0, 1),
-        ("type_vocab_size", (int,), 1, math.inf),
+        *([] if kind == "deberta-v2" else [("type_vocab_size", (int,), 1, math.inf)]),
         *([] if kind in _FROM_ZERO else [("pad_token_id", (int,), 0, config["vocab_size"])]),
     ):
         if key in config and not (_is_number(config[key], kinds) and least <= config[key] <= most):
             raise ModelError(f"{folder}: config.json gives {shown(config[key])} for {key}; fetch it again")
+    if kind == "deberta-v2":
+        _check_disentangled(config, folder)
     if config["hidden_size"] % config["num_attention_heads"]:
         width, heads = shown(config["hidden_size"]), shown(config["num_attention_heads"])
         raise ModelError(f"{folder}: config.json gives hidden_size {width}, which {heads} attention heads cannot share")
@@ -102,6 +115,24 @@ def checked_config(config: dict, folder: Path) -> dict:
             "special tokens; fetch it again"
         )
     return config
+
+
+def _check_disentangled(config: dict, folder: Path) -> None:
+    kinds = config.get("pos_att_type")
+    of_positions = "|".join(sorted(map(str, kinds if isinstance(kinds, list) else str(kinds).split("|"))))
+    given = config | {"pos_att_type": of_positions}
+    width = config["hidden_size"]
+    for key, (needed, usual) in {**_DISENTANGLED, "embedding_size": (width, width)}.items():
+        if (found := given.get(key, usual)) != needed:
+            raise ModelError(f"{folder}: {key} {shown(found)} is not supported, only {shown(needed)}")
+    if config["position_buckets"] < 2:
+        raise ModelError(f"{folder}: config.json gives 1 for position_buckets; fetch it again")
+    # no tensor has this size, but two vectors are made of each distance
+    if (positions := config["max_position_embeddings"]) > _MOST_POSITIONS:
+        raise ModelError(
+            f"{folder}: config.json gives max_position_embeddings {shown(positions)}, more than {_MOST_POSITIONS}; "
+            "fetch it again"
+        )
 
 
 def _is_number(value: Any, kinds: type | tuple[type, ...]) -> bool:
@@ -165,25 +196,29 @@ def first_position(config: dict) -> int:
 
 def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
     width, inner = config["hidden_size"], config["intermediate_size"]
-    pre_norm, rembert = config["model_type"] == "xlm-roberta-xl", config["model_type"] == "rembert"
+    kind = config["model_type"]
+    pre_norm, rembert, deberta = kind == "xlm-roberta-xl", kind == "rembert", kind == "deberta-v2"
     narrow = config["input_embedding_size"] if rembert else width
     shapes: dict[str, tuple[int, ...]] = {}
 
     def add(name: str, size: int, *inputs: int) -> None:
         shapes.update({f"{name}.weight": (size, *inputs), f"{name}.bias": (size,)})
 
-    for kind, rows in (
-        ("word", config["vocab_size"]),
-        ("position", config["max_position_embeddings"]),
-        ("token_type", config.get("type_vocab_size", 2)),
-    ):
-        shapes[f"embeddings.{kind}_embeddings.weight"] = (rows, narrow)
+    tables = {"word": config["vocab_size"]}
+    if not deberta:
+        tables |= {"position": config["max_position_embeddings"], "token_type": config.get("type_vocab_size", 2)}
+    for table, rows in tables.items():
+        shapes[f"embeddings.{table}_embeddings.weight"] = (rows, narrow)
     add("encoder.LayerNorm" if pre_norm else "embeddings.LayerNorm", narrow)
     if rembert:
         add("encoder.embedding_hidden_mapping_in", width, narrow)
+    if deberta:
+        shapes["encoder.rel_embeddings.weight"] = (2 * config["position_buckets"], width)
+        add("encoder.LayerNorm", width)
+    suffix = "_proj" if deberta else ""
     for k in range(config["num_hidden_layers"]):
         layer = f"encoder.layer.{k}."
-        for name in ("self.query", "self.key", "self.value", "output.dense"):
+        for name in (*(f"self.{each}{suffix}" for each in ("query", "key", "value")), "output.dense"):
             add(f"{layer}attention.{name}", width, width)
         add(f"{layer}intermediate.dense", inner, width)
         add(f"{layer}output.dense", width, inner)

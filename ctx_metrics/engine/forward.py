@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from ..errors import ModelError
 from .checkpoint import Tensors, first_position
 from .device import Fetched, send
+from .disentangled import DisentangledAttention, Distances
 from .readout import LayerMix, PackedTokens, Readout, Rows, equal_runs, readout_of
 
 logger = logging.getLogger(__name__)
@@ -23,8 +24,10 @@ logger = logging.getLogger(__name__)
 _ROWS = (128, 256, 512, 1024, 1536, 2048)
 # hidden_act of a configuration, and the form of GELU as torch names it: with the error function, or its tanh approximation
 GELU = {"gelu": "none", "gelu_pytorch_tanh": "tanh"}
-# (q [queries, heads, d], kv [tokens, 2, heads, d], packed, first_only) -> [queries, heads, d]
-Attention = Callable[[torch.Tensor, torch.Tensor, PackedTokens, bool], torch.Tensor]
+# the product of queries, keys and values: F.scaled_dot_product_attention, or another that takes the same
+Attend = Callable[..., torch.Tensor]
+# (q [queries, heads, d], kv [tokens, 2, heads, d], packed, first_only, product) -> [queries, heads, d]
+Attention = Callable[[torch.Tensor, torch.Tensor, PackedTokens, bool, Attend], torch.Tensor]
 
 
 def fixed_rows(rows: int) -> int:
@@ -105,10 +108,13 @@ def _joined(weights: Sequence[torch.Tensor]) -> torch.Tensor:
     return torch.cat(list(weights), out=torch.frombuffer(place, dtype=weights[0].dtype).view(-1, weights[0].shape[1]))
 
 
-def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int) -> Attention:
+def choose_attention(device: torch.device, dtype: torch.dtype, head_size: int, plain: bool = True) -> Attention:
+    """`plain`: whether the product is F.scaled_dot_product_attention."""
     if device.type == "cpu":
         chosen = grouped_attention
-    elif device.type == "cuda" and dtype != torch.float32 and _varlen_takes(head_size) and _has_varlen(device):
+    elif (
+        plain and device.type == "cuda" and dtype != torch.float32 and _varlen_takes(head_size) and _has_varlen(device)
+    ):
         chosen = varlen_attention
     else:
         chosen = padded_attention
@@ -129,7 +135,13 @@ def _has_varlen(device: torch.device) -> bool:
     return torch.cuda.get_device_capability(device) >= (8, 0)
 
 
-def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
+def grouped_attention(
+    q: torch.Tensor,
+    kv: torch.Tensor,
+    packed: PackedTokens,
+    first_only: bool,
+    attend: Attend = F.scaled_dot_product_attention,
+) -> torch.Tensor:
     """One unmasked product per run of equal lengths.
 
     q             [rows, heads, d]: queries of all tokens, or of each sequence's first token if `first_only`
@@ -145,12 +157,18 @@ def grouped_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, f
         asked += count
         run_q = q[queries].view(count, -1, heads, size).transpose(1, 2)
         k, v = kv[offset : offset + count * length].view(count, length, 2, heads, size).permute(2, 0, 3, 1, 4)
-        attended = F.scaled_dot_product_attention(run_q, k, v)
+        attended = attend(run_q, k, v)
         out[queries] = attended.transpose(1, 2).reshape(-1, heads, size)
     return out
 
 
-def padded_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
+def padded_attention(
+    q: torch.Tensor,
+    kv: torch.Tensor,
+    packed: PackedTokens,
+    first_only: bool,
+    attend: Attend = F.scaled_dot_product_attention,
+) -> torch.Tensor:
     """The same with one masked product over sequences padded only for it, where kernel launches cost most."""
     heads, size = q.shape[1:]
     count, longest = packed.mask.shape
@@ -161,12 +179,14 @@ def padded_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, fi
 
     k, v = spread(kv).permute(2, 0, 3, 1, 4)
     queries = q[:, :, None] if first_only else spread(q).transpose(1, 2)
-    attended = F.scaled_dot_product_attention(queries, k, v, attn_mask=packed.mask[:, None, None])
+    attended = attend(queries, k, v, attn_mask=packed.mask[:, None, None])
     return attended[:, :, 0] if first_only else attended.transpose(1, 2).reshape(-1, heads, size)[packed.slots]
 
 
-def varlen_attention(q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool) -> torch.Tensor:
-    """The same with torch's variable-length kernel: no padding; only for fp16 and bf16 on CUDA."""
+def varlen_attention(
+    q: torch.Tensor, kv: torch.Tensor, packed: PackedTokens, first_only: bool, attend: Attend | None = None
+) -> torch.Tensor:
+    """The same with torch's variable-length kernel: no padding; only the plain product, in fp16 and bf16 on CUDA."""
     from torch.nn.attention.varlen import varlen_attn
 
     longest = max(packed.lengths)
@@ -188,6 +208,7 @@ class EncoderLayer:
     pre_norm    layer norms before each half (XLM-R-XL) instead of after it (BERT, Vaswani et al. 2017)
     split       separate product for queries, for a layer of which only first tokens are needed
     gelu        the form of GELU
+    distances   what is known of the distances of tokens (DeBERTa)
     """
 
     def __init__(
@@ -200,6 +221,7 @@ class EncoderLayer:
         split: bool,
         gelu: str,
         dtype: torch.dtype,
+        distances: Distances | None = None,
     ):
         def linear(*names):
             return make_linear(*([take(f"{prefix}{n}.{p}", dtype) for n in names] for p in ("weight", "bias")))
@@ -207,7 +229,11 @@ class EncoderLayer:
         def norm(name):
             return LayerNorm(take, f"{prefix}{name}", eps)
 
-        query, key, value = (f"attention.self.{name}" for name in ("query", "key", "value"))
+        suffix = "_proj" if distances else ""
+        query, key, value = (f"attention.self.{name}{suffix}" for name in ("query", "key", "value"))
+        self.attend: Attend = F.scaled_dot_product_attention
+        if distances:
+            self.attend = DisentangledAttention(take, prefix, heads, distances, dtype)
         self.heads, self.pre_norm, self.gelu, self.dtype = heads, pre_norm, gelu, dtype
         self.query = linear(query) if split else None
         self.rest = linear(key, value) if split else linear(query, key, value)
@@ -229,7 +255,7 @@ class EncoderLayer:
         else:
             q = self.query(read if first is None else read[first]).view(shape)
             kv = self.rest(read).view(rows, 2, *shape[1:])
-        attended = self.attended(attention(q, kv, packed, first is not None).reshape(-1, width))
+        attended = self.attended(attention(q, kv, packed, first is not None, self.attend).reshape(-1, width))
         hidden = attended + (hidden if first is None else hidden[first])
         if self.pre_norm:
             return hidden + self.down(self.up.gelu(self.output_norm(hidden).to(self.dtype), self.gelu))
@@ -248,7 +274,7 @@ class LayerNorm:
 
 
 class PackedEncoder:
-    """A BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT encoder as a function from token ids to what is read from its layers.
+    """A BERT, RoBERTa, XLM-R, XLM-R-XL, RemBERT or DeBERTa encoder: from token ids to what is read from its layers.
 
     layers        number of transformer layers to keep; the rest are neither loaded nor run
     first_only    whether only first tokens of the last of them will be needed (it is then laid out for that)
@@ -271,23 +297,26 @@ class PackedEncoder:
                 raise ModelError(f"the checkpoint lacks the tensor {name!r}: broken, or of another architecture")
             return tensors[name].to(device=device, dtype=dtype)
 
-        eps = config.get("layer_norm_eps", 1e-12)
         heads, kind = config["num_attention_heads"], config["model_type"]
-        pre_norm = kind == "xlm-roberta-xl"
+        pre_norm, deberta = kind == "xlm-roberta-xl", kind == "deberta-v2"
+        eps = config.get("layer_norm_eps", 1e-7 if deberta else 1e-12)
         self.device, self.width, self.depth = device, config["hidden_size"], config["num_hidden_layers"]
         # F.linear's fp32 product, unlike the others, caches nothing per number of rows
         self.rounded = device.type == "cpu" and (dtype != torch.float32 or not prepacking_fault())
-        self.attention = choose_attention(device, dtype, self.width // heads)
+        self.attention = choose_attention(device, dtype, self.width // heads, plain=not deberta)
         self.pads = self.attention is padded_attention
         self.first_position = first_position(config)
         # RoBERTa's positions do not count padding tokens, which a text can contain literally
         self.pad = self.first_position - 1 if self.first_position else None
         self.max_tokens = config["max_position_embeddings"] - self.first_position
         self.words = take("embeddings.word_embeddings.weight", dtype)
-        # one row for every type and position
-        positions, types = (take(f"embeddings.{kind}_embeddings.weight") for kind in ("position", "token_type"))
-        self.places = (positions + types[:, None]).flatten(0, 1)
-        self.table_length = len(positions)
+        self.places, distances = None, None
+        if deberta:
+            distances = Distances(take, config, LayerNorm(take, "encoder.LayerNorm", eps))
+        else:  # one row for every type and position
+            positions, types = (take(f"embeddings.{kind}_embeddings.weight") for kind in ("position", "token_type"))
+            self.places = (positions + types[:, None]).flatten(0, 1)
+            self.table_length = len(positions)
         self.embedding_norm = None if pre_norm else LayerNorm(take, "embeddings.LayerNorm", eps)
         self.final_norm = LayerNorm(take, "encoder.LayerNorm", eps) if pre_norm and layers == self.depth else None
         self.widen = None
@@ -296,7 +325,17 @@ class PackedEncoder:
             self.widen = make_linear([take(f"{name}.weight")], [take(f"{name}.bias")])
         gelu = GELU[config.get("hidden_act", "gelu")]
         self.layers = [
-            EncoderLayer(take, f"encoder.layer.{k}.", heads, eps, pre_norm, first_only and k == layers - 1, gelu, dtype)
+            EncoderLayer(
+                take,
+                f"encoder.layer.{k}.",
+                heads,
+                eps,
+                pre_norm,
+                first_only and k == layers - 1,
+                gelu,
+                dtype,
+                distances,
+            )
             for k in range(layers)
         ]
 
@@ -335,16 +374,24 @@ class PackedEncoder:
 
     def _embedded(self, packed: PackedTokens, seconds: Sequence[int | None] | None) -> torch.Tensor:
         """The embedding layer's output, [rows, width]."""
+        words = self.words[packed.ids]
+        if self.places is None:
+            states = words.float()
+        else:
+            states = words + self.places[send(self._places(packed, seconds), self.device)]
+        if self.embedding_norm is not None:
+            states = self.embedding_norm(states)
+        return states if self.widen is None else self.widen(states)
+
+    def _places(self, packed: PackedTokens, seconds: Sequence[int | None] | None) -> np.ndarray:
+        """The row of each token's type and position, int64 [rows]."""
         places = np.zeros(packed.rows, np.int64)
         places[: packed.total] = self._positions(packed)
         if seconds is not None and any(second is not None for second in seconds):
             for start, end, second in zip(packed.ends[:-1], packed.ends[1:], seconds, strict=True):
                 if second is not None:
                     places[start + second : end] += self.table_length
-        states = self.words[packed.ids] + self.places[send(places, self.device)]
-        if self.embedding_norm is not None:
-            states = self.embedding_norm(states)
-        return states if self.widen is None else self.widen(states)
+        return places
 
     def _positions(self, packed: PackedTokens) -> np.ndarray:
         """The position of each token in the position table, int64 [total]."""

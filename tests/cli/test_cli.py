@@ -124,6 +124,12 @@ BOTH = "--slide-model Unbabel/wmt22-cometkiwi-da --comet-model Unbabel/wmt22-com
         ("COMET|#:1|m:Unbabel/XCOMET-XL|ck:5 chrF2++|nrefs:1", "guerreiro-etal-2024-xcomet popovic-2015-chrf", ""),
         ("slide --slide-model Unbabel/wmt23-cometkiwi-da-xl", "raunak-etal-2024-slide rei-etal-2023-scaling", ""),
         (f"slide comet {BOTH}", "raunak-etal-2024-slide rei-etal-2022-cometkiwi rei-etal-2022-comet", ""),
+        ("bleurt", "sellam-etal-2020-bleurt pu-etal-2021-learning", ""),
+        (
+            "SLIDE-BLEURT|nrefs:1|model:lucadiliello/BLEURT-20",
+            "raunak-etal-2024-slide sellam-etal-2020-bleurt pu-etal-2021-learning",
+            "",
+        ),
         ("comet --comet-model mine.ckpt", "rei-etal-2020-comet", "mine.ckpt is not known to ctx-metrics"),
         ("COMET-embedded|nrefs:1|model:embedded-alignment-regressor", KNOWN, "not a COMET model"),
         ("comet", " ".join(PAPERS["comet"]), "name yours with --comet-model, or give the signature"),

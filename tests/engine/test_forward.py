@@ -27,6 +27,7 @@ FAMILIES = {
     "tiny_xlmr": "XLMRobertaModel",
     "tiny_xlmr_xl": "XLMRobertaXLModel",
     "tiny_rembert": "RemBertModel",
+    "tiny_deberta": "DebertaV2Model",
 }
 LAYERS = 3
 
@@ -41,7 +42,8 @@ def pair(request):
     tensors = read_weights(folder, config)
     network = PackedEncoder(config, tensors, torch.device("cpu"), torch.float32, layers=LAYERS)
     model_class = getattr(transformers, FAMILIES[request.param])
-    return network, model_class.from_pretrained(folder, add_pooling_layer=False).eval()
+    settings = {} if request.param == "tiny_deberta" else {"add_pooling_layer": False}
+    return network, model_class.from_pretrained(folder, **settings).eval()
 
 
 def use(way, network, monkeypatch):

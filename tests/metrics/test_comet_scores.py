@@ -16,7 +16,8 @@ def stored():
 
 # the default run has one of each class, pooling and encoder
 DEFAULT = (
-    "regression regression-patch regression-cls regression-xl referenceless-rembert ranking kiwi unite unite-words xcomet"
+    "regression regression-patch regression-cls regression-xl regression-deberta referenceless-rembert ranking kiwi unite "
+    "unite-words xcomet xcomet-lite"
 ).split()
 
 

@@ -24,7 +24,16 @@ def estimates(folder, spans=False):
     return estimator.estimate([Example(hypothesis, reference, source) for source, hypothesis, reference in TEXTS], "")
 
 
-NAMES = ["regression-patch", "referenceless-rembert", "kiwi-bert", "unite", "xcomet", "regression-xl", "ranking"]
+NAMES = [
+    "regression-patch",
+    "referenceless-rembert",
+    "kiwi-bert",
+    "unite",
+    "xcomet",
+    "regression-xl",
+    "ranking",
+    "xcomet-lite",
+]
 
 
 @pytest.mark.parametrize("name", some(NAMES, ["regression-patch", "kiwi-bert", "xcomet"]))

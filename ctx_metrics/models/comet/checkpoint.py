@@ -1,5 +1,5 @@
-"""COMET checkpoints on disk: unbabel-comet's own (.ckpt with hparams.yaml), ours (safetensors with config.json), and how one
-is converted to the other."""
+"""COMET checkpoints on disk: unbabel-comet's own (.ckpt with hparams.yaml), xCOMET-lite's, and ours (safetensors with
+config.json), to which they are converted."""
 
 import hashlib
 import json
@@ -34,7 +34,8 @@ from ...errors import ModelError
 from ...opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
 from ...writing import check_new_folder, replacing
 from ..folder import model_type
-from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, hub_folder
+from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, has_tokenizer, hub_folder
+from .lite import ENCODER_MODEL, MODEL_TYPE, lite_hyperparameters, lite_weights
 
 POLYCAND = "polycand_metric"  # of COMET-poly's package; the others are unbabel-comet's
 CLASSES = (
@@ -46,7 +47,8 @@ CLASSES = (
     "xcomet_metric",
 )
 # The encoders that unbabel-comet knows, with the number of separator tokens between two texts of a sequence.
-SEPARATORS = {"XLM-RoBERTa": 2, "XLM-RoBERTa-XL": 2, "MiniLM": 2, "BERT": 1, "RemBERT": 1}
+# DeBERTa is xCOMET-lite's addition.
+SEPARATORS = {"XLM-RoBERTa": 2, "XLM-RoBERTa-XL": 2, "MiniLM": 2, "BERT": 1, "RemBERT": 1, ENCODER_MODEL: 1}
 INPUTS = ("mt+src", "mt+ref", "mt+src+ref")  # the combinations of texts that a unified model can read
 HPARAMS_FILE = "hparams.yaml"
 HPARAMS_LIMIT = 2**18  # bytes; that of a released model takes two thousand
@@ -174,9 +176,9 @@ def _read_hparams(path: Path) -> dict:
     return described
 
 
-def checked_hyperparameters(given: dict, file: Path) -> Hyperparameters:
+def checked_hyperparameters(given: Mapping[str, Any], file: Path) -> Hyperparameters:
     if (
-        not isinstance(given, dict)
+        not isinstance(given, Mapping)
         or set(given) != {*_KINDS, *_LISTS}
         or not all(
             isinstance(given[name], (list, tuple)) and all(isinstance(each, str) for each in given[name])
@@ -218,6 +220,7 @@ ENCODER_KINDS = {
     "MiniLM": "bert",
     "BERT": "bert",
     "RemBERT": "rembert",
+    ENCODER_MODEL: MODEL_TYPE,
 }
 _ENCODER = "encoder.model."
 _CACHE = re.compile(r"models--(?P<repo>.+)$")
@@ -242,7 +245,8 @@ class CometCheckpoint:
         self._hashing = _hashing(file)
         loaded = load_file(file)
         self._converted: dict | None = None
-        if file.name == WEIGHTS_FILE:
+        lite = file == lite_weights(root)
+        if file.name == WEIGHTS_FILE and not lite:
             self._converted = described = read_comet_config(root)
             self.hyperparameters = checked_hyperparameters(described["hyperparameters"], root / CONFIG_FILE)
             with opening(root / CONFIG_FILE, "describes no encoder; convert the checkpoint again"):
@@ -250,12 +254,16 @@ class CometCheckpoint:
             self.config, self.folder = checked_config(encoder, root), root
             tensors = loaded
         else:
-            self.hyperparameters = lightning_hyperparameters(loaded, file, root)
+            if lite:
+                _check_head(loaded, file)
+                self.hyperparameters = checked_hyperparameters(lite_hyperparameters(root), root / CONFIG_FILE)
+            else:
+                self.hyperparameters = lightning_hyperparameters(loaded, file, root)
             self.folder = _encoder_folder(root, self.hyperparameters)
             self.config = read_config(self.folder)
             if self.hyperparameters.encoder_model == "MiniLM" and not (self.folder / "tokenizer.json").exists():
                 self.folder = hub_folder("xlm-roberta-base", TOKENIZER)[1]  # whose tokenizer MiniLM shares
-            tensors = loaded["state_dict"]
+            tensors = loaded if lite else loaded["state_dict"]
         self._side_hashes = self._hash_side_files()
         self._own_side_hashes = side_hashes(self.root, self.folder)
         self._tensors: Mapping[str, torch.Tensor] | None = tensors
@@ -298,7 +306,10 @@ class CometCheckpoint:
     def tensors(self) -> Mapping[str, torch.Tensor]:
         if self.file.name == WEIGHTS_FILE:
             return SafeTensors(self.file)
-        return load_file(self.file)["state_dict"] if self._tensors is None else self._tensors
+        if self._tensors is not None:
+            return self._tensors
+        loaded = load_file(self.file)
+        return loaded["state_dict"] if self.file.suffix == ".ckpt" else loaded
 
     def release(self) -> None:
         self._tensors = None
@@ -352,7 +363,8 @@ def open_comet(name: str) -> CometCheckpoint:
             raise ModelError(
                 f"{repo} is not a COMET checkpoint: its config.json does not have model_type {CONFIG_KIND!r}"
             )
-        file = root / WEIGHTS_FILE if (root / WEIGHTS_FILE).exists() else root / "checkpoints" / "model.ckpt"
+        ours = root / WEIGHTS_FILE
+        file = lite_weights(root) or (ours if ours.exists() else root / "checkpoints" / "model.ckpt")
         model = ResolvedModel(repo, root, root.name[:12], "")
     return CometCheckpoint(model, file, root)
 
@@ -364,9 +376,9 @@ def place_of(name: str) -> str:
 
 
 def is_comet(folder: Path) -> bool:
-    """Whether a folder looks like a COMET checkpoint: unbabel-comet's (or its folder `checkpoints`) or ours."""
+    """Whether a folder looks like a COMET checkpoint: unbabel-comet's (or its `checkpoints`), xCOMET-lite's or ours."""
     unbabel = any(path for name in ("hparams.yaml", "checkpoints/*.ckpt", "*.ckpt") for path in folder.glob(name))
-    return unbabel or model_type(folder) in (CONFIG_KIND, ADAPTED_KIND)
+    return unbabel or model_type(folder) in (CONFIG_KIND, ADAPTED_KIND) or lite_weights(folder) is not None
 
 
 def _local_files(path: Path) -> tuple[Path, Path]:
@@ -388,6 +400,8 @@ def _local_files(path: Path) -> tuple[Path, Path]:
         return path, files[0]
     if not is_comet(path):
         raise ModelError(no_model(path))
+    if lite := lite_weights(path):
+        return path, lite
     if not (path / WEIGHTS_FILE).exists():
         raise ModelError(f"{path} holds no {WEIGHTS_FILE}; convert the checkpoint again with: ctx-metrics convert")
     return path, path / WEIGHTS_FILE
@@ -435,7 +449,12 @@ def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, hashes: Mapping[s
 
 
 def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
-    """The folder of the encoder's config.json and tokenizer: `encoder` in the checkpoint, a local folder, or the hub's."""
+    """The folder of the encoder's config.json and tokenizer: `encoder` in the checkpoint, a local folder, or the hub's.
+
+    An xCOMET-lite folder may hold them itself.
+    """
+    if model_type(root) == MODEL_TYPE and has_tokenizer(root):
+        return root
     for folder in (root / "encoder", Path(os.path.expanduser(hyperparameters.pretrained_model))):
         if hyperparameters.pretrained_model and (folder / "config.json").exists():
             return folder
@@ -468,6 +487,14 @@ def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) 
         raise ModelError(
             f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no place for a word; fetch it "
             "again"
+        )
+
+
+def _check_head(tensors: Mapping, file: Path) -> None:
+    if not any(HEAD_LAYER.fullmatch(str(name)) for name in tensors):
+        raise ModelError(
+            f"{file} holds a text encoder, or no whole COMET model (estimator.ff.0.weight is missing); name a COMET model, "
+            "or fetch it again"
         )
 
 

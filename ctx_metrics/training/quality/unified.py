@@ -19,7 +19,7 @@ from ...engine.matching import token_pairs
 from ...engine.memory import memory_for
 from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...engine_options import EngineOptions
-from ...errors import InputError
+from ...errors import InputError, ModelError
 from ...models import hub
 from ...models.comet.adapted import AdaptedCheckpoint, language_tag
 from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPARATORS
@@ -55,6 +55,8 @@ STANDARDISED_BY = 256  # number of training rows, each read in all ways
 def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
     """Return COMET's name for the encoder, which decides how texts are joined."""
     kinds = {kind: name for name, kind in ENCODER_KINDS.items() if kind != "bert"} | {"roberta": "XLM-RoBERTa"}
+    if kinds.get(config["model_type"]) == "DeBERTa":
+        raise ModelError("a DeBERTa encoder cannot be adapted here; name one of another kind, such as XLM-R")
     return kinds.get(config["model_type"], "BERT" if tokenizer.separator_token == "[SEP]" else "MiniLM")
 
 
