@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import shutil
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
@@ -247,3 +248,19 @@ def put(tmp_path):
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def hub_cache(tmp_path, monkeypatch):
+    """A function that puts a copy of a folder into an empty cache of the hub and returns the snapshot's folder."""
+    for place in ("huggingface_hub.constants", "huggingface_hub.utils._cache_manager"):
+        monkeypatch.setattr(f"{place}.HF_HUB_CACHE", str(tmp_path / "hub"))
+
+    def hold(repo: str, folder: Path) -> Path:
+        snapshot = tmp_path / "hub" / f"models--{repo.replace('/', '--')}" / "snapshots" / ("a" * 40)
+        shutil.copytree(folder, snapshot)
+        (snapshot.parents[1] / "refs").mkdir()
+        (snapshot.parents[1] / "refs" / "main").write_text("a" * 40)
+        return snapshot
+
+    return hold

@@ -156,11 +156,10 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
             raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
         from ..models.comet.model import RegressionEstimator
 
-        read = metric.estimator
-        if isinstance(read, RegressionEstimator) and read.inputs == "mt+src+ref" and read.hyperparameters.has_head:
+        if type(metric.estimator) is RegressionEstimator and metric.estimator.inputs == "mt+src+ref":
             from .comet_pairs import HeadPairs, PairHead
 
-            return HeadPairs(name, PairHead(read), signature)
+            return HeadPairs(name, PairHead(metric.estimator), signature)
     return ScoredPairs(name, Scorer([chosen], context, {}), signature)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..entry_points import installed, loaded
-from ..errors import CtxMetricsError
+from ..errors import CtxMetricsError, ModelError
 from ..language import EXTRA
 from ..settings import CommandLine
 
@@ -34,6 +34,7 @@ OPTIONAL = {
 }
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
 REGRESSOR_CKPT = "5306d79273db"  # start of the SHA-256 of the shipped weights
+COMPLETE = "complete"
 EMBEDDED_MODELS = ("regressor", "unified", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise")
 
 
@@ -58,6 +59,7 @@ def run(line: CommandLine) -> int:
         "The sacrebleu command": hook,
         "Models included in the package": embedded,
         "Hugging Face cache": cache,
+        "COMET": comet,
     }
     for entry_point in installed(GROUP):
         try:
@@ -219,25 +221,52 @@ def embedded() -> Iterator[Finding]:
 
 def cache() -> Iterator[Finding]:
     try:
-        from huggingface_hub import constants, scan_cache_dir
-        from huggingface_hub.errors import CacheNotFound
+        from huggingface_hub import constants
     except ImportError as error:
         yield Finding("huggingface_hub", "", f"cannot be imported: {error}", "pip install -U huggingface_hub")
         return
     yield Finding("HF_HUB_OFFLINE", "on: nothing is downloaded" if constants.HF_HUB_OFFLINE else "off")
     yield Finding("folder", constants.HF_HUB_CACHE)
+
+
+def comet() -> Iterator[Finding]:
+    from ..models.comet.checkpoint import encoder_lacking, is_comet
+    from ..models.hub import COMET
+
+    def state(name: str, folder: Path) -> str | None:
+        if not is_comet(folder):
+            return None
+        if not COMET.whole(folder):
+            return incomplete(name)
+        try:
+            encoder = encoder_lacking(folder)
+        except ModelError as error:
+            return str(error)
+        return (
+            f"needs the tokenizer of {encoder}, which is not here; score once with a network" if encoder else COMPLETE
+        )
+
+    yield from checkpoints(state)
+
+
+def checkpoints(state: Callable[[str, Path], str | None]) -> Iterator[Finding]:
+    """What the cache holds of one family: `state` describes a repository's snapshot, or returns None if it is of another."""
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
     try:
-        repos = scan_cache_dir().repos
+        repos = sorted(scan_cache_dir().repos, key=lambda repo: repo.repo_id)
     except CacheNotFound:
-        yield Finding("COMET models", "none; the folder does not exist yet")
-        return
-    found = 0
-    for repo in sorted(repos, key=lambda each: each.repo_id):
-        for revision in repo.revisions:
-            names = {file.file_name for file in revision.files}
-            if names & {"hparams.yaml", "model.ckpt"}:
-                found += 1
-                whole = "" if {"hparams.yaml", "model.ckpt"} <= names else ", not complete: fetch it again"
-                yield Finding(repo.repo_id, f"{revision.commit_hash[:12]}, {revision.size_on_disk_str}{whole}")
+        repos = []
+    found = False
+    for repo in repos:
+        for revision in sorted(repo.revisions, key=lambda each: each.commit_hash):
+            if text := state(repo.repo_id, Path(revision.snapshot_path)):
+                found = True
+                yield Finding(repo.repo_id, f"{revision.commit_hash[:12]}, {revision.size_on_disk_str}, {text}")
     if not found:
-        yield Finding("COMET models", "none")
+        yield Finding("checkpoints", "none in the cache")
+
+
+def incomplete(name: str) -> str:
+    return f"files are missing; fetch them: hf download {name}"

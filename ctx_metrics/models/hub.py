@@ -150,13 +150,31 @@ def encoder_for(language: str | None) -> str:
     return MULTILINGUAL if reads and multilingual_folder() else EMBEDDED
 
 
+def cached(repo: str, kind: HubKind, revision: str | None = None) -> Path | None:
+    """The snapshot folder in the cache, if it is complete; uses no network."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    for probe in kind.probe:
+        try:
+            # newer huggingface_hub rejects a snapshot that lacks any file of the repository, unless told which ones matter
+            folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=[probe]))
+        except LocalEntryNotFoundError:
+            continue
+        except HFValidationError as error:
+            label = f"{repo}@{revision}" if revision else repo
+            raise ModelError(f"{label!r} is neither a folder nor a valid hub name") from error
+        if kind.whole(folder):
+            return folder
+    return None
+
+
 def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
     quiet_libraries()
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
         HfHubHTTPError,
-        HFValidationError,
         LocalEntryNotFoundError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
@@ -167,16 +185,8 @@ def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
     if not sys.stderr.isatty():
         disable_progress_bars()
     label = f"{repo}@{revision}" if revision else repo
-    for probe in kind.probe:
-        try:
-            # newer huggingface_hub rejects a snapshot that lacks any file of the repository, unless told which ones matter
-            folder = Path(snapshot_download(repo, revision=revision, local_files_only=True, allow_patterns=[probe]))
-        except LocalEntryNotFoundError:
-            continue  # not cached: fetch it below
-        except HFValidationError as error:
-            raise ModelError(f"{label!r} is neither a folder nor a valid hub name") from error
-        if kind.whole(folder):
-            return folder
+    if found := cached(repo, kind, revision):
+        return found
     try:
         with _sigpipe_ignored():
             siblings = HfApi().model_info(repo, revision=revision, timeout=20).siblings

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -206,15 +205,12 @@ def test_a_converted_folder_that_was_changed(ctx, model, tmp_path):
         BLEURT(model=str(tmp_path / "mine"))
 
 
-def test_doctor_lists_what_the_cache_holds(model, monkeypatch, tmp_path):
-    monkeypatch.setattr("huggingface_hub.utils._cache_manager.HF_HUB_CACHE", str(tmp_path))
+def test_doctor_lists_what_the_cache_holds(model, hub_cache):
     assert [each.text for each in findings()] == ["none in the cache"]
-    for name in ("lucadiliello--BLEURT-20-D3", "lucadiliello--BLEURT-20-D6", "lucadiliello--bleurt-base-128"):
-        snapshot = tmp_path / f"models--{name}" / "snapshots" / ("a" * 40)
-        shutil.copytree(model, snapshot)
-        (snapshot.parents[1] / "refs").mkdir()
-        (snapshot.parents[1] / "refs" / "main").write_text("a" * 40)
-    (tmp_path / "models--lucadiliello--BLEURT-20-D6" / "snapshots" / ("a" * 40) / "spm.model").unlink()
+    for name in ("BLEURT-20-D3", "BLEURT-20-D6", "bleurt-base-128"):
+        held = hub_cache(f"lucadiliello/{name}", model)
+        if name == "BLEURT-20-D6":
+            (held / "spm.model").unlink()
     whole, broken = findings()
     assert whole.name == "lucadiliello/BLEURT-20-D3" and whole.text.endswith(", complete")
     assert broken.text.endswith("files are missing; fetch them: hf download lucadiliello/BLEURT-20-D6")

@@ -12,7 +12,8 @@ from ctx_metrics import COMET
 from ctx_metrics.choice import comet_pairs as pairs
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.comet_pairs import PairHead
-from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, utility
+from ctx_metrics.choice.utilities import distinct
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
@@ -101,12 +102,12 @@ def test_comet_mbr(tmp_path):
     assert found.argmax(1).tolist() == matrix.argmax(1).tolist()
 
 
-@pytest.mark.parametrize("recipe", ["ranking", "xcomet-lite"])
-def test_models_whose_values_have_no_such_parts(recipe, tmp_path):
-    """The expected utility is the mean of the estimator's values."""
-    folder = build(RECIPES[recipe], tmp_path / "checkpoint")
-    context = Context(engine=OPTIONS)
-    made = MinimumRisk([MetricSettings("comet", COMET, {"model": str(folder)})], [1.0], context, Method())
-    [found] = made([Item(tuple(OUTPUTS[:4]), None, SOURCE)], True).scores
-    matrix = by_estimator(load_estimator(str(folder), OPTIONS), OUTPUTS[:4], OUTPUTS[:4])
-    assert np.array(found) / 100 == pytest.approx(matrix.mean(1), abs=1e-5)
+def test_a_ranking_model_scores_each_pair(tmp_path):
+    """It has no head that could be taken apart."""
+    folder = build(RECIPES["ranking"], tmp_path / "ranking")
+    item = distinct(Item(tuple(OUTPUTS), source=SOURCE))
+    made = utility(MetricSettings("comet", COMET, {"model": str(folder)}), Context(engine=OPTIONS), [item])
+    made.read([item])
+    [grid] = made.grids([(0, np.arange(len(OUTPUTS)), np.arange(len(OUTPUTS)))])
+    expected = by_estimator(load_estimator(name=str(folder), options=OPTIONS), OUTPUTS, OUTPUTS)
+    assert grid == pytest.approx(100 * expected, abs=1e-4)

@@ -8,10 +8,10 @@ import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
+from comet_checkpoints import RECIPES, build
 from plugin_conftest import fresh_ctx_metrics, run
 
 from ctx_metrics.cli import doctor, main
@@ -233,6 +233,32 @@ def test_doctor_checks_each_embedded_model(ctx, monkeypatch, tmp_path):
     assert re.search(r"^BROKEN: paraphrase: .* holds no readable config.json", done.out, re.M)
 
 
+def test_doctor_tells_which_comet_models_are_complete(hub_cache, tmp_path):
+    """A checkpoint needs the tokenizer of its encoder, which is another repository of the hub."""
+    assert [finding.text for finding in doctor.comet()] == ["none in the cache"]
+    build(RECIPES["kiwi"], tmp_path / "kiwi", "microsoft/infoxlm-large")
+    hub_cache("own/alone", tmp_path / "kiwi")
+    encoder = shutil.move(tmp_path / "kiwi" / "encoder", tmp_path / "encoder")
+    for name in ("own/kiwi", "own/torn", "own/odd"):
+        held = hub_cache(name, tmp_path / "kiwi")
+    (held / "hparams.yaml").write_text("[")
+    (held.parents[2] / "models--own--torn" / "snapshots" / held.name / "checkpoints" / "model.ckpt").unlink()
+
+    def states() -> dict[str, str]:
+        return {finding.name: finding.text.split(", ", 2)[2] for finding in doctor.comet()}
+
+    before = states()
+    lacking = "needs the tokenizer of microsoft/infoxlm-large, which is not here; score once with a network"
+    assert "hparams.yaml cannot be read" in before.pop("own/odd")
+    assert before == {
+        "own/alone": "complete",
+        "own/kiwi": lacking,
+        "own/torn": "files are missing; fetch them: hf download own/torn",
+    }
+    hub_cache("microsoft/infoxlm-large", encoder)
+    assert states()["own/kiwi"] == "complete"
+
+
 def test_doctor_says_how_to_get_the_multilingual_encoder(monkeypatch, multilingual, tmp_path):
     """Missing it is not broken; of another hash it is refused wherever it is named."""
     monkeypatch.setattr(hub, "MULTILINGUAL_PACKAGE", "no_such_package_of_weights")
@@ -275,26 +301,6 @@ def test_doctor_names_a_section_that_cannot_be_loaded(ctx, monkeypatch):
     monkeypatch.setattr(doctor, "installed", lambda group: [entry_point])
     done = ctx("doctor")
     assert done.code == 1 and re.search("^BROKEN: toy: .*no_such_module_anywhere", done.out, re.M)
-
-
-def test_doctor_lists_the_comet_models_of_the_cache(ctx, monkeypatch, tmp_path):
-    import huggingface_hub
-
-    def repo(name, *files):
-        revision = SimpleNamespace(
-            files=[SimpleNamespace(file_name=file) for file in files], commit_hash="abcdef" * 7, size_on_disk_str="2.3G"
-        )
-        return SimpleNamespace(repo_id=name, revisions=[revision], size_on_disk_str="2.3G")
-
-    repos = [
-        repo("o/whole", "hparams.yaml", "model.ckpt"),
-        repo("o/half", "hparams.yaml"),
-        repo("o/bert", "config.json"),
-    ]
-    monkeypatch.setattr(huggingface_hub, "scan_cache_dir", lambda: SimpleNamespace(repos=repos))
-    out = ctx("doctor").out
-    assert re.search(r"o/whole +abcdefabcdef, 2.3G\n", out) and "o/bert" not in out
-    assert re.search(r"o/half +abcdefabcdef, 2.3G, not complete", out)
 
 
 def test_convert_prints_what_it_wrote(ctx, monkeypatch, tmp_path):

@@ -12,6 +12,7 @@ from plugin_conftest import lines_of
 from test_metricx import ALL, HYPOTHESES, OTHERS, REFERENCES, SOURCES, rewritten, scores
 
 from ctx_metrics import COMET, SLIDE, EngineOptions, InputError, ModelError
+from ctx_metrics.metricx.checkpoint import TOKENIZER_FILES
 from ctx_metrics.metricx.doctor import findings
 from ctx_metrics.metricx.metric import MetricX
 from ctx_metrics.models.load import without_references
@@ -154,16 +155,21 @@ def test_a_converted_folder_that_was_changed(ctx, folder, tmp_path):
         MetricX(model=str(path.parent), version="23")
 
 
-def test_doctor_lists_what_the_cache_holds(monkeypatch, tmp_path):
-    monkeypatch.setattr("huggingface_hub.utils._cache_manager.HF_HUB_CACHE", str(tmp_path))
-    assert [each.text for each in findings()][-1] == "none in the cache"
-    for name in ("google--mt5-xl", "google--metricx-23-qe-large-v2p0", "Unbabel--wmt22-comet-da"):
-        snapshot = tmp_path / f"models--{name}" / "snapshots" / ("a" * 40)
-        snapshot.mkdir(parents=True)
-        (snapshot / "config.json").write_text("{}")
-        (snapshot.parents[1] / "refs").mkdir()
-        (snapshot.parents[1] / "refs" / "main").write_text("a" * 40)
-    assert [(each.name, each.text) for each in findings()] == [
-        ("tokenizer", "google/mt5-xl, in the cache"),
-        ("google/metricx-23-qe-large-v2p0", "MetricX-23-qe, 2.0"),
+def test_doctor_lists_what_the_cache_holds(folder, hub_cache):
+    assert [each.text for each in findings()] == ["none in the cache"]
+    alone = hub_cache("google/metricx-24-hybrid-large-v2p6", folder)
+    assert [each.text.split(", ", 2)[2] for each in findings()] == ["complete"]
+    for name in TOKENIZER_FILES:
+        (alone / name).unlink(missing_ok=True)
+    [lacking] = findings()
+    assert "needs the tokenizer of google/mt5-xl, which is not here" in lacking.text
+    hub_cache("google/mt5-xl", folder)
+    broken = hub_cache("google/metricx-23-qe-large-v2p0", alone)
+    next(broken.glob("*.safetensors")).unlink()
+    assert [(each.name, each.text.split(", ", 2)[2]) for each in findings()] == [
+        (
+            "google/metricx-23-qe-large-v2p0",
+            "files are missing; fetch them: hf download google/metricx-23-qe-large-v2p0",
+        ),
+        ("google/metricx-24-hybrid-large-v2p6", "complete"),
     ]

@@ -34,7 +34,7 @@ from ...errors import ModelError
 from ...opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
 from ...writing import check_new_folder, replacing
 from ..folder import model_type
-from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, has_tokenizer, hub_folder
+from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, cached, has_tokenizer, hub_folder
 from .lite import ENCODER_MODEL, MODEL_TYPE, lite_hyperparameters, lite_weights
 
 POLYCAND = "polycand_metric"  # of COMET-poly's package; the others are unbabel-comet's
@@ -446,6 +446,20 @@ def write_comet_config(checkpoint: CometCheckpoint, ckpt: str, hashes: Mapping[s
         "files": comet_identity(hashes, hyperparameters, checkpoint.config),
     }
     return json.dumps(config, indent=1, ensure_ascii=False) + "\n"
+
+
+def encoder_lacking(root: Path) -> str | None:
+    """The encoder whose tokenizer a complete checkpoint needs, if neither it nor the hub's cache holds it."""
+    if model_type(root) == CONFIG_KIND or has_tokenizer(root) or (root / "encoder" / "config.json").exists():
+        return None
+    lite = lite_weights(root)
+    named = lite_hyperparameters(root) if lite else _read_hparams(root / HPARAMS_FILE)
+    name = named.get("pretrained_model")
+    if not isinstance(name, str) or Path(os.path.expanduser(name)).is_dir():
+        return None
+    if named.get("encoder_model") == "MiniLM" and cached(name, TOKENIZER):
+        name = "xlm-roberta-base"
+    return None if cached(name, TOKENIZER) else name
 
 
 def _encoder_folder(root: Path, hyperparameters: Hyperparameters) -> Path:
