@@ -1,0 +1,55 @@
+"""The flags by which a run aligns hypotheses before it scores them: --align, and in sacrebleu's command --ctx-align."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..errors import InputError
+from ..flag_types import Directory
+from ..run.context import Context
+from ..run.streams import system_names
+from ..run.wrappers import Read, Reader, Wrapper
+from ..settings import setting
+from ..writing import check_writable
+
+
+@dataclass(frozen=True)
+class AlignSettings:
+    align: bool = setting(
+        "Read hypotheses whose lines do not match, and align them with the reference, or else the source: a folder with "
+        "one file per document, JSON lines with doc_id and hypothesis, or a text file with blank lines between documents.",
+        False,
+    )
+    align_output: Directory | None = setting(
+        "Also write each system's aligned lines to DIR/NAME.txt, and the links, omissions and additions to DIR/NAME.jsonl."
+    )
+
+    def __post_init__(self):
+        if self.align_output is not None and not self.align:
+            raise InputError("a folder for aligned lines works only if they are aligned; give that flag too")
+
+
+class AlignedTexts(Wrapper):
+    title = "hypotheses whose lines do not match"
+    settings = AlignSettings
+    reads = True
+
+    def reader(self, settings: AlignSettings) -> Reader | None:
+        return partial(_read, settings.align_output) if settings.align else None
+
+
+def _read(folder: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
+    from .output import files, links_beside, write
+    from .systems import align_systems
+
+    targets = [] if folder is None else files(folder, system_names(paths))
+    for target in targets:
+        check_writable(target)
+        check_writable(links_beside(target))
+    systems = align_systems(paths, encoding, beside)
+    for target, system in zip(targets, systems, strict=False):
+        write(target, system, beside.doc_ids)
+    return Read([system.lines for system in systems], {"align": systems[0].signature} if systems else {})
+
+
+ALIGN = AlignedTexts()

@@ -1,0 +1,65 @@
+"""The files of aligned systems: their lines, and the links as JSON lines."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ..writing import write_whole
+from .alignment import Addition, Link
+from .systems import AlignedSystem
+
+LINES, LINKS = ".txt", ".jsonl"
+
+
+def links_beside(path: str) -> str:
+    """The file of the links beside that of the lines.
+
+    >>> links_beside("out/aligned.txt"), links_beside("out/aligned")
+    ('out/aligned.jsonl', 'out/aligned.jsonl')
+    """
+    return path.removesuffix(LINES) + LINKS
+
+
+def files(folder: str, names: Sequence[str]) -> list[str]:
+    """The file of each system's lines in a folder."""
+    return [os.path.join(folder, name.replace("/", "_") + LINES) for name in names]
+
+
+def write(path: str, system: AlignedSystem, doc_ids: Sequence[str] | None, encoding: str = "utf-8") -> None:
+    """Write a system's lines, and its links beside them."""
+    links = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows(system, doc_ids))
+    lines = "".join(line + "\n" for line in system.lines)
+    write_whole(links_beside(path), links)
+    write_whole(path, lines, encoding=encoding)
+
+
+def rows(system: AlignedSystem, doc_ids: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    """The counts, then each segment's link or omission in order, with the additions between them.
+
+    Segments and lines are counted from 1: the segments of the run, and the lines of the document that hold text.
+    """
+    yield {"kind": "system", "hypothesis": system.name, "align": system.signature, **system.counts}
+    for part, alignment in zip(system.parts, system.alignments, strict=True):
+        places: dict[int, Link | None] = {link.segment: link for link in alignment.links}
+        added: dict[int, list[Addition]] = {}
+        for addition in alignment.additions:
+            added.setdefault(addition.after, []).append(addition)
+        for number in range(-1, part.end - part.start):
+            name = None if doc_ids is None else doc_ids[part.start + max(number, 0)]
+            if number >= 0:
+                yield {"kind": "omission", "document": name, "segment": part.start + number + 1} | _shown(
+                    places.get(number), part.start, "link"
+                )
+            for addition in added.get(number, ()):
+                after = {"kind": "addition", "document": name, "after": part.start + number + 1}
+                yield after | _shown(addition, part.start, "addition")
+
+
+def _shown(each: Link | Addition | None, start: int, kind: str) -> dict[str, Any]:
+    if each is None:
+        return {}
+    found = asdict(each)
+    own = {key: found[key] for key in found if key not in ("segment", "after")}
+    return {"kind": kind, **own, "lines": [line + 1 for line in each.lines]}
