@@ -89,11 +89,7 @@ class ContextSignature(Signature):
             "smooth=s nc=nc nw=nw space=sp beta=b part=pt idf=idf pooling=pl average=av bt=bt pseudo=ps filter=f "
             "threshold=ft guard=g vectors=vec features=fe against=ag pool=po fmodel=fm frev=fr fckpt=fc info=if "
             "stem=sm nltk=nl metricx=mx peers=pe untranslated=ut tag=tg weight=wt by=by candidates=cn norm=nr punct=pn "
-<<<<<<< HEAD
-            "asian=as activation=act"
-=======
-            "asian=as align=al"
->>>>>>> 4c3d9f1 (Hypotheses whose lines do not match are read and aligned: ctx-metrics align, --align, --ctx-align)
+            "asian=as activation=act align=al"
         ).split()
     )
 
