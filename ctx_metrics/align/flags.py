@@ -39,7 +39,7 @@ class AlignedTexts(Wrapper):
 
 
 def _read(folder: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
-    from .output import files, links_beside, write
+    from .output import files, links_beside, tables, write
     from .systems import align_systems
 
     targets = [] if folder is None else files(folder, system_names(paths))
@@ -49,7 +49,7 @@ def _read(folder: str | None, paths: Sequence[str], encoding: str, beside: Conte
     systems = align_systems(paths, encoding, beside)
     for target, system in zip(targets, systems, strict=False):
         write(target, system, beside.doc_ids)
-    return Read([system.lines for system in systems], {"align": systems[0].signature} if systems else {})
+    return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside))
 
 
 ALIGN = AlignedTexts()

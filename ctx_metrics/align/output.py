@@ -4,13 +4,28 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from textwrap import shorten
 from typing import Any
 
+from ..run.context import Context
+from ..run.streams import system_names
+from ..run.wrappers import Table
 from ..writing import write_whole
 from .alignment import Addition, Link
 from .systems import AlignedSystem
 
 LINES, LINKS = ".txt", ".jsonl"
+COUNTS = {
+    "lines": "Lines",
+    "segments": "Segments",
+    "merged": "Merged",
+    "split": "Split",
+    "inside": "Ends inside a sentence",
+    "omissions": "Omissions",
+    "additions": "Additions",
+    "added_characters": "Characters added",
+}
+LONG = 300  # characters of a text in a report
 
 
 def links_beside(path: str) -> str:
@@ -63,3 +78,27 @@ def _shown(each: Link | Addition | None, start: int, kind: str) -> dict[str, Any
     found = asdict(each)
     own = {key: found[key] for key in found if key not in ("segment", "after")}
     return {"kind": kind, **own, "lines": [line + 1 for line in each.lines]}
+
+
+def tables(systems: Sequence[AlignedSystem], beside: Context) -> list[Table]:
+    """What a report shows: the counts of each system, and what it leaves out or adds."""
+    names = system_names([system.name for system in systems])
+    counts = [
+        [name, *(f"{system.counts[key]:,}" for key in COUNTS)] for name, system in zip(names, systems, strict=True)
+    ]
+    segments = beside.references[0] if beside.references else beside.sources or ()
+    odd = [
+        [name, str(row["document"] or ""), *_told(row, segments)]
+        for name, system in zip(names, systems, strict=True)
+        for row in rows(system, beside.doc_ids)
+        if row["kind"] in ("omission", "addition")
+    ]
+    found = [Table("Alignment", ["System", *COUNTS.values()], counts)]
+    header = ["System", "Document", "Segment", "", "Text"]
+    return [*found, Table("Left out and added", header, odd)] if odd else found
+
+
+def _told(row: dict[str, Any], segments: Sequence[str | None]) -> list[str]:
+    if row["kind"] == "omission":
+        return [str(row["segment"]), "left out", shorten(segments[row["segment"] - 1] or "", LONG, placeholder=" ...")]
+    return [f"after {row['after']}", "added", shorten(row["text"], LONG, placeholder=" ...")]

@@ -21,10 +21,8 @@ from .inputs import SHOWN, Part, parts_of, read_documents
 from .stream import joined
 
 AT_ONCE = 2000  # segments of all systems whose vectors are held together
-LONGEST, SHORT = (
-    20,
-    200,
-)  # times as long as its segments, of at least this many characters; what is longer is not aligned
+LONGEST = 20  # times the length of its segments; the rest of a longer document is not aligned
+SHORT = 200  # characters that count as the length of shorter segments
 UNFIT = 0.65  # mean cost of segments, 1 if omitted, above which a document hardly fits them
 SAMPLE = 2000  # characters whose language is checked
 

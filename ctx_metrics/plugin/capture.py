@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric
 
@@ -17,6 +17,7 @@ from ..run.streams import names_fault, system_names, test_set_lines
 from ..wording import any_of
 
 if TYPE_CHECKING:
+    from ..run.wrappers import Read
     from ..scale.corpora import InBlocks
     from .arguments import Asked
 
@@ -36,9 +37,7 @@ class Run:
         self.whole_length = 0  # number of segments before sacrebleu selected some of them
         self.columns = 1  # number of columns on the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
-        self.signature: dict[str, Any] | None = (
-            None  # what the reader of the systems' texts, if any, adds to signatures
-        )
+        self.read: Read | None = None  # what the reader of the systems' texts gave, if there is one
         begin_run()
         files = asked.files
         self._paths = {"sources": files.source, "doc_ids": files.docids}
@@ -57,8 +56,8 @@ class Run:
         )
         beside = Context(references, (), sources, doc_ids, *self.asked.languages, self.asked.engine)
         assert self.asked.reader
-        found, self.signature = self.asked.reader(paths, self.asked.flags.encoding, beside)
-        for system, lines in zip(systems, found, strict=False):
+        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside)
+        for system, lines in zip(systems, self.read.systems, strict=False):
             system[:] = lines
 
     def document_ids(self) -> list[str] | None:
@@ -137,7 +136,7 @@ class Run:
             asked.engine,
             {"explain": any(output.explain for output in asked.outputs)},
             self._in_blocks(),
-            self.signature or {},
+            self.read,
         )
 
     def _in_blocks(self) -> "InBlocks | None":

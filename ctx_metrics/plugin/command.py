@@ -185,7 +185,7 @@ class Replacements:
     ) -> Any:
         """Return selected rows, which store which rows of the test set they are."""
         systems, run = list(systems), self._command.active
-        if run is not None and run.asked.reader and run.signature is None:
+        if run is not None and run.asked.reader and run.read is None:
             run.read_systems(systems)
         if run is None or (origlang is None and subset is None) or not isinstance(systems[0], list):
             return self._own.filter_subset(systems, test_sets, langpair, origlang, subset)

@@ -32,7 +32,7 @@ class Context:
     engine             device, number format, batch size
     inputs             further inputs of metrics, by keyword (see run.inputs)
     in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
-    signature          what is added to the signature of every metric
+    read               the systems' texts as a reader gives them (run.wrappers.Read), or None
     """
 
     references: Sequence[Stream] | None = None
@@ -44,7 +44,7 @@ class Context:
     engine: EngineOptions = EngineOptions()
     inputs: Mapping[str, Any] = field(default_factory=dict)
     in_blocks: Any = None
-    signature: Mapping[str, Any] = field(default_factory=dict)
+    read: Any = None
 
     @property
     def trg_lang(self) -> str:
@@ -52,7 +52,7 @@ class Context:
         return self.target_lang or ""
 
 
-CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inputs", "in_blocks", "signature"} | {
+CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inputs", "in_blocks", "read"} | {
     "trg_lang"
 }
 
@@ -193,8 +193,8 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
             metric.in_blocks = context.in_blocks
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
-        if context.signature:
-            vars(metric)["get_signature"] = _Signed(metric, context.signature)
+        if context.read:
+            vars(metric)["get_signature"] = _Signed(metric, context.read.signature)
     return metrics
 
 

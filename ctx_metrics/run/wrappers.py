@@ -19,11 +19,18 @@ GROUP = "ctx_metrics.wrappers"
 Wrap = Callable[[type["Metric"]], type["Metric"]]
 
 
+class Table(NamedTuple):
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
 class Read(NamedTuple):
-    """The systems' texts as a reader gives them, and what it adds to the signature of every metric."""
+    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and tables for a report."""
 
     systems: "list[Segments]"
     signature: dict[str, Any]
+    tables: Sequence[Table] = ()
 
 
 # Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run.

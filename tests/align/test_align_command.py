@@ -1,7 +1,9 @@
 """`ctx-metrics align`, and --align in the commands that score, on the examples with their line breaks moved."""
 
+import html
 import json
 import random
+import re
 from itertools import groupby
 
 import pytest
@@ -190,7 +192,23 @@ def test_compare_and_report_align_too(inside, aligned, tmp_path):
     done = inside("report", "-t", "lost", *COMMON, "-m", "chrf", "--align", "-o", page)
     text = page.read_text(encoding="utf-8")
     assert done.code == 0 and data_in(text)["outputs"] == [lines(aligned[0])], done.err
-    assert SIGNATURE in text and f"aligned with {SIZE} segments of 3 documents" in text
+    assert SIGNATURE in text and f"aligned with {SIZE} segments of 3 documents" in text and "<h3>Alignment</h3>" in text
+
+
+def test_a_report_shows_what_is_left_out_and_added(inside, data, tmp_path):
+    gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
+    extra = "Please let me know if you need any further help with this translation!"
+    (tmp_path / "lost.txt").write_text("\n\n".join(broken(gap).values()) + f"\n{extra}\n", encoding="utf-8")
+    page = tmp_path / "report.html"
+    done = inside("report", "-t", tmp_path / "lost.txt", *COMMON, "-m", "chrf", "--align", "-o", page)
+    assert done.code == 0, done.err
+    [table] = re.findall("<h3>Left out and added</h3>.*?</table>", page.read_text(encoding="utf-8"), re.DOTALL)
+    rows = [
+        [html.unescape(text) for text in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        for row in table.split("<tr>")[2:]
+    ]
+    assert rows[0] == ["lost", IDS[4], "5", "left out", lines_of(REF)[4]]
+    assert rows[-1] == ["lost", IDS[-1], f"after {SIZE}", "added", extra]
 
 
 def test_the_aligned_lines_of_a_run_are_written(inside, aligned, tmp_path):

@@ -4,7 +4,7 @@ import sys
 from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sacrebleu.metrics.base import Metric
 
@@ -166,7 +166,7 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         _add_test_set(streams, *texts.dataset)
     paths = {"src": texts.source and [texts.source], "ref": texts.references, "doc": texts.docids and [texts.docids]}
     read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
-    reader, signature = reader_of(line), dict[str, Any]()
+    reader, read = reader_of(line), None
     if texts.from_stdin:
         if reader:
             line.error("texts whose lines do not match are read from files: name them with -t")
@@ -176,7 +176,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
         source_lang, target_lang = texts.language_pair or (None, None)
         beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, line[EngineOptions])
-        streams["mt"], signature = reader(texts.files, texts.encoding, beside)
+        read = reader(texts.files, texts.encoding, beside)
+        streams["mt"] = read.systems
     else:
         of_files = system_names(texts.files)
         read_files(streams, texts.encoding, {"mt": texts.files})
@@ -195,7 +196,7 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
 
     names = [*(texts.names or of_files)]
     context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
-    context = replace(context, signature=signature)
+    context = replace(context, read=read)
     context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
     words |= {"doc_ids": "the document ids"} if texts.docids else {}
