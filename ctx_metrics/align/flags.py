@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..errors import InputError
-from ..flag_types import Directory
+from ..flag_types import Directory, File
 from ..run.context import Context
 from ..run.streams import system_names
 from ..run.wrappers import Read, Reader, Wrapper
@@ -23,33 +23,47 @@ class AlignSettings:
     align_output: Directory | None = setting(
         "Also write each system's aligned lines to DIR/NAME.txt, and the links, omissions and additions to DIR/NAME.jsonl."
     )
+    align_set: File | None = setting(
+        "The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs, in place of -s, -r and --docids. "
+        "Segments are its paragraphs."
+    )
 
     def __post_init__(self):
         if self.align_output is not None and not self.align:
             raise InputError("a folder for aligned lines works only if they are aligned; give that flag too")
+        if self.align_set is not None and not self.align:
+            raise InputError("--align-set works only with --align; give both, or leave it out")
 
 
 class AlignedTexts(Wrapper):
     title = "hypotheses whose lines do not match"
     settings = AlignSettings
     reads = True
+    elsewhere = ("align_set",)  # sacrebleu has read its references before
 
     def reader(self, settings: AlignSettings) -> Reader | None:
-        return partial(_read, settings.align_output) if settings.align else None
+        return partial(_read, settings.align_output, settings.align_set) if settings.align else None
 
 
-def _read(folder: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
+def _read(folder: str | None, test_set: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
     from .output import files, links_beside, tables, write
     from .systems import align_systems
+    from .testset import read_test_set
 
     targets = [] if folder is None else files(folder, system_names(paths))
     for target in targets:
         check_writable(target)
         check_writable(links_beside(target))
+    streams = {}
+    if test_set is not None:
+        if beside.references or beside.sources is not None or beside.doc_ids is not None:
+            raise InputError("--align-set has source, references and document ids; leave out -s, -r and --docids")
+        found = read_test_set(test_set, encoding, (beside.source_lang, beside.target_lang))
+        streams, beside = found.streams, found.beside(beside)
     systems = align_systems(paths, encoding, beside)
     for target, system in zip(targets, systems, strict=False):
         write(target, system, beside.doc_ids)
-    return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside))
+    return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside), streams)
 
 
 ALIGN = AlignedTexts()

@@ -104,7 +104,7 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: tupl
             raise InputError(
                 f"{where}: hypothesis is no text, but {type(text).__name__}; give the whole document's text"
             )
-        if any(_differ(row.get(key), own) for key, own in zip(("src_lang", "tgt_lang"), languages, strict=True)):
+        if any(differ(row.get(key), own) for key, own in zip(("src_lang", "tgt_lang"), languages, strict=True)):
             foreign += 1
         elif name not in known:
             unknown.append(name)
@@ -118,7 +118,12 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: tupl
     return [found[part.name] for part in parts]
 
 
-def _differ(given: object, wanted: str | None) -> bool:
+def differ(given: object, wanted: str | None) -> bool:
+    """Whether a row is of another language than the wanted one, as far as it says so.
+
+    >>> differ("de_DE", "de"), differ("de_DE", "cs"), differ(None, "cs")
+    (False, True, False)
+    """
     return bool(wanted and isinstance(given, str) and given and primary(given) != primary(wanted))
 
 

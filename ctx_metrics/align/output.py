@@ -13,6 +13,7 @@ from ..run.wrappers import Table
 from ..writing import write_whole
 from .alignment import Addition, Link
 from .systems import AlignedSystem
+from .testset import TestSet
 
 LINES, LINKS = ".txt", ".jsonl"
 COUNTS = {
@@ -40,6 +41,21 @@ def links_beside(path: str) -> str:
 def files(folder: str, names: Sequence[str]) -> list[str]:
     """The file of each system's lines in a folder."""
     return [os.path.join(folder, name.replace("/", "_") + LINES) for name in names]
+
+
+def tree(folder: str, pair: str, test_set: TestSet) -> tuple[dict[str, Sequence[str]], str]:
+    """The lines of each file of a tree in mt-metrics-eval's layout, and the folder of the systems' lines."""
+    own = {
+        os.path.join("sources", f"{pair}{LINES}"): test_set.sources,
+        os.path.join("documents", f"{pair}.docs"): [f"all\t{name}" for name in test_set.doc_ids],
+        **{
+            os.path.join("references", f"{pair}.{name}{LINES}"): stream
+            for name, stream in zip(test_set.names, test_set.references, strict=True)
+        },
+    }
+    return {os.path.join(folder, name): lines for name, lines in own.items()}, os.path.join(
+        folder, "system-outputs", pair
+    )
 
 
 def write(path: str, system: AlignedSystem, doc_ids: Sequence[str] | None, encoding: str = "utf-8") -> None:

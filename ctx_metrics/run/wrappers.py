@@ -1,8 +1,9 @@
 """What changes how every metric of a run scores, or how the systems' texts are read, by flags of its own."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..entry_points import loaded_or_named
@@ -26,11 +27,15 @@ class Table(NamedTuple):
 
 
 class Read(NamedTuple):
-    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and tables for a report."""
+    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and tables for a report.
+
+    streams    what it read in place of flags, by role: src, ref, doc
+    """
 
     systems: "list[Segments]"
     signature: dict[str, Any]
     tables: Sequence[Table] = ()
+    streams: "Mapping[str, list[Segments]]" = MappingProxyType({})
 
 
 # Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run.

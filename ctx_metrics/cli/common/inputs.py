@@ -177,7 +177,7 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         source_lang, target_lang = texts.language_pair or (None, None)
         beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, line[EngineOptions])
         read = reader(texts.files, texts.encoding, beside)
-        streams["mt"] = read.systems
+        streams |= {"mt": read.systems, **read.streams}
     else:
         of_files = system_names(texts.files)
         read_files(streams, texts.encoding, {"mt": texts.files})
