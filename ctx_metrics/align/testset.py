@@ -72,7 +72,7 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
     if uneven:
         what = counted(len(uneven), "document has", "documents have")
         notice(
-            f"{path}: {what} other paragraphs in references than in the source and counts as one segment: {next(iter(uneven))}"
+            f"{path}: {what} other paragraphs in references than in the source, and is one segment: {next(iter(uneven))}"
         )
     streams: list[list[str]] = [[] for _ in range(1 + len(names or ()))]
     doc_ids: list[str] = []

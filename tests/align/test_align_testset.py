@@ -48,7 +48,7 @@ def test_a_document_with_other_paragraphs_in_a_reference_is_one_segment(tmp_path
         found = read(tmp_path, [uneven, ROWS[1]])
     assert found.sources == ["Ich kam spät. Es regnete.", "Niemand sah uns."]
     assert found.references == [["I came late. It was raining.", "Nobody saw us."]]
-    assert "1 document has other paragraphs in references than in the source" in str(notices[0])
+    assert "1 document has other paragraphs in references than in the source, and is one segment: a" in str(notices[0])
 
 
 @pytest.mark.parametrize(
