@@ -20,7 +20,7 @@ from .alignment import VERSION, Addition, Aligner, Alignment, Document
 from .inputs import SHOWN, Part, parts_of, read_documents
 from .stream import joined
 
-AT_ONCE = 2000  # segments of all systems whose vectors are held together
+AT_ONCE = 2000  # segments after which progress is shown
 LONGEST = 20  # times the length of its segments; the rest of a longer document is not aligned
 SHORT = 200  # characters that count as the length of shorter segments
 UNFIT = 0.65  # mean cost of segments, 1 if omitted, above which a document hardly fits them
@@ -107,13 +107,9 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
         for number, of_system in enumerate(read)
         for part, text in zip(*of_system, strict=True)
     ]
-    found = {
-        (job.system, job.start): Alignment([""] * len(job.segments), [], [*range(len(job.segments))], [])
-        for job in jobs
-        if not job.text.strip()
-    }
-    with Progress("align", "document", len(jobs), done=len(found), quiet=beside.engine.quiet) as shown:
-        for group in _groups(sorted(job for job in jobs if job.text.strip())):
+    found: dict[tuple[int, int], Alignment] = {}
+    with Progress("align", "document", len(jobs), quiet=beside.engine.quiet) as shown:
+        for group in _groups(sorted(jobs)):
             cut = [_cut(job.text, sum(map(len, job.segments))) for job in group]
             begun = [Document(job.text[:end], job.segments) for job, end in zip(group, cut, strict=True)]
             for job, end, alignment in zip(group, cut, aligner.align(begun), strict=True):
@@ -142,15 +138,14 @@ class Job(NamedTuple):
 
 
 def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """The documents that are aligned together."""
+    """The documents that are aligned before progress is shown."""
     group: list[Job] = []
     for job in jobs:
         if group and sum(len(each.segments) for each in group) + len(job.segments) > AT_ONCE:
             yield group
             group = []
         group.append(job)
-    if group:
-        yield group
+    yield group
 
 
 def _cut(text: str, length: int) -> int:
