@@ -13,6 +13,7 @@ ROOT = Path(ctx_metrics.__file__).parent
 CORE = [["cli", "plugin"], ["scale", "plots"], ["metrics"], ["scoring"], ["run"], ["models"], ["engine"]]
 # each family, and the others that it imports
 FAMILIES: dict[str, set[str]] = {
+    "align": set(),
     "annotate": set(),
     "bleurt": set(),
     "choice": {"annotate"},

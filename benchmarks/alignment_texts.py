@@ -1,0 +1,183 @@
+"""Documents of test sets whose true lines are known, and the same with their lines lost.
+
+DATA holds wmt22_general, wmt22_mqm and wmt24_esa, each as a packed tree.
+"""
+
+import lzma
+import random
+import tarfile
+import unicodedata
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+PAIRS = ["en-zh", "ja-en", "uk-en", "ru-en", "en-de", "zh-en", "en-cs", "en-ja"]
+UNSPACED = ("zh", "ja")
+KEPT_BREAK, BREAK = 0.5, 1 / 25  # chances that a line break stays, and that one comes between two words
+SENTENCE_LETTERS = 12  # fewest of an added sentence
+UNSPACED_BREAK = 1 / 50  # between two characters of a language without spaces
+
+
+class Document(NamedTuple):
+    """One system's output for a document, line by line beside the sources and references."""
+
+    pair: str
+    number: int  # of the document in its test set
+    name: str
+    system: str
+    sources: list[str]
+    references: list[str]
+    hypotheses: list[str]
+
+    @property
+    def languages(self) -> list[str]:
+        return self.pair.split("-")
+
+    @property
+    def unspaced(self) -> bool:
+        return self.languages[1] in UNSPACED
+
+    def chance(self, what: str) -> random.Random:
+        """Random numbers that depend on the document, the system and what they are for."""
+        return random.Random(f"{self.pair} {self.name} {self.system} {what}")
+
+
+def read_pair(data: Path, pair: str, systems: int) -> list[Document]:
+    """Documents of at least two lines, none empty, of some systems, evenly spaced by name."""
+    if pair in ("en-cs", "en-ja"):
+        read = _tree(data / "wmt24_esa/wmt24_esa.tar.xz", "wmt24_esa", pair, systems)
+    elif pair in ("en-de", "zh-en"):
+        read = _tree(data / "wmt22_mqm/wmt22_mqm.tar.xz", f"wmt22_mqm/{pair}", pair, systems)
+    else:
+        read = _xml(data / "wmt22_general/wmt22_general.tar.xz", pair, systems)
+    return [
+        each
+        for each in read
+        if len(each.references) > 1
+        and all(text.strip() for text in (*each.sources, *each.references, *each.hypotheses))
+    ]
+
+
+def _chosen(names: Sequence[str], count: int) -> list[str]:
+    """Evenly spaced names in alphabetic order, without references and reranked outputs."""
+    kept = sorted(name for name in names if not name.startswith("ref") and "mbr" not in name.lower())
+    return [kept[round(i * (len(kept) - 1) / max(1, count - 1))] for i in range(min(count, len(kept)))]
+
+
+def _xml(archive: Path, pair: str, systems: int) -> Iterator[Document]:
+    with tarfile.open(archive) as packed:
+        [name] = [name for name in packed.getnames() if name.endswith(f".{pair}.all.xml.xz")]
+        file = packed.extractfile(name)
+        assert file is not None
+        root = ElementTree.fromstring(lzma.decompress(file.read()))
+    documents = list(root.iter("doc"))
+    chosen = _chosen([each.get("system", "") for each in documents[0].iter("hyp")], systems)
+    for number, each in enumerate(documents):
+        sources, references, *_ = ([_text(seg) for seg in part.iter("seg")] for part in each if part.tag != "hyp")
+        outputs = {hyp.get("system"): [_text(seg) for seg in hyp.iter("seg")] for hyp in each.iter("hyp")}
+        for system in chosen:
+            yield Document(pair, number, each.get("id", ""), system, sources, references, outputs[system])
+
+
+def _text(seg: ElementTree.Element) -> str:
+    return " ".join((seg.text or "").split())
+
+
+def _tree(archive: Path, root: str, pair: str, systems: int) -> Iterator[Document]:
+    """Documents of a tree in mt-metrics-eval's layout."""
+    with tarfile.open(archive) as packed:
+        names = [name.removeprefix("./") for name in packed.getnames()]
+
+        def lines(name: str) -> list[str]:
+            [member] = [each for each in packed.getmembers() if each.name.removeprefix("./") == name]
+            file = packed.extractfile(member)
+            assert file is not None
+            return [" ".join(line.split()) for line in file.read().decode().removesuffix("\n").split("\n")]
+
+        folders = (f"{root}/system-outputs/{pair}", f"{root}/system-outputs")
+        outputs = {Path(name).stem: name for name in names if name.rpartition("/")[0] in folders and ".txt" in name}
+        ids = [line.split()[1] for line in lines(f"{root}/documents/{pair}.docs")]
+        sources, references = lines(f"{root}/sources/{pair}.txt"), lines(f"{root}/references/{pair}.refA.txt")
+        texts = {name: lines(outputs[name]) for name in _chosen(list(outputs), systems)}
+    for number, (name, places) in enumerate(groupby(range(len(ids)), ids.__getitem__)):
+        own = list(places)
+        parts = sources, references, *texts.values()
+        read = [[part[i] for i in own] for part in parts]
+        for system, hypotheses in zip(texts, read[2:], strict=True):
+            yield Document(pair, number, name, system, read[0], read[1], hypotheses)
+
+
+def letters(text: str) -> str:
+    """A text without blanks, by which boundaries are compared."""
+    return "".join(text.split())
+
+
+def without_punctuation(document: Document) -> Document:
+    """The same output, each mark a blank."""
+    bare = ["".join(" " if _is_mark(c) else c for c in text) for text in document.hypotheses]
+    between = "" if document.unspaced else " "
+    return document._replace(hypotheses=[between.join(text.split()) or "x" for text in bare])
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("P")
+
+
+def broken(document: Document, what: str, inside: bool = True) -> str:
+    """The output with some of its own line breaks and, if `inside`, others between words."""
+    chance = document.chance(what)
+    text = ""
+    for number, line in enumerate(document.hypotheses):
+        if number:
+            text += "\n" if chance.random() < KEPT_BREAK else "" if document.unspaced else " "
+        words = list(line) if document.unspaced else line.split()
+        rate = (UNSPACED_BREAK if document.unspaced else BREAK) if inside else 0
+        for place, word in enumerate(words):
+            if place:
+                text += "\n" if chance.random() < rate else "" if document.unspaced else " "
+            text += word
+    return text
+
+
+def boundaries(lines: Sequence[str]) -> list[int]:
+    """How many letters come before each line but the first."""
+    ends, total = [], 0
+    for line in lines[:-1]:
+        total += len(letters(line))
+        ends.append(total)
+    return ends
+
+
+def with_omissions(document: Document, share: float) -> tuple[Document, set[int]]:
+    """The output without some of its lines, at least one of which stays, and the numbers of those that are left out."""
+    chance = document.chance(f"omit {share}")
+    numbers = range(len(document.hypotheses))
+    out = {number for number in numbers if chance.random() < share}
+    if len(out) == len(numbers):
+        out.discard(chance.choice(numbers))
+    kept = [line for number, line in enumerate(document.hypotheses) if number not in out]
+    return document._replace(hypotheses=kept), out
+
+
+def with_additions(document: Document, share: float, others: Sequence[Document]) -> tuple[Document, set[int]]:
+    """The output with sentences of the same system's outputs for other documents among its lines, and their numbers.
+
+    others    documents of the same pair
+    """
+    chance = document.chance(f"add {share}")
+    pool = [
+        line
+        for other in others
+        if (other.system, other.name != document.name) == (document.system, True)
+        for line in other.hypotheses
+        if len(letters(line)) >= SENTENCE_LETTERS and line.endswith(tuple(".!?。！？"))
+    ]
+    lines, added = [], set()
+    for line in document.hypotheses:
+        if chance.random() < share:
+            added.add(len(lines))
+            lines.append(chance.choice(pool))
+        lines.append(line)
+    return document._replace(hypotheses=lines), added

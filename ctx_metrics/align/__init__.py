@@ -1,0 +1,1 @@
+"""Documents whose lines do not match: which words of a hypothesis belong to which segment of the reference or source."""

@@ -1,0 +1,239 @@
+"""Align one document: which words of its hypothesis belong to which segment of its references or sources."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..engine.encoder import TextEncoder, shared_encoder
+from ..engine_options import EngineOptions
+from ..models.hub import MULTILINGUAL, encoder_for, resolve
+from .path import NOWHERE, Path, Prices, Span, best_path
+from .stream import Places, Stream, joined, places
+from .values import centred, window_values
+from .vectors import Tokens, token_vectors
+from .windows import CELLS, MARGINS, rough_windows, touched, whole
+
+VERSION = 1  # of the method: another one gives other alignments
+# The lowest layers whose tokens match well enough; higher ones take longer and gain little.
+ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 2, 4
+CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
+# Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
+# if most lines begin with a segment.
+SENTENCE_GAIN, LINE_GAIN, TRUSTED_LINE_GAIN = 8.0, 2.0, 8.0
+OMISSION, OMITTED_TOKEN = 6.0, 0.2  # price of a segment without words, less for each of its tokens
+ADDITION, UNFINISHED = 6.0, 16.0  # price of an addition, and of each of its ends at a line break inside a sentence
+# An added token is worth this share of the way from a token in any segment to one in its own.
+ADDED_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class Link:
+    """A segment and its part of the hypothesis.
+
+    segment    number of the segment in its document, from 0
+    begin, end    characters of the joined hypothesis
+    text       the part itself, without blanks around it
+    lines      numbers of the hypothesis's lines, from 0, that the part comes from; empty lines have none
+    cost       1 less the mean cosine of each token with its best match on the other side
+    merged     whether one of these lines also has text of another segment, or text that was added
+    split      whether the part comes from several lines
+    inside     whether the part begins or ends inside a sentence
+    """
+
+    segment: int
+    begin: int
+    end: int
+    text: str
+    lines: tuple[int, ...]
+    cost: float
+    merged: bool
+    split: bool
+    inside: bool
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Text that belongs to no segment; `after` is the number of the last segment before it, -1 if there is none."""
+
+    after: int
+    begin: int
+    end: int
+    text: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """lines        the text of each segment; "" where it is omitted
+    links        what each other segment has
+    omissions    numbers of segments that the hypothesis leaves out
+    additions    text that is in no line
+    """
+
+    lines: list[str]
+    links: list[Link]
+    omissions: list[int]
+    additions: list[Addition]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A hypothesis, with line breaks at any places, and the segments that it translates or should equal."""
+
+    hypothesis: str
+    segments: Sequence[str]
+
+
+class Aligner:
+    """Aligns documents of one language with references in it, or with sources in another language.
+
+    language    the hypotheses' language
+    across      whether the segments are sources
+    """
+
+    def __init__(
+        self, language: str | None, *, across: bool, engine: EngineOptions = EngineOptions(), layer: int | None = None
+    ):
+        self.model = resolve(MULTILINGUAL if across else encoder_for(language))
+        self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
+        own = ENGLISH_LAYER if self.model.embedded else SAME_LANGUAGE_LAYER
+        self.layer = layer if layer is not None else ACROSS_LAYER if across else own
+        self.encoder.require([(self.layer,)])
+
+    def align(self, documents: Sequence[Document]) -> list[Alignment]:
+        found, sizes = [], np.cumsum([len(document.hypothesis) for document in documents]) // CHARACTERS_AT_ONCE
+        for some in np.split(np.arange(len(documents)), np.flatnonzero(np.diff(sizes)) + 1):
+            found += self._aligned([documents[i] for i in some])
+        return found
+
+    def _aligned(self, documents: Sequence[Document]) -> list[Alignment]:
+        streams = [joined(document.hypothesis) for document in documents]
+        segments = [text for document in documents for text in document.segments]
+        of_streams = token_vectors(self.encoder, self.layer, [stream.text for stream in streams])
+        of_segments = iter(token_vectors(self.encoder, self.layer, segments))
+        return [
+            aligned(stream, tokens, [next(of_segments) for _ in document.segments])
+            for document, stream, tokens in zip(documents, streams, of_streams, strict=True)
+        ]
+
+
+def aligned(stream: Stream, tokens: Tokens, segments: Sequence[Tokens]) -> Alignment:
+    """The alignment of a stream, whose tokens are given, with segments."""
+    ends = np.cumsum([len(each.begins) for each in segments]).tolist()
+    facts, length = places(stream), len(tokens.begins)
+    if not length or not ends or not ends[-1]:
+        nothing = Path([None] * len(segments), [(0, length)] if length else [])
+        none = np.zeros((0, 1), np.float16)
+        return _described(stream, tokens, facts, nothing, none, none, ends)
+    left, right = centred(tokens.vectors), centred([piece for each in segments for piece in each.vectors])
+    if length * ends[-1] <= CELLS:
+        path = _path(tokens, facts, left, right, ends, whole(length, len(segments)))
+    else:
+        for margin in MARGINS:
+            windows = rough_windows(left, right, ends, margin)
+            path = _path(tokens, facts, left, right, ends, windows)
+            if not touched(windows, path.spans, length):
+                break
+    return _described(stream, tokens, facts, path, left, right, ends)
+
+
+def _path(
+    tokens: Tokens, facts: Places, left: np.ndarray, right: np.ndarray, ends: Sequence[int], windows: Sequence[Span]
+) -> Path:
+    """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
+    and how many lines begin with a segment."""
+    values = window_values(left, right, ends, windows)
+    sizes, at = np.diff(ends, prepend=0), tokens.begins
+    omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
+    apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -UNFINISHED, NOWHERE)), 0)
+    apart[0] = 0
+    first = best_path(
+        values,
+        windows,
+        _gains(facts, at, len(ends), LINE_GAIN),
+        np.full(len(apart), NOWHERE),
+        Prices(omission, ADDITION),
+    )
+    spans = [(number, span) for number, span in enumerate(first.spans) if span]
+    own = np.median([values[i][begin - windows[i][0] : end - windows[i][0]].mean() for i, (begin, end) in spans])
+    any_segment = np.mean([each.mean() for each in values])
+    added = any_segment + ADDED_SHARE * (own - any_segment)
+    begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
+    trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
+    line_gain = LINE_GAIN + trust * TRUSTED_LINE_GAIN
+    gains = _gains(facts, at, len(ends), line_gain)
+    return best_path([each - added for each in values], windows, gains, apart, Prices(omission, ADDITION))
+
+
+def _gains(facts: Places, at: np.ndarray, segments: int, line_gain: float) -> np.ndarray:
+    """What a span gains that begins at each token or at the end, NOWHERE if none may.
+
+    The usual gain, at the end of a sentence, is taken off all, so that a boundary inside a sentence has a price; less so in
+    a text with too few sentences for its segments, such as one without punctuation.
+    """
+    is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
+    usual = SENTENCE_GAIN * min(1.0, 2 * facts.end[at].sum() / segments)
+    gains = np.where(is_open, SENTENCE_GAIN * facts.end[at] + line_gain * facts.line[at] - usual, NOWHERE)
+    gains[0] = 0
+    return np.append(gains, 0)
+
+
+def _described(
+    stream: Stream,
+    tokens: Tokens,
+    facts: Places,
+    path: Path,
+    hypothesis: np.ndarray,
+    segments: np.ndarray,
+    ends: Sequence[int],
+) -> Alignment:
+    text, at = stream.text, np.append(tokens.begins, len(stream.text))
+    at[:1] = 0 if len(tokens.begins) else len(text)
+    lines_at = np.array(stream.begins)
+
+    def lines_of(begin: int, end: int) -> tuple[int, ...]:
+        first, last = np.searchsorted(lines_at, [begin, end - 1], "right") - 1
+        return tuple(range(int(first), int(last) + 1))
+
+    spans = sorted([*(span for span in path.spans if span), *path.additions])
+    parts = {span: (int(at[span[0]]), int(at[span[1]])) for span in spans}
+    on_line: dict[int, int] = {}
+    for part in parts.values():
+        for line in lines_of(*part):
+            on_line[line] = on_line.get(line, 0) + 1
+    links, omissions, additions = [], [], []
+    for number, span in enumerate(path.spans):
+        if span is None:
+            if ends[number] > (ends[number - 1] if number else 0):
+                omissions.append(number)
+            continue
+        begin, end = parts[span]
+        own = segments[ends[number - 1] if number else 0 : ends[number]]
+        lines = lines_of(begin, end)
+        links.append(
+            Link(
+                number,
+                begin,
+                end,
+                text[begin:end].strip(),
+                lines,
+                _cost(hypothesis[slice(*span)], own),
+                any(on_line[line] > 1 for line in lines),
+                len(lines) > 1,
+                not all(place in (0, len(text)) or facts.end[place] for place in (begin, end)),
+            )
+        )
+    for span in path.additions:
+        after = max((number for number, own in enumerate(path.spans) if own and own[0] < span[0]), default=-1)
+        begin, end = parts[span]
+        additions.append(Addition(after, begin, end, text[begin:end].strip(), lines_of(begin, end)))
+    of_links = {link.segment: link.text for link in links}
+    return Alignment([of_links.get(number, "") for number in range(len(path.spans))], links, omissions, additions)
+
+
+def _cost(span: np.ndarray, segment: np.ndarray) -> float:
+    if not len(segment):
+        return 1.0
+    cosines = span.astype(np.float32) @ segment.astype(np.float32).T
+    return round(1 - float(np.concatenate([cosines.max(0), cosines.max(1)]).mean()), 4)

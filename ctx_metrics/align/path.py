@@ -1,0 +1,121 @@
+"""The best monotone assignment of a stream's tokens to segments: each segment gets a span of tokens, or is omitted."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+NOWHERE = -1e9
+Span = tuple[int, int]  # first token, and the one after the last
+
+
+class Prices(NamedTuple):
+    """What a path pays besides its tokens' values.
+
+    omission    for each segment without tokens, [segments]
+    addition    for a span of tokens outside all segments; it can stand between spans, but not beside an omission, since
+                it then is a poor translation of what seems left out
+    """
+
+    omission: np.ndarray
+    addition: float
+
+
+class Path(NamedTuple):
+    """spans       each segment's tokens; None: it is omitted
+    additions   spans of tokens outside all segments, in order
+    """
+
+    spans: list[Span | None]
+    additions: list[Span]
+
+
+class _Step(NamedTuple):
+    """Where the best paths come from that have explained all tokens before a place, and all segments up to one.
+
+    low        the place that the arrays begin with
+    begun      the place where the segment's span begins
+    omitted    whether the segment has none
+    added      the place where an addition before the segment's span begins, for each place where that span can begin; the
+               same place if there is no addition
+    """
+
+    low: int
+    begun: np.ndarray
+    omitted: np.ndarray
+    added: np.ndarray
+
+
+def best_path(
+    values: Sequence[np.ndarray], windows: Sequence[Span], gains: np.ndarray, apart: np.ndarray, prices: Prices
+) -> Path:
+    """The path of the highest total.
+
+    values     what the tokens of each segment's window are worth in that segment, [tokens]
+    windows    the tokens that each segment can have; neither bound ever falls, the first is 0, and the last one is the end
+    gains      what a span gains that begins at each place, before a token or after the last one; NOWHERE where none may
+    apart      what an addition gains besides that begins or ends at each place; NOWHERE where none may
+    """
+    low, high = windows[0]
+    done = np.full(high - low + 1, NOWHERE)
+    done[0] = 0
+    linked = done  # the same, where the last segment has a span
+    steps = []
+    for number, window in enumerate(windows):
+        done, linked = (_moved(totals, low, window) for totals in (done, linked))
+        low, high = window
+        here = slice(low, high + 1)
+        ahead, added = _after_additions(done, linked, gains[here], apart[here], prices)
+        sums = np.concatenate([[0.0], np.cumsum(values[number], dtype=np.float64)])
+        best, begun = _best_before(ahead + gains[here] - sums)
+        linked = best + sums
+        without = done - prices.omission[number]
+        omitted = without > linked
+        steps.append(_Step(low, (begun + low).astype(np.int32), omitted, (added + low).astype(np.int32)))
+        done = np.where(omitted, without, linked)
+    here = slice(low, high + 1)
+    _, added = _after_additions(done, linked, gains[here], apart[here], prices)
+    return _traced(steps, int(added[-1]) + low, high)
+
+
+def _moved(done: np.ndarray, low: int, window: Span) -> np.ndarray:
+    """The totals at the places of the next window."""
+    moved = np.full(window[1] - window[0] + 1, NOWHERE)
+    kept = done[window[0] - low :]
+    moved[: len(kept)] = kept
+    return moved
+
+
+def _best_before(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The highest total at an earlier place, for each place, and which that is; the latest of equal ones."""
+    best = np.maximum.accumulate(totals[:-1])
+    places = np.maximum.accumulate(np.where(totals[:-1] >= best, np.arange(len(best)), 0))
+    return np.concatenate([[NOWHERE], best]), np.concatenate([[0], places])
+
+
+def _after_additions(
+    done: np.ndarray, linked: np.ndarray, gains: np.ndarray, apart: np.ndarray, prices: Prices
+) -> tuple[np.ndarray, np.ndarray]:
+    """The totals with an addition that ends at each place, where that is better, and where the addition begins."""
+    best, begun = _best_before(linked + gains + apart)
+    best += apart - prices.addition
+    better = best > done
+    return np.where(better, best, done), np.where(better, begun, np.arange(len(done)))
+
+
+def _traced(steps: Sequence[_Step], place: int, end: int) -> Path:
+    """The path to the end, the last tokens of which are an addition that begins at `place`, if that is before the end."""
+    spans: list[Span | None] = []
+    additions = [(place, end)] if place < end else []
+    after_span = place < end
+    for step in reversed(steps):
+        at = place - step.low
+        if step.omitted[at] and not after_span:
+            spans.append(None)
+            continue
+        begin = int(step.begun[at])
+        spans.append((begin, place))
+        place = int(step.added[begin - step.low])
+        if after_span := place < begin:
+            additions.append((place, begin))
+    return Path(spans[::-1], additions[::-1])

@@ -1,0 +1,117 @@
+"""A hypothesis as one stream of text: where a segment may begin, and what speaks for it."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+_CLOSING = "\"'”’»›)]}」』）】》〉］｝"
+_OPENING = "“‘«‹([{「『（【《〈［｛"
+_CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။"
+_EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
+# Where a sentence ends. A full stop ends none before a small letter (18. října), nor inside a word (3.5, example.org).
+_END = re.compile(
+    rf"(?:[.!?…]+[{re.escape(_CLOSING)}]*(?=\s|$)|[!?…]*[。！？．｡؟۔।॥։።៕။…]+[{re.escape(_CLOSING)}]*)[{_EMOJI}]*\s*"
+    rf"|[{_EMOJI}]+\s+"
+)
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Where the sentences of a text end, and the blanks after them.
+
+    >>> sentence_ends("Am 3. und 4. Mai fielen 3.5 mm! Dann nicht.")
+    [13, 32, 43]
+    """
+    return [
+        match.end()
+        for match in _END.finditer(text)
+        if not (match[0].rstrip() == "." and text[match.end() : match.end() + 1].islower())
+    ]
+
+
+# scripts that put no blanks between words: Thai to Myanmar, Khmer, Japanese and Chinese with their punctuation
+_UNSPACED = [(0x0E00, 0x109F), (0x1780, 0x17FF), (0x2E80, 0xA4CF), (0xF900, 0xFAFF), (0xFE30, 0xFE4F), (0xFF00, 0xFFEF)]
+_UNSPACED += [(0x20000, 0x3FFFF)]
+PIECE = 400  # most characters that are encoded together
+
+
+class Stream(NamedTuple):
+    """Lines joined to one text, with a blank between them unless the script has none.
+
+    begins    where each line begins in the text
+    """
+
+    text: str
+    begins: list[int]
+
+
+def joined(hypothesis: str) -> Stream:
+    """The stream of a hypothesis; empty lines add nothing to it.
+
+    >>> joined("One. Two\\nthree.\\n\\n你\\n好")
+    Stream(text='One. Two three.你好', begins=[0, 9, 15, 16])
+    """
+    text, begins = "", []
+    parts = []
+    length, last = 0, ""
+    for line in hypothesis.split("\n"):
+        if line := line.strip():
+            blank = " " * (bool(last) and not _is_unspaced(last) and not _is_unspaced(line[0]))
+            parts.append(blank + line)
+            begins.append(length + len(blank))
+            length, last = length + len(parts[-1]), line[-1]
+    text = "".join(parts)
+    return Stream(text, begins)
+
+
+def _is_unspaced(character: str) -> bool:
+    return any(first <= ord(character) <= last for first, last in _UNSPACED)
+
+
+class Places(NamedTuple):
+    """Facts about each position in a text, before its first character to after its last one, bool [characters + 1].
+
+    open    a segment may begin here: between words, or between characters of a script without blanks
+    end     a sentence ends before it
+    line    a line begins here
+    """
+
+    open: np.ndarray
+    end: np.ndarray
+    line: np.ndarray
+
+
+def places(stream: Stream) -> Places:
+    text = stream.text
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    blank = np.fromiter(map(str.isspace, text), bool, len(text))
+    unspaced = np.zeros(len(text), bool)
+    for first, last in _UNSPACED:
+        unspaced |= (codes >= first) & (codes <= last)
+    continues, opens = (np.isin(codes, [ord(mark) for mark in marks]) for marks in (_CONTINUING, _OPENING))
+    unspaced[1:] |= unspaced[:-1] & continues[1:]  # quotation marks that other scripts have too
+    inner = blank[:-1] | ((unspaced[:-1] | unspaced[1:]) & ~continues[1:] & ~opens[:-1])
+    is_open, end, line = (np.zeros(len(text) + 1, bool) for _ in range(3))
+    is_open[1:-1] = inner & ~blank[1:]
+    end[sentence_ends(text)] = True
+    line[stream.begins] = True
+    return Places(is_open, end, line)
+
+
+def pieces(text: str) -> Iterator[tuple[int, int]]:
+    """The (begin, end) of the parts of a text that are encoded alone: sentences, and parts of those above PIECE characters.
+
+    >>> text = "It rained. 3.5 mm fell."
+    >>> [text[begin:end] for begin, end in pieces(text)]
+    ['It rained. ', '3.5 mm fell.']
+    """
+    begin = 0
+    for end in dict.fromkeys([*sentence_ends(text), len(text)]):
+        while end - begin > PIECE:
+            cut = text.rfind(" ", begin + 1, begin + PIECE) + 1 or begin + PIECE
+            yield begin, cut
+            begin = cut
+        if begin < end:
+            yield begin, end
+        begin = end

@@ -1,0 +1,85 @@
+"""How well each token of a stream fits each segment, from the vectors of both sides' tokens."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .path import Span
+
+TEMPERATURE = 0.07  # of the cosines
+CHANCE = 0.01  # what a token that matches nothing is worth in any segment, as a share of one certain match
+CLOSENESS = 1.2  # weight of a token's best cosine with the segment
+PIECES_AT_ONCE = 512
+# of a long document, segments whose values are computed together, and their neighbours on each side
+SEGMENTS_AT_ONCE, AROUND = 24, 12
+
+
+def centred(pieces: Sequence[np.ndarray]) -> np.ndarray:
+    """Unit vectors, fp16, without what all tokens of a side have in common, such as their language.
+
+    pieces    vectors of consecutive tokens, [tokens, width] each
+    """
+    common = sum(piece.sum(0, dtype=np.float64) for piece in pieces) / sum(map(len, pieces))
+    result = np.empty((sum(map(len, pieces)), pieces[0].shape[1]), np.float16)
+    done = 0
+    for first in range(0, len(pieces), PIECES_AT_ONCE):
+        moved = np.concatenate(pieces[first : first + PIECES_AT_ONCE]) - common.astype(np.float32)
+        moved /= np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-9)
+        result[done : (done := done + len(moved))] = moved
+    return result
+
+
+def window_values(
+    stream: np.ndarray, segments: np.ndarray, ends: Sequence[int], windows: Sequence[Span]
+) -> list[np.ndarray]:
+    """The values of each segment's window of tokens in the segment, fp32 [tokens of the window].
+
+    stream, segments    unit vectors of all tokens of both sides
+    ends                where each segment's tokens end
+    """
+    found = []
+    for first, last, begin, end in _blocks(windows):
+        low, high = windows[begin][0], windows[end - 1][1]
+        start = ends[begin - 1] if begin else 0
+        own = [place - start for place in ends[begin:end]]
+        values = token_values(stream[low:high], segments[start : start + own[-1]], own)
+        found += [values[a - low : b - low, number - begin] for number, (a, b) in enumerate(windows[first:last], first)]
+    return found
+
+
+def _blocks(windows: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
+    """The (first, last) segments of each block, and the (first, last) of all that are looked at for it."""
+    number, whole = len(windows), windows[0] == windows[-1]
+    for first in range(0, number, number if whole else SEGMENTS_AT_ONCE):
+        last = number if whole else min(number, first + SEGMENTS_AT_ONCE)
+        yield first, last, max(0, first - AROUND), min(number, last + AROUND)
+
+
+def token_values(stream: np.ndarray, segments: np.ndarray, ends: Sequence[int]) -> np.ndarray:
+    """The value of each token in each segment, fp32 [stream's tokens, segments].
+
+    A token and a segment's token match by the product of two shares: of the one's cosines with all tokens of the segments,
+    and of the other's with all of the stream. So words that occur everywhere, such as articles, count for little. The value
+    is the logarithm of the matches' sum, less its mean over the segments, and two more parts: how close the token is to its
+    best match, between what is usual in any segment and in the best one; and how much of the segment's tokens it covers,
+    so that no segment makes do with one word.
+    """
+    begins = np.array([0, *ends[:-1]], np.int64)
+    filled = np.flatnonzero(np.asarray(ends) > begins)
+
+    def by_segment(reduced: np.ufunc, of_tokens: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(stream), len(ends)), np.float32)
+        found[:, filled] = reduced.reduceat(of_tokens, begins[filled], axis=1)
+        return found
+
+    cosines = stream.astype(np.float32) @ segments.astype(np.float32).T
+    best = by_segment(np.maximum, cosines)
+    usual, highest = best[:, filled].mean(), best[:, filled].max(1).mean()
+    matches = np.exp((cosines - 1) / TEMPERATURE)
+    shares = matches / matches.sum(1, keepdims=True)
+    matches /= matches.sum(0)
+    covered = by_segment(np.add, matches)
+    matches *= shares
+    logs = np.log(by_segment(np.add, matches) + CHANCE)
+    logs -= logs.mean(1, keepdims=True)
+    return logs + CLOSENESS * (best - usual) / max(highest - usual, 0.1) + covered

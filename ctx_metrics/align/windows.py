@@ -1,0 +1,62 @@
+"""Which tokens of a long document each segment can have, from a rough path over groups of both."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .path import NOWHERE, Prices, Span, best_path
+from .values import token_values
+
+CELLS = 4_000_000  # a smaller matrix of tokens is computed as a whole
+GROUPS = 1_500  # most groups of a side
+MARGINS = (4, 8, 16, 32)  # groups on each side of the rough path: the next if the path touches a border
+_OMISSION = 1.0  # price of a group without tokens on the rough path
+
+
+def whole(tokens: int, segments: int) -> list[Span]:
+    return [(0, tokens)] * segments
+
+
+def rough_windows(stream: np.ndarray, segments: np.ndarray, ends: Sequence[int], margin: int) -> list[Span]:
+    """Windows around the best path of groups of tokens through groups of segments, each the mean of its tokens' vectors."""
+    tokens = len(stream)
+    size, together = -(-tokens // GROUPS), -(-len(ends) // GROUPS)
+    begins = np.arange(0, tokens, size)
+    bounds = np.append(ends[together - 1 : -1 : together], ends[-1])
+    left, right = _means(stream, np.append(begins[1:], tokens)), _means(segments, bounds)
+    values = token_values(left, right, list(range(1, len(right) + 1)))
+    nowhere = np.full(len(left) + 1, NOWHERE)
+    prices = Prices(np.full(len(right), _OMISSION), 0.0)
+    path = best_path(
+        [values[:, number] for number in range(len(right))],
+        whole(len(left), len(right)),
+        np.zeros(len(left) + 1),
+        nowhere,
+        prices,
+    )
+    lows, highs, at = [], [], 0
+    for span in path.spans:
+        begin, at = span or (at, at)
+        lows.append(max(0, begin - margin) * size)
+        highs.append(min(tokens, (at + margin) * size))
+    first, last = lows[0], highs[-1]
+    lows[0], highs[-1] = min(first, 0), max(last, tokens)
+    of_groups = list(zip(np.minimum.accumulate(lows[::-1])[::-1], np.maximum.accumulate(highs), strict=True))
+    return [(int(low), int(high)) for number in range(len(ends)) for low, high in [of_groups[number // together]]]
+
+
+def touched(windows: Sequence[Span], spans: Sequence[Span | None], tokens: int) -> bool:
+    """Whether a segment's tokens reach the border of its window, so that the best ones may lie outside."""
+    return any(
+        span is not None and ((span[0] == low and low > 0) or (span[1] == high and high < tokens))
+        for (low, high), span in zip(windows, spans, strict=True)
+    )
+
+
+def _means(vectors: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Unit vectors of the sums of consecutive rows; of none, zeros."""
+    begins = np.concatenate([[0], ends[:-1]]).astype(int)
+    sums = np.zeros((len(ends), vectors.shape[1]), np.float32)
+    for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        sums[number] = vectors[begin:end].sum(0, dtype=np.float32)
+    return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)

@@ -1,0 +1,73 @@
+"""The best path, against all paths of small problems."""
+
+import numpy as np
+import pytest
+
+from ctx_metrics.align.path import NOWHERE, Path, Prices, best_path
+
+
+def paths(tokens: int, segments: int):
+    """All paths: what each step takes, as (kind, begin, end); an addition stands beside no omission and no other addition."""
+
+    def further(at: int, number: int, last: str):
+        if at == tokens and number == segments:
+            yield []
+        for end in range(at + 1, tokens + 1):
+            if number < segments:
+                yield from ([("span", at, end), *rest] for rest in further(end, number + 1, "span"))
+            if last in ("start", "span"):
+                yield from ([("addition", at, end), *rest] for rest in further(end, number, "addition"))
+        if number < segments and last != "addition":
+            yield from ([("omission", at, at), *rest] for rest in further(at, number + 1, "omission"))
+
+    yield from further(0, 0, "start")
+
+
+def total(path, values, gains, apart, prices) -> float:
+    number, found = 0, 0.0
+    for kind, begin, end in path:
+        if kind == "addition":
+            found += gains[begin] + apart[begin] + apart[end] - prices.addition
+            continue
+        found += gains[begin] + values[number][begin:end].sum() if kind == "span" else -prices.omission[number]
+        number += 1
+    return found
+
+
+def test_no_path_is_better():
+    chance = np.random.default_rng(3)
+    kinds = set()
+    for _ in range(60):
+        tokens, segments = int(chance.integers(1, 6)), int(chance.integers(1, 4))
+        values = list(chance.normal(0, 2, (segments, tokens)))
+        gains = np.where(chance.random(tokens + 1) < 0.2, NOWHERE, chance.normal(0, 1, tokens + 1))
+        apart = np.where(chance.random(tokens + 1) < 0.3, NOWHERE, 0.0)
+        gains[0] = gains[-1] = apart[0] = apart[-1] = 0
+        prices = Prices(chance.normal(1, 1, segments), 0.5)
+        path = best_path(values, [(0, tokens)] * segments, gains, apart, prices)
+        every = list(paths(tokens, segments))
+        best = max(every, key=lambda each: total(each, values, gains, apart, prices))
+        assert path.additions == [(begin, end) for kind, begin, end in best if kind == "addition"]
+        assert path.spans == [(b, e) if kind == "span" else None for kind, b, e in best if kind != "addition"]
+        kinds |= {kind for kind, *_ in best}
+    assert kinds == {"span", "omission", "addition"}
+
+
+def test_windows_that_hold_the_path_change_nothing():
+    chance = np.random.default_rng(4)
+    values = chance.normal(0, 0.5, (4, 20)) + 3 * (np.arange(20) // 5 == np.arange(4)[:, None])
+    gains, apart, prices = np.zeros(21), np.full(21, NOWHERE), Prices(np.full(4, 5.0), 5.0)
+    whole = best_path(list(values), [(0, 20)] * 4, gains, apart, prices)
+    windows = [(0, 8), (2, 13), (7, 18), (12, 20)]
+    of_windows = [values[number, low:high] for number, (low, high) in enumerate(windows)]
+    assert best_path(of_windows, windows, gains, apart, prices) == whole
+    assert whole == Path([(0, 5), (5, 10), (10, 15), (15, 20)], [])
+
+
+@pytest.mark.parametrize("added", [0.0, 3.0])
+def test_an_addition_is_as_long_as_its_tokens_are_worth_less_than_nothing(added):
+    values = [np.array([2.0, 2, -2, -2, -2, -2, -2, -2]), np.array([-2.0, -2, -2, -2, -2, -2, 2, 2])]
+    path = best_path(
+        [each + added for each in values], [(0, 8)] * 2, np.zeros(9), np.zeros(9), Prices(np.full(2, 9.0), 5.0)
+    )
+    assert path.additions == ([] if added else [(2, 6)])

@@ -1,0 +1,52 @@
+"""Where a segment may begin in a hypothesis, and where sentences end."""
+
+import pytest
+
+from ctx_metrics.align.stream import PIECE, joined, pieces, places, sentence_ends
+
+
+@pytest.mark.parametrize(
+    "text, sentences",
+    [
+        ('He said "No!" Then he left... Then?', ['He said "No!" ', "Then he left... ", "Then?"]),
+        ("Version 3.5 of example.org", ["Version 3.5 of example.org"]),
+        ("Dne 18. října pršelo. Konec", ["Dne 18. října pršelo. ", "Konec"]),
+        ("你好。“好！”他说。走", ["你好。", "“好！”", "他说。", "走"]),
+        ("是吗?！ 好", ["是吗?！ ", "好"]),
+        ("मैं आया। वह गया।", ["मैं आया। ", "वह गया।"]),
+        ("What a day 😠 and then", ["What a day 😠 ", "and then"]),
+        ("いいね！🤣次", ["いいね！🤣", "次"]),
+    ],
+)
+def test_sentences(text, sentences):
+    ends = sentence_ends(text)
+    begins = [0, *(end for end in ends if end < len(text))]
+    assert [text[a:b] for a, b in zip(begins, [*begins[1:], len(text)], strict=True)] == sentences
+
+
+def test_a_segment_begins_with_a_word_or_a_character_of_a_script_without_blanks():
+    text = "It is 你好！“再见”ok"
+    facts = places(joined(text))
+    assert [text[i:] for i in range(len(text)) if facts.open[i]] == [
+        "is 你好！“再见”ok",
+        "你好！“再见”ok",
+        "好！“再见”ok",
+        "“再见”ok",
+        "见”ok",
+        "ok",
+    ]
+
+
+def test_lines_are_joined_without_losing_where_they_began():
+    stream = joined("  One two \r\n\nthree\n四\n五 \n")
+    assert stream.text == "One two three四五"
+    assert [stream.text[begin] for begin in stream.begins] == ["O", "t", "四", "五"]
+    assert places(stream).line.nonzero()[0].tolist() == stream.begins
+
+
+def test_long_sentences_are_encoded_in_parts():
+    for text in ("word " * 300, "字" * 1000):
+        parts = list(pieces(text))
+        assert all(0 < end - begin <= PIECE for begin, end in parts)
+        assert "".join(text[begin:end] for begin, end in parts) == text
+    assert list(pieces("")) == []

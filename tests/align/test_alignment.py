@@ -1,0 +1,128 @@
+"""Documents aligned with the embedded encoders: merged and split lines, omissions, additions, odd texts."""
+
+import pytest
+
+from ctx_metrics.align import alignment
+from ctx_metrics.align.alignment import Aligner, Document
+
+REFERENCES = [
+    "The council will vote on the new bridge next Tuesday.",
+    "Residents of the old harbour fear more traffic and noise.",
+    "According to the mayor, the building work takes three years.",
+    "The money comes from a fund for rural areas.",
+    "Two schools have to close their playgrounds meanwhile.",
+    "A protest has been announced for Saturday afternoon.",
+]
+HYPOTHESES = [
+    "Next Tuesday the council votes on the new bridge.",
+    "People who live at the old harbour are afraid of noise and more traffic.",
+    "Construction will last three years, says the mayor.",
+    "A rural areas fund provides the money.",
+    "Meanwhile the playgrounds of two schools must be closed.",
+    "For Saturday afternoon, a protest was announced.",
+]
+SOURCES = [
+    "Der Stadtrat stimmt am nächsten Dienstag über die neue Brücke ab.",
+    "Anwohner des alten Hafens fürchten mehr Verkehr und Lärm.",
+    "Laut dem Bürgermeister dauern die Bauarbeiten drei Jahre.",
+    "Das Geld kommt aus einem Fonds für ländliche Gebiete.",
+    "Zwei Schulen müssen unterdessen ihre Spielplätze schließen.",
+    "Für Samstagnachmittag ist ein Protest angekündigt.",
+]
+
+
+@pytest.fixture(scope="module")
+def english() -> Aligner:
+    return Aligner("en", across=False)
+
+
+def test_merged_and_split_lines(english):
+    text = " ".join(HYPOTHESES)
+    broken = text.replace("new bridge", "new\nbridge").replace("years, says", "years,\nsays")
+    [found] = english.align([Document(broken, REFERENCES)])
+    assert found.lines == HYPOTHESES
+    assert (found.omissions, found.additions) == ([], [])
+    assert [link.segment for link in found.links] == list(range(6))
+    assert [link.lines for link in found.links] == [(0, 1), (1,), (1, 2), (2,), (2,), (2,)]
+    assert [link.split for link in found.links] == [True, False, True, False, False, False]
+    assert all(link.merged for link in found.links) and not any(link.inside for link in found.links)
+    assert all(0 < link.cost < 1 for link in found.links)
+
+
+def test_lines_that_match_stay(english):
+    [found] = english.align([Document("\n".join(REFERENCES), REFERENCES)])
+    assert found.lines == REFERENCES
+    assert not any(link.merged or link.split for link in found.links)
+    assert max(link.cost for link in found.links) == pytest.approx(0, abs=1e-3)
+
+
+def test_without_punctuation(english):
+    bare = [text.replace(",", "").rstrip(".") for text in HYPOTHESES]
+    [found] = english.align([Document(" ".join(bare), REFERENCES)])
+    assert found.lines == bare
+
+
+def test_an_omission_is_an_empty_line(english):
+    kept = [text for number, text in enumerate(HYPOTHESES) if number not in (0, 3)]
+    [found] = english.align([Document(" ".join(kept), REFERENCES)])
+    assert found.omissions == [0, 3]
+    assert found.lines == ["", *kept[:2], "", *kept[2:]]
+
+
+def test_an_addition_is_in_no_line(english):
+    added = "Penguins cannot fly, but they swim very well."
+    [found] = english.align([Document("\n".join([*HYPOTHESES[:2], added, *HYPOTHESES[2:]]), REFERENCES)])
+    assert found.lines == HYPOTHESES
+    [addition] = found.additions
+    assert (addition.after, addition.text, addition.lines) == (1, added, (2,))
+
+
+def test_with_sources():
+    [found] = Aligner("en", across=True).align([Document(" ".join(HYPOTHESES), SOURCES)])
+    assert found.lines == HYPOTHESES
+
+
+def test_characters_are_words_where_there_are_no_blanks():
+    lines = ["市议会将于下周二就新桥进行投票。", "老港口的居民担心交通和噪音会增加", "市长表示，建设将持续三年。"]
+    [found] = Aligner("zh", across=True).align([Document("".join(lines), SOURCES[:3])])
+    assert found.lines == lines
+
+
+def test_many_documents_as_one_by_one(english):
+    documents = [Document(" ".join(HYPOTHESES[i:]), REFERENCES[i:]) for i in range(4)]
+    assert english.align(documents) == [found for each in documents for found in english.align([each])]
+
+
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_an_empty_hypothesis_omits_everything(english, text):
+    [found] = english.align([Document(text, REFERENCES)])
+    assert (found.lines, found.omissions, found.additions, found.links) == ([""] * 6, list(range(6)), [], [])
+
+
+def test_an_empty_segment_gets_nothing_and_is_not_omitted(english):
+    [found] = english.align([Document(" ".join(HYPOTHESES[:2]), [REFERENCES[0], " ", REFERENCES[1]])])
+    assert (found.lines, found.omissions) == ([HYPOTHESES[0], "", HYPOTHESES[1]], [])
+
+
+def test_text_for_segments_that_are_all_empty_is_added(english):
+    [found] = english.align([Document("One.\nTwo.", ["", ""])])
+    assert (found.lines, [each.text for each in found.additions]) == (["", ""], ["One. Two."])
+
+
+def test_one_segment_gets_all(english):
+    [found] = english.align([Document("It rained.\nAll day.", ["It was raining all day."])])
+    assert found.lines == ["It rained. All day."]
+
+
+def test_long_documents_are_aligned_in_windows(english, monkeypatch):
+    """The same alignment as from the whole matrix, with a third of the segments missing at one place."""
+    cities = "Paris Boston Tokyo Cairo Lima Oslo Sydney Delhi Berlin Nairobi Toronto Rome".split()
+    references = [f"News from {city}: {text}" for city in cities for text in REFERENCES]
+    hypotheses = [f"{city} reports: {text}" for city in cities for text in HYPOTHESES]
+    document = Document(" ".join(hypotheses[:24] + hypotheses[48:]), references)
+    [whole] = english.align([document])
+    monkeypatch.setattr(alignment, "CELLS", 0)
+    monkeypatch.setattr("ctx_metrics.align.windows.GROUPS", 60)
+    [in_windows] = english.align([document])
+    assert whole.omissions == list(range(24, 48))
+    assert in_windows.lines == whole.lines
