@@ -6,9 +6,10 @@ from functools import partial
 
 from ..errors import InputError
 from ..flag_types import Directory, File
+from ..notices import Notice
 from ..run.context import Context
 from ..run.streams import system_names
-from ..run.wrappers import Read, Reader, Wrapper
+from ..run.wrappers import Read, Reader, RowReader, Wrapper
 from ..settings import setting
 from ..writing import check_writable
 
@@ -38,11 +39,15 @@ class AlignSettings:
 class AlignedTexts(Wrapper):
     title = "hypotheses whose lines do not match"
     settings = AlignSettings
+    of_tables = ("align",)
     reads = True
     elsewhere = ("align_set",)  # sacrebleu has read its references before
 
     def reader(self, settings: AlignSettings) -> Reader | None:
         return partial(_read, settings.align_output, settings.align_set) if settings.align else None
+
+    def row_reader(self, settings: AlignSettings) -> RowReader | None:
+        return _read_rows if settings.align else None
 
 
 def _read(folder: str | None, test_set: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
@@ -64,6 +69,24 @@ def _read(folder: str | None, test_set: str | None, paths: Sequence[str], encodi
     for target, system in zip(targets, systems, strict=False):
         write(target, system, beside.doc_ids)
     return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside), streams)
+
+
+def _read_rows(beside: Context) -> Read:
+    from .systems import align_rows, is_unfit
+
+    system = align_rows(beside)
+    pairs = list(zip(system.parts, system.alignments, strict=True))
+    added = [part.start + max(each.after, 0) for part, alignment in pairs for each in alignment.additions]
+    unfit = [part.start for part, alignment in pairs if is_unfit(alignment)]
+    unit = "from segment"
+    notices = [
+        Notice.at(
+            system.omissions, "output is left out and counts as empty", "outputs are left out and count as empty"
+        ),
+        Notice.at(added, "part of a document belongs to no row", "parts of documents belong to no row", unit),
+        Notice.at(unfit, "document hardly fits its rows", "documents hardly fit their rows", unit),
+    ]
+    return Read([system.lines], {"align": system.signature}, notices=[each for each in notices if each.number])
 
 
 ALIGN = AlignedTexts()

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -87,6 +87,37 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
     beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference,
               or with the sources if there is none or if they stand in its place
     """
+    side = _side(beside)
+    parts = parts_of(beside.doc_ids, len(side.segments))
+    read = [read_documents(path, encoding, parts, (beside.source_lang, side.language)) for path in paths]
+    with Progress("align", "document", sum(len(texts) for _, texts in read), quiet=beside.engine.quiet) as shown:
+        systems = _aligned(paths, read, side, beside, shown.update)
+    for system in systems:
+        notice(str(system))
+    for system in systems:
+        for odd in _odd(system, side):
+            notice(odd)
+    return systems
+
+
+def align_rows(beside: Context) -> AlignedSystem:
+    """Align the outputs of a document's rows, joined, with its references or sources; `beside` has one system."""
+    side, [outputs] = _side(beside), beside.systems
+    parts = parts_of(beside.doc_ids, len(outputs))
+    texts = ["\n".join(outputs[part.start : part.end]) for part in parts]
+    [system] = _aligned(["the rows"], [(parts, texts)], side, beside, lambda done: None)
+    return system
+
+
+class Side(NamedTuple):
+    """What hypotheses of a language are aligned with; `across` is whether these are sources."""
+
+    segments: list[str]
+    language: str
+    across: bool
+
+
+def _side(beside: Context) -> Side:
     references, sources, language = list(beside.references or ()), beside.sources, beside.target_lang
     given = [*references, *(each for each in (sources, beside.doc_ids) if each is not None)]
     if not references and sources is None:
@@ -99,33 +130,35 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
         mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
         raise ModelError(f"to align hypotheses, an encoder is needed that reads {language!r}, and there is none{mend}")
     segments = [text or "" for text in (sources if across and sources is not None else references[0])]
-    parts = parts_of(beside.doc_ids, len(segments))
-    read = [read_documents(path, encoding, parts, (beside.source_lang, language)) for path in paths]
-    aligner = Aligner(language, across=across, engine=beside.engine)
+    return Side(segments, language, across)
+
+
+def _aligned(
+    names: Sequence[str],
+    read: Sequence[tuple[Sequence[Part], list[str]]],
+    side: Side,
+    beside: Context,
+    update: Callable[[int], object],
+) -> list[AlignedSystem]:
+    aligner = Aligner(side.language, across=side.across, engine=beside.engine)
     jobs = [
-        Job(part.start, number, text, segments[part.start : part.end])
+        Job(part.start, number, text, side.segments[part.start : part.end])
         for number, of_system in enumerate(read)
         for part, text in zip(*of_system, strict=True)
     ]
     found: dict[tuple[int, int], Alignment] = {}
-    with Progress("align", "document", len(jobs), quiet=beside.engine.quiet) as shown:
-        for group in _groups(sorted(jobs)):
-            cut = [_cut(job.text, sum(map(len, job.segments))) for job in group]
-            begun = [Document(job.text[:end], job.segments) for job, end in zip(group, cut, strict=True)]
-            for job, end, alignment in zip(group, cut, aligner.align(begun), strict=True):
-                found[job.system, job.start] = _with_rest(alignment, job.text, end)
-            shown.update(len(group))
+    for group in _groups(sorted(jobs)):
+        cut = [_cut(job.text, sum(map(len, job.segments))) for job in group]
+        begun = [Document(job.text[:end], job.segments) for job, end in zip(group, cut, strict=True)]
+        for job, end, alignment in zip(group, cut, aligner.align(begun), strict=True):
+            found[job.system, job.start] = _with_rest(alignment, job.text, end)
+        update(len(group))
     model = aligner.model
-    signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{'src' if across else 'ref'}-{model.name}-{model.ckpt}")
-    systems = [
-        AlignedSystem(path, of_system, texts, [found[number, part.start] for part in of_system], signature)
-        for number, (path, (of_system, texts)) in enumerate(zip(paths, read, strict=True))
+    signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{'src' if side.across else 'ref'}-{model.name}-{model.ckpt}")
+    return [
+        AlignedSystem(name, of_system, texts, [found[number, part.start] for part in of_system], signature)
+        for number, (name, (of_system, texts)) in enumerate(zip(names, read, strict=True))
     ]
-    for system in systems:
-        notice(str(system))
-    for system in systems:
-        _say_odd(system, segments, language)
-    return systems
 
 
 class Job(NamedTuple):
@@ -177,34 +210,37 @@ def _with_rest(alignment: Alignment, text: str, end: int) -> Alignment:
     return replace(alignment, additions=[*alignment.additions, rest])
 
 
-def _say_odd(system: AlignedSystem, segments: Sequence[str], language: str) -> None:
-    """Give notice of documents that are empty, far too long, in another language, or that hardly fit their segments."""
+def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
+    """What to say of documents that are empty, far too long, in another language, or that hardly fit their segments."""
     empty, long, unfit = [], [], []
     foreign: dict[str, list[str]] = {}
     for part, text, alignment in zip(system.parts, system.hypotheses, system.alignments, strict=True):
         name = repr(part.name) if part.name else "the text"
-        length = sum(map(len, segments[part.start : part.end]))
         if not text.strip():
             empty.append(name)
-        elif (told := verdict(text[:SAMPLE], language)) is not None and told.wrong:
+        elif (told := verdict(text[:SAMPLE], side.language)) is not None and told.wrong:
             foreign.setdefault(told.looks, []).append(name)
-        elif sum(link.cost for link in alignment.links) + len(alignment.omissions) > UNFIT * (part.end - part.start):
+        elif is_unfit(alignment):
             unfit.append(name)
-        if _cut(text, length) < len(text):
+        if _cut(text, sum(map(len, side.segments[part.start : part.end]))) < len(text):
             long.append(name)
     documents = partial(_documents, of=system.name)
     if empty:
-        notice(f"{documents(empty, 'has', 'have')} no text; all their segments count as empty")
+        yield f"{documents(empty, 'has', 'have')} no text; all their segments count as empty"
     if long:
-        notice(
-            f"{documents(long, 'is', 'are')} more than {LONGEST} times as long as the segments; the rest is an addition"
-        )
+        is_long = documents(long, "is", "are")
+        yield f"{is_long} more than {LONGEST} times as long as the segments; the rest is an addition"
     for looks, names in foreign.items():
-        notice(f"{documents(names, 'looks', 'look')} like {looks}, not {language}; check the file and -l")
+        yield f"{documents(names, 'looks', 'look')} like {looks}, not {side.language}; check the file and -l"
     if unfit:
-        notice(
-            f"{documents(unfit, 'hardly fits its segments', 'hardly fit their segments')}; check the order of the documents"
-        )
+        fits = documents(unfit, "hardly fits its segments", "hardly fit their segments")
+        yield f"{fits}; check the order of the documents"
+
+
+def is_unfit(alignment: Alignment) -> bool:
+    """Whether most segments are omitted or match badly."""
+    costs = sum(link.cost for link in alignment.links) + len(alignment.omissions)
+    return costs > UNFIT * len(alignment.lines)
 
 
 def _documents(names: Sequence[str], one: str, many: str, of: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..entry_points import loaded_or_named
 from ..errors import InputError
+from ..notices import Notice
 from ..settings import CommandLine, from_flags
 from .context import Context, MetricSettings
 
@@ -30,16 +31,20 @@ class Read(NamedTuple):
     """The systems' texts as a reader gives them, what it adds to the signature of every metric, and tables for a report.
 
     streams    what it read in place of flags, by role: src, ref, doc
+    notices    about the rows of a table
     """
 
     systems: "list[Segments]"
     signature: dict[str, Any]
     tables: Sequence[Table] = ()
     streams: "Mapping[str, list[Segments]]" = MappingProxyType({})
+    notices: Sequence[Notice] = ()
 
 
 # Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run.
 Reader = Callable[[Sequence[str], str, Context], Read]
+# Reads the outputs of a table's rows anew, which are the context's only system.
+RowReader = Callable[[Context], Read]
 
 
 class Wrapper:
@@ -48,12 +53,14 @@ class Wrapper:
     title       title of its group of flags
     settings    its settings class; in sacrebleu's command, its flags begin with --ctx-
     elsewhere   the settings that sacrebleu's command does not offer
+    of_tables   the settings that `ctx-metrics annotate` offers, for row_reader
     reads       whether it reads the systems' texts; commands that read other texts do not have its flags
     """
 
     title: str
     settings: type
     elsewhere: Collection[str] = ()
+    of_tables: Collection[str] = ()
     reads: bool = False
 
     @property
@@ -68,6 +75,9 @@ class Wrapper:
 
     def reader(self, settings: Any) -> Reader | None:
         """What reads the systems' texts, whose lines need not match; None if the settings do not ask for it."""
+        return None
+
+    def row_reader(self, settings: Any) -> RowReader | None:
         return None
 
 
@@ -97,3 +107,8 @@ def reader_of(line: CommandLine, dest: str = "") -> Reader | None:
     if len(readers) > 1:
         raise InputError("two flags read the systems' texts, each in its own way; leave one out")
     return readers[0] if readers else None
+
+
+def row_reader_of(line: CommandLine) -> RowReader | None:
+    found = [each.row_reader(from_flags(each.settings, line)) for each in installed_wrappers() if each.of_tables]
+    return next((reader for reader in found if reader is not None), None)

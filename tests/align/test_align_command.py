@@ -11,6 +11,7 @@ from cli_conftest import ctx, error  # noqa: F401  ctx is a fixture
 from plugin_conftest import DOCIDS, REF, SOURCE, A, B, lines_of
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 from report_pages import data_in
+from sacrebleu.metrics import CHRF
 
 SIZE = 23  # three documents
 IDS = lines_of(DOCIDS)[:SIZE]
@@ -262,3 +263,42 @@ def test_without_a_reference_the_source_is_aligned(inside, tmp_path):
     head, *_ = objects(tmp_path / "out.jsonl")
     assert head["align"].startswith("v1-src-multilingual")
     assert sum(map(str.__eq__, lines(tmp_path / "out.txt"), lines_of(A))) > 0.75 * SIZE
+
+
+def test_the_rows_of_a_table_are_aligned_within_documents(inside, tmp_path):
+    gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
+    words = {name: text.split() for name, text in broken(gap).items()}
+    table = ["doc\tref\tmt"]
+    for i, (name, reference) in enumerate(zip(IDS, lines_of(REF))):
+        place, size = DOCUMENTS[name].index(i), len(DOCUMENTS[name])
+        cell = words[name][place * len(words[name]) // size : (place + 1) * len(words[name]) // size]
+        table.append(f"{name}\t{reference}\t{' '.join(cell)}")
+    (tmp_path / "table.tsv").write_text("\n".join(table) + "\n", encoding="utf-8")
+    common = ("annotate", tmp_path / "table.tsv", "-o", tmp_path / "out", "-l", "de-en", "-m", "chrf", "--align", "-q")
+    done = inside(*common, "--block", "10")
+    assert done.code == 0, done.err
+    rows = [
+        line.split("\t")
+        for path in sorted((tmp_path / "out").glob("part-*"))
+        for line in path.read_text(encoding="utf-8").splitlines()[1:]
+    ]
+    aligned_lines = [row[-1] for row in rows]
+    assert len(rows) == SIZE and [row[2] for row in rows] == [line.split("\t")[2] for line in table[1:]]
+    assert sum(map(str.__eq__, aligned_lines, gap)) > 0.85 * SIZE and aligned_lines[4] == ""
+    assert [round(float(row[-2]), 3) for row in rows] == [
+        round(CHRF().corpus_score([line], [[reference]]).score, 3)
+        for line, reference in zip(aligned_lines, lines_of(REF))
+    ]
+    assert "chrf: 1 output is left out and counts as empty (row 5)" in done.err and SIGNATURE in done.err
+    again = inside(*common, "--block", "10")
+    assert again.code == 0 and "nothing was scored" in again.err
+
+
+def test_rows_are_aligned_only_within_documents(inside, tmp_path):
+    (tmp_path / "table.tsv").write_text("ref\tmt\nIt rained.\tRain.\n")
+    common = ("annotate", tmp_path / "table.tsv", "-o", tmp_path / "out", "-l", "de-en", "-m", "chrf", "--align")
+    done = inside(*common)
+    assert done.code == 2 and done.err.endswith(
+        "outputs are aligned within documents: name the column of their ids (--columns doc=NAME)\n"
+    )
+    assert inside(*common, "--top", "1").err.endswith("filter the parts, or give --keep\n")
