@@ -39,6 +39,7 @@ class AlignSettings:
 class AlignedTexts(Wrapper):
     title = "hypotheses whose lines do not match"
     settings = AlignSettings
+    hint = "{}align reads folders, and aligns documents whose lines do not match"
     of_tables = ("align",)
     reads = True
     elsewhere = ("align_set",)  # sacrebleu has read its references before

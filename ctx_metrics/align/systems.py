@@ -218,7 +218,9 @@ def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
         name = repr(part.name) if part.name else "the text"
         if not text.strip():
             empty.append(name)
-        elif (told := verdict(text[:SAMPLE], side.language)) is not None and told.wrong:
+        elif (
+            told := verdict(" ".join(dict.fromkeys(text.split()))[:SAMPLE], side.language)
+        ) is not None and told.wrong:
             foreign.setdefault(told.looks, []).append(name)
         elif is_unfit(alignment):
             unfit.append(name)

@@ -14,6 +14,7 @@ from ..registry import MetricTable
 from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread, with_inputs, with_lines
 from ..run.inputs import FileInput, Given
 from ..run.streams import names_fault, system_names, test_set_lines
+from ..run.wrappers import reader_hint
 from ..wording import any_of
 
 if TYPE_CHECKING:
@@ -207,7 +208,8 @@ class Run:
                     hint = "; on stdin a lone carriage return ends a line, in files (-i) it does not"
                 lines = counted(len(system), "line", "lines")
                 name = self._reference_name(k)
-                raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}")
+                fix = reader_hint("--ctx-") if self.asked.flags.input else ""
+                raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}", fix=fix)
 
     def names(self) -> Sequence[str]:
         """Return the systems' names for output files: those of --ctx-names, or else from their files."""

@@ -4,6 +4,7 @@ import argparse
 import functools
 import io
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -19,7 +20,7 @@ from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, capabilities
-from ..run.wrappers import wrapped
+from ..run.wrappers import reader_hint, wrapped
 from ..wording import by_flags
 from ..writing import lost, printing
 from .arguments import parser_class
@@ -171,6 +172,8 @@ class Replacements:
             return self._own.smart_open(file, *args, encoding=encoding, **options)
         if run.asked.reader and file in (run.asked.flags.input or ()) and file not in run.asked.flags.refs:
             return []  # filter_subset has all that is read, and lets the reader fill it in
+        if os.path.isdir(file):
+            raise InputError(f"cannot read {file}: it is a folder", fix=reader_hint("--ctx-"))
         lines = split_lines(read_text(file, encoding), file)
         if not lines:
             raise InputError(f"{file} is empty; it must hold one segment per line")

@@ -55,6 +55,7 @@ class Wrapper:
     elsewhere   the settings that sacrebleu's command does not offer
     of_tables   the settings that `ctx-metrics annotate` offers, for row_reader
     reads       whether it reads the systems' texts; commands that read other texts do not have its flags
+    hint        what it does for texts of the wrong length, where {} stands for the start of its flags
     """
 
     title: str
@@ -62,6 +63,7 @@ class Wrapper:
     elsewhere: Collection[str] = ()
     of_tables: Collection[str] = ()
     reads: bool = False
+    hint: str = ""
 
     @property
     def of_sacrebleu(self) -> list[str]:
@@ -107,6 +109,11 @@ def reader_of(line: CommandLine, dest: str = "") -> Reader | None:
     if len(readers) > 1:
         raise InputError("two flags read the systems' texts, each in its own way; leave one out")
     return readers[0] if readers else None
+
+
+def reader_hint(prefix: str = "--") -> str:
+    """What to say of texts of the wrong length, or of a folder of texts."""
+    return next((each.hint.format(prefix) for each in installed_wrappers() if each.hint), "")
 
 
 def row_reader_of(line: CommandLine) -> RowReader | None:

@@ -1,5 +1,6 @@
 """What `ctx-metrics score` reads: files, columns of the standard input, sacrebleu's test sets."""
 
+import os
 import sys
 from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from ...run.context import Context, MetricSettings, build_all, with_inputs, with
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
-from ...run.wrappers import reader_of
+from ...run.wrappers import reader_hint, reader_of
 from ...settings import CommandLine, setting
 from . import flags
 
@@ -179,12 +180,19 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         read = reader(texts.files, texts.encoding, beside)
         streams |= {"mt": read.systems, **read.streams}
     else:
+        if folders := [path for path in texts.files if os.path.isdir(path)]:
+            raise InputError(f"{folders[0]} is a folder", fix=reader_hint())
         of_files = system_names(texts.files)
         read_files(streams, texts.encoding, {"mt": texts.files})
     for each, of_input in given.items():
         each.check(of_input, len(streams["mt"]))
     order = ("mt", "ref", "src", "doc", *(each.name for each in given))
-    check_lengths([stream for role in order for stream in streams.get(role, ())])
+    try:
+        check_lengths([stream for role in order for stream in streams.get(role, ())])
+    except InputError as error:
+        if len({*map(len, [*streams["mt"], *streams.get("ref", streams.get("src", ()))])} - {0}) > 1:
+            error.fix = reader_hint()
+        raise
     if texts.unescape:
         roles = [role for role in streams if role != "doc"]
         texts_of = iter(unescape([stream for role in roles for stream in streams[role]]))
