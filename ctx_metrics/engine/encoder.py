@@ -35,7 +35,7 @@ class Checkpoint(Loaded, Protocol):
 class TextEncoder:
     """Encodes texts with a checkpoint and returns what metrics read from its hidden layers.
 
-    checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL or RemBERT family, or an opened one
+    checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL, RemBERT or DeBERTa family, or an opened one
 
     Weights are loaded for the first text, and only as many layers as metrics ask for.
     """

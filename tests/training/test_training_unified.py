@@ -335,3 +335,12 @@ def test_folders_that_cannot_be(tmp_path, models, change, tensors, message):
     with pytest.raises(ModelError, match=message) as raised:
         load_estimator(str(tmp_path), QUIET)
     assert "\n" not in str(raised.value)
+
+
+def test_an_encoder_of_deberta_cannot_be_adapted(tiny_deberta):
+    from ctx_metrics.engine.checkpoint import read_config
+    from ctx_metrics.engine.tokenizer import TextTokenizer
+    from ctx_metrics.training.quality.unified import encoder_kind
+
+    with pytest.raises(ModelError, match="a DeBERTa encoder cannot be adapted here; name one of another kind"):
+        encoder_kind(read_config(tiny_deberta), TextTokenizer(tiny_deberta))
