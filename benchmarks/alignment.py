@@ -31,6 +31,7 @@ from alignment_texts import (
     Document,
     boundaries,
     broken,
+    found_boundaries,
     letters,
     read_pair,
     with_additions,
@@ -72,11 +73,12 @@ def share(hits: int, total: int) -> str:
     return f"{hits / total:.3f}" if total else "-"
 
 
-def found_boundaries(outputs: Sequence[Document], lines: Sequence[Sequence[str]]) -> str:
+def shared(outputs: Sequence[Document], found: Sequence[Sequence[int]]) -> str:
+    """The share of the outputs' boundaries that were found."""
     pairs = [
-        (true, got)
-        for output, own in zip(outputs, lines, strict=True)
-        for true, got in zip(boundaries(output.hypotheses), boundaries(own), strict=True)
+        each
+        for output, own in zip(outputs, found, strict=True)
+        for each in zip(boundaries(output.hypotheses), own, strict=True)
     ]
     return share(sum(true == got for true, got in pairs), len(pairs))
 
@@ -127,9 +129,10 @@ def boundaries_table(of_pairs: dict[str, list[Document]], data: Path, python: st
                 row = [pair, variant, sum(len(each.references) - 1 for each in documents)]
                 for across in (False, True):
                     found = aligned(pair, across, documents, texts)
-                    row.append(found_boundaries(outputs, [each.lines for each in found]))
+                    row.append(shared(outputs, list(map(found_boundaries, found, texts))))
                 if python and model:
-                    row.append(found_boundaries(outputs, by_mweralign(python, model, documents, outputs)))
+                    aligned_lines = by_mweralign(python, model, documents, outputs)
+                    row.append(shared(outputs, list(map(boundaries, aligned_lines))))
                 rows.append(row)
     heads = ["pair", "text", "boundaries", "with references", "with sources"]
     return tabulate(rows, [*heads, "mweralign, with references"][: len(rows[0])], "github", disable_numparse=True)
