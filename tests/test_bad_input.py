@@ -94,6 +94,10 @@ def write_files(folder: Path) -> None:
         "bad-list": "0 ||| It rains.\n2 ||| We left.\n",
         "generate.txt": "S-1\twir gehen\nH-1\t-0.5\twe go\nD-1\t-0.5\twe go\n",
         "odd.jsonl": '{"candidates": []}\n',
+        "blocks.txt": "one\n\ntwo\n\nthree\n\nfour\n",
+        "twice.jsonl": '{"doc_id": "a", "hypothesis": "One."}\n{"doc_id": "a", "hypothesis": "One."}\n',
+        "only-a.jsonl": '{"doc_id": "a", "hypothesis": "One."}\n',
+        "listed.jsonl": '{"doc_id": "a", "hypothesis": ["One.", "Two."]}\n',
         "one-label.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt snows.\t0\n",
     }
     for name, text in {**good, **bad}.items():

@@ -21,6 +21,7 @@ from .scorer import OfMetric, Scored, Scorer, Texts, roles
 from .selection import Limit, Top, best, passing
 from .tables import Table
 
+OUTPUTS = "aligned"  # the column of outputs that are read anew
 FIRST = 100  # most rows of a run's first block: problems show early, and a run that stops soon has kept some results
 
 
@@ -28,7 +29,8 @@ FIRST = 100  # most rows of a run's first block: problems show early, and a run 
 class Annotation:
     """The settings of one run over tables.
 
-    names    of the new columns: one per metric, then one for the rows' faults if `drop` is given
+    names    of the new columns: one per metric, then one for the rows' faults if `drop` is given, and one for the outputs if
+             they are read anew
     drop     faults for which rows are dropped, () for none; None: do not look for faults
     top      how many of the best rows to write, ranked by the metric `by`; None: all
     """
@@ -48,8 +50,12 @@ class Annotation:
 
     @property
     def columns(self) -> list[str]:
-        """What `names` stand for: the metrics, then the faults column if faults are looked for."""
-        return self.metrics if self.drop is None else [*self.metrics, faults.COLUMN]
+        """What `names` stand for."""
+        return [
+            *self.metrics,
+            *[faults.COLUMN] * (self.drop is not None),
+            *[OUTPUTS] * (self.scorer.reader is not None),
+        ]
 
     @property
     def counted(self) -> Sequence[str]:
@@ -241,7 +247,8 @@ def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Pla
         kept &= ~faults.has(scored.faults, run.drop or ())
         counts = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.counted}
     if run.top is None:
-        part = parts.write_part(block.number, _content(run, block.rows, scores, kept))
+        outputs = {} if scored.outputs is None else {OUTPUTS: scored.outputs}
+        part = parts.write_part(block.number, _content(run, block.rows, scores | outputs, kept))
     else:
         by = np.where(kept, scored.metrics[run.by].oriented, math.nan)
         parts.write_scores(block.number, np.stack([by, *scores.values()]))
@@ -259,11 +266,13 @@ def _check_signature(name: str, before: str, now: str) -> None:
         raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
 
 
-def _content(run: Annotation, rows: Rows, scores: Mapping[str, np.ndarray], kept: np.ndarray) -> bytes:
+def _content(run: Annotation, rows: Rows, scores: Mapping[str, Any], kept: np.ndarray) -> bytes:
     columns: dict[str, Sequence[Value]] = {}
     for name, (key, values) in zip(run.names, scores.items(), strict=True):
         if key == faults.COLUMN:
             columns[name] = faults.words_of(values)
+        elif key == OUTPUTS:
+            columns[name] = values
         else:
             columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
     return rows.content(columns, kept.tolist())

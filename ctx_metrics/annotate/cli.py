@@ -22,8 +22,9 @@ from ..run import text_checks
 from ..run.context import Context
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
+from ..run.wrappers import installed_wrappers, row_reader_of
 from ..scale.blocks import opened
-from ..settings import CommandLine, add_all, setting
+from ..settings import CommandLine, add_all, add_flags, setting
 from ..writing import check_output
 from . import annotate, summary
 from .faults import COLUMN
@@ -132,6 +133,8 @@ class Blocks:
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Tables, Scores, Blocks, Work])
     add_metric_flags(parser, argv)
+    for wrapper in (each for each in installed_wrappers() if each.of_tables):
+        add_flags(parser.add_argument_group(wrapper.title), wrapper.settings, only=wrapper.of_tables)
     add_all(parser, [flags.quiet()])
 
 
@@ -193,10 +196,17 @@ def run(line: CommandLine) -> int:
     names = names or [each.name for each in metrics]
     if scores.drop is not None and len(names) == len(metrics):
         names.append(COLUMN)
+    reader = row_reader_of(line)
+    if reader:
+        names.append(annotate.OUTPUTS)
+        if scores.top:
+            line.error("--top does not work with outputs that are aligned; filter the parts, or give --keep")
+        if "doc" not in columns:
+            line.error("outputs are aligned within documents: name the column of their ids (--columns doc=NAME)")
     by = next(each for each in metrics if each.name == (scores.by or metrics[0].name))
     made = annotate.Annotation(
         found,
-        Scorer(metrics, context, columns, not scores.no_text_checks, scores.drop is not None),
+        Scorer(metrics, context, columns, not scores.no_text_checks, scores.drop is not None, reader),
         names,
         scores.keep,
         scores.top,

@@ -13,6 +13,7 @@ from ..finite import check_finite
 from ..notices import Notice, collected, notice, tallied
 from ..run.context import Context, MetricSettings, build_all, capabilities
 from ..run.inputs import FileInput, installed_inputs
+from ..run.wrappers import Read, RowReader
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import weighted_mean
 from ..scoring.results import without_reference
@@ -47,10 +48,12 @@ class OfMetric(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """All metrics' results for a block, by name, and the faults of each row if they were looked for (see faults_of_rows)."""
+    """All metrics' results for a block, by name, the faults of each row if they were looked for (see faults_of_rows), and
+    the outputs if they were read anew."""
 
     metrics: dict[str, OfMetric]
     faults: np.ndarray | None = None
+    outputs: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Scorer:
 
     columns    the names of each role's columns in the tables
     checks     whether to print notices about faults in the first block's texts
+    reader     what reads the outputs anew, or None
     """
 
     metrics: Sequence[MetricSettings]
@@ -68,6 +72,7 @@ class Scorer:
     columns: Mapping[str, Sequence[str]]
     checks: bool = False
     faults: bool = False
+    reader: RowReader | None = None
 
     @property
     def reads_documents(self) -> str:
@@ -76,14 +81,20 @@ class Scorer:
 
     def __call__(self, texts: Texts, first: bool) -> Scored:
         """The scores of a block's texts; in the first block, languages are checked."""
-        made = self._built(texts)
+        read = self.reader(self._context(texts)) if self.reader else None
+        if read:
+            texts = {**texts, "mt": [read.systems[0]]}
+        made = self._built(texts, read)
         hypotheses = [text or "" for text in texts["mt"][0]]
         found = {
             name: self._of_metric(metric, hypotheses, texts.get("ref", ()), first) for name, metric in made.items()
         }
         if first and self.checks:
             say_faults(texts, self.columns, self.languages)
-        return Scored(found, faults_of_rows(texts, self.languages) if self.faults else None)
+        if read:
+            next(iter(found.values())).notices.extend(read.notices)
+        outputs = hypotheses if read else None
+        return Scored(found, faults_of_rows(texts, self.languages) if self.faults else None, outputs)
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
@@ -106,8 +117,8 @@ class Scorer:
             or (isinstance(metric, ContextMetric) and _penalised(metric) == penalised[name])
         }
 
-    def _built(self, texts: Texts) -> dict[str, Metric]:
-        context = replace(
+    def _context(self, texts: Texts) -> Context:
+        return replace(
             self.context,
             systems=[[text or "" for text in texts["mt"][0]]],
             references=texts.get("ref", []),
@@ -115,6 +126,9 @@ class Scorer:
             doc_ids=[text or "" for text in texts["doc"][0]] if "doc" in texts else None,
             inputs={**self.context.inputs, **_inputs(texts)},
         )
+
+    def _built(self, texts: Texts, read: Read | None = None) -> dict[str, Metric]:
+        context = replace(self._context(texts), read=read)
         for name, cls, _ in self.metrics:
             for each in capabilities(cls).inputs:
                 if isinstance(each, FileInput) and each.required and each.column not in texts:

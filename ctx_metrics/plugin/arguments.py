@@ -15,7 +15,7 @@ from ..language import language_pair
 from ..registry import MetricTable, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
-from ..run.wrappers import Wrap, installed_wrappers, wrapped, wraps_of
+from ..run.wrappers import Reader, Wrap, installed_wrappers, reader_of, wrapped, wraps_of
 from ..settings import CommandLine, SuggestingParser, add_flags, setting
 from ..writing import check_not_input, check_output, open_closed
 from .capture import Command, Run
@@ -135,12 +135,13 @@ class Asked:
     offered: Sequence[RunOutput]
     languages: tuple[str | None, str | None]
     wraps: Sequence[Wrap] = ()
+    reader: Reader | None = None
 
     @property
     def active(self) -> bool:
         """Whether the run names a plugin metric or uses one of our flags for all metrics. Otherwise sacrebleu's behavior is
         left unchanged."""
-        return bool(self.chosen or self.by_document or self.targets or self.wraps)
+        return bool(self.chosen or self.by_document or self.targets or self.wraps or self.reader)
 
     @property
     def stock(self) -> Sequence[str]:
@@ -275,8 +276,9 @@ def asked_by(
         MetricSettings(name, table[name.upper()], {dest.removeprefix(f"{name}_"): values[dest] for dest in own[name]})
         for name in names
     ]
+    reader = reader_of(line, "ctx_")
     try:
-        languages = language_pair(flags.langpair) if chosen and flags.langpair else (None, None)
+        languages = language_pair(flags.langpair) if (chosen or reader) and flags.langpair else (None, None)
     except InputError as error:
         raise InputError(f"-l {error}") from error
     scores = not (flags.list or flags.download or flags.citation)
@@ -297,7 +299,7 @@ def asked_by(
     given = {each: each.read(line) for each in inputs if each.keywords.keys() & needed}
     wraps = wraps_of(line, "ctx_")
     chosen = wrapped(chosen, wraps)
-    return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps)
+    return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps, reader)
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser, inputs: Sequence[FileInput]) -> None:

@@ -17,6 +17,7 @@ from ..run.streams import names_fault, system_names, test_set_lines
 from ..wording import any_of
 
 if TYPE_CHECKING:
+    from ..run.wrappers import Read
     from ..scale.corpora import InBlocks
     from .arguments import Asked
 
@@ -36,12 +37,28 @@ class Run:
         self.whole_length = 0  # number of segments before sacrebleu selected some of them
         self.columns = 1  # number of columns on the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
+        self.read: Read | None = None  # what the reader of the systems' texts gave, if there is one
         begin_run()
         files = asked.files
         self._paths = {"sources": files.source, "doc_ids": files.docids}
         self._wholes: dict[str, list[str] | None] = {}  # sources and document ids, before sacrebleu selects some
         self._files: dict[str, list[str]] = {}
         self._inputs: dict[str, Context] = {}  # with the inputs' values, by systems
+
+    def read_systems(self, systems: Sequence[list[str]]) -> None:
+        """Let the run's reader read the systems' texts into the first lists; the others are the references."""
+        paths = list(dict.fromkeys(self.asked.flags.input or ()))
+        references = [named(own, self._reference_name(k)) for k, own in enumerate(systems[len(paths) :])]
+        streams = {key: self._whole(key) for key in FLAGS}
+        sources, doc_ids = (
+            None if lines is None else named(lines, self._paths[key] or f"{key} of {self.asked.flags.test_set}")
+            for key, lines in streams.items()
+        )
+        beside = Context(references, (), sources, doc_ids, *self.asked.languages, self.asked.engine)
+        assert self.asked.reader
+        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside)
+        for system, lines in zip(systems, self.read.systems, strict=False):
+            system[:] = lines
 
     def document_ids(self) -> list[str] | None:
         """Return the document id of each scored segment; None if there are no ids."""
@@ -99,6 +116,7 @@ class Run:
                 "their own flags"
             )
         used = frozenset(["doc_ids"] if asked.by_document or asked.targets else [])
+        used |= {"doc_ids", "sources"} if asked.reader else set()
         say_unread(
             asked.given,
             {name: metrics.get(name, self.table[name.upper()]) for name in asked.flags.metrics},
@@ -118,6 +136,7 @@ class Run:
             asked.engine,
             {"explain": any(output.explain for output in asked.outputs)},
             self._in_blocks(),
+            self.read,
         )
 
     def _in_blocks(self) -> "InBlocks | None":

@@ -86,8 +86,8 @@ class CommandTable(dict):
             metric = self._prepared(name, run)
         else:
             [own] = wrapped([MetricSettings(name, run.table[name.upper()], flags)], asked.wraps)
-            # a wrapped metric reads more of the run than its references
-            if asked.wraps:
+            # a wrapped metric reads more of the run than its references, and a reader adds to its signature
+            if asked.wraps or asked.reader:
                 metric = run.build([own], references, run.systems)[name]
             else:
                 metric = run.table[name.upper()](references=references, **flags)
@@ -154,6 +154,8 @@ class Replacements:
         if (run := self._command.active) is None:
             return io.TextIOWrapper(buffer, encoding=encoding)
         name = "the standard input"
+        if run.asked.reader:
+            raise InputError("texts whose lines do not match are read from files: name them with -i")
         lines = io.StringIO(decode(buffer.read(), name, encoding), newline=None)
         columns = [line.rstrip().count("\t") + 1 for line in lines]
         if not columns:
@@ -167,6 +169,8 @@ class Replacements:
         """Return a file's lines; raises InputError unless it is text with the columns of -nr."""
         if (run := self._command.active) is None:
             return self._own.smart_open(file, *args, encoding=encoding, **options)
+        if run.asked.reader and file in (run.asked.flags.input or ()) and file not in run.asked.flags.refs:
+            return []  # filter_subset has all that is read, and lets the reader fill it in
         lines = split_lines(read_text(file, encoding), file)
         if not lines:
             raise InputError(f"{file} is empty; it must hold one segment per line")
@@ -181,6 +185,8 @@ class Replacements:
     ) -> Any:
         """Return selected rows, which store which rows of the test set they are."""
         systems, run = list(systems), self._command.active
+        if run is not None and run.asked.reader and run.read is None:
+            run.read_systems(systems)
         if run is None or (origlang is None and subset is None) or not isinstance(systems[0], list):
             return self._own.filter_subset(systems, test_sets, langpair, origlang, subset)
         run.whole_length = len(systems[0])

@@ -32,6 +32,7 @@ class Context:
     engine             device, number format, batch size
     inputs             further inputs of metrics, by keyword (see run.inputs)
     in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
+    read               the systems' texts as a reader gives them (run.wrappers.Read), or None
     """
 
     references: Sequence[Stream] | None = None
@@ -43,6 +44,7 @@ class Context:
     engine: EngineOptions = EngineOptions()
     inputs: Mapping[str, Any] = field(default_factory=dict)
     in_blocks: Any = None
+    read: Any = None
 
     @property
     def trg_lang(self) -> str:
@@ -50,7 +52,9 @@ class Context:
         return self.target_lang or ""
 
 
-CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inputs", "in_blocks"} | {"trg_lang"}
+CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inputs", "in_blocks", "read"} | {
+    "trg_lang"
+}
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,24 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
             metric.in_blocks = context.in_blocks
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
+        if context.read:
+            vars(metric)["get_signature"] = _Signed(metric, context.read.signature)
     return metrics
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """A metric's get_signature with more entries; it can be pickled with the metric."""
+
+    metric: "Metric"
+    entries: Mapping[str, Any]
+
+    def __call__(self) -> Any:
+        signature = type(self.metric).get_signature(self.metric)
+        for key, value in self.entries.items():
+            signature._abbr.setdefault(key, key[:2])
+            signature.update(key, value)
+        return signature
 
 
 def with_lines(metric: MetricSettings, read: Callable[[str, str], Stream]) -> MetricSettings:

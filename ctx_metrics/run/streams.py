@@ -12,7 +12,7 @@ from ..notices import counted
 from ..reading import PACKED, read_lines
 
 # endings that describe the file, not the system whose output it holds
-_ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok")
+_ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok", ".jsonl")
 _CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters, line and paragraph separators
 
 

@@ -1,48 +1,89 @@
-"""What changes how every metric of a run scores, sacrebleu's own included, by flags of its own."""
+"""What changes how every metric of a run scores, or how the systems' texts are read, by flags of its own."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..entry_points import loaded_or_named
+from ..errors import InputError
+from ..notices import Notice
 from ..settings import CommandLine, from_flags
-from .context import MetricSettings
+from .context import Context, MetricSettings
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
+
+    from ..corpus import Segments
 
 GROUP = "ctx_metrics.wrappers"
 Wrap = Callable[[type["Metric"]], type["Metric"]]
 
 
-class Wrapper(ABC):
+class Table(NamedTuple):
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Read(NamedTuple):
+    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and tables for a report.
+
+    streams    what it read in place of flags, by role: src, ref, doc
+    notices    about the rows of a table
+    """
+
+    systems: "list[Segments]"
+    signature: dict[str, Any]
+    tables: Sequence[Table] = ()
+    streams: "Mapping[str, list[Segments]]" = MappingProxyType({})
+    notices: Sequence[Notice] = ()
+
+
+# Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run.
+Reader = Callable[[Sequence[str], str, Context], Read]
+# Reads the outputs of a table's rows anew, which are the context's only system.
+RowReader = Callable[[Context], Read]
+
+
+class Wrapper:
     """A wrapper, which an entry point of the group `ctx_metrics.wrappers` names.
 
     title       title of its group of flags
     settings    its settings class; in sacrebleu's command, its flags begin with --ctx-
     elsewhere   the settings that sacrebleu's command does not offer
+    of_tables   the settings that `ctx-metrics annotate` offers, for row_reader
+    reads       whether it reads the systems' texts; commands that read other texts do not have its flags
     """
 
     title: str
     settings: type
     elsewhere: Collection[str] = ()
+    of_tables: Collection[str] = ()
+    reads: bool = False
 
     @property
     def of_sacrebleu(self) -> list[str]:
         """The settings that sacrebleu's command offers."""
         return [each.name for each in fields(self.settings) if each.name not in self.elsewhere]
 
-    @abstractmethod
     def wrap(self, settings: Any) -> Wrap | None:
         """What makes the class of each metric of a run into one that scores otherwise, and takes the same arguments; None if
         the settings do not ask for it."""
+        return None
+
+    def reader(self, settings: Any) -> Reader | None:
+        """What reads the systems' texts, whose lines need not match; None if the settings do not ask for it."""
+        return None
+
+    def row_reader(self, settings: Any) -> RowReader | None:
+        return None
 
 
 @cache
 def installed_wrappers() -> tuple[Wrapper, ...]:
-    return tuple(loaded_or_named(GROUP, Wrapper))  # type: ignore[type-abstract]
+    return tuple(loaded_or_named(GROUP, Wrapper))
 
 
 def wraps_of(line: CommandLine, dest: str = "") -> list[Wrap]:
@@ -56,3 +97,18 @@ def wrapped(metrics: Sequence[MetricSettings], wraps: Sequence[Wrap]) -> list[Me
     for wrap in wraps:
         found = [each._replace(cls=wrap(each.cls)) for each in found]
     return found
+
+
+def reader_of(line: CommandLine, dest: str = "") -> Reader | None:
+    """The reader that a command line asks for; `dest` as in wraps_of."""
+    offered = [each for each in installed_wrappers() if each.reads]
+    found = [each.reader(from_flags(each.settings, line, dest=dest)) for each in offered]
+    readers = [reader for reader in found if reader is not None]
+    if len(readers) > 1:
+        raise InputError("two flags read the systems' texts, each in its own way; leave one out")
+    return readers[0] if readers else None
+
+
+def row_reader_of(line: CommandLine) -> RowReader | None:
+    found = [each.row_reader(from_flags(each.settings, line)) for each in installed_wrappers() if each.of_tables]
+    return next((reader for reader in found if reader is not None), None)

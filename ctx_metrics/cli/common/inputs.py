@@ -18,6 +18,7 @@ from ...run.context import Context, MetricSettings, build_all, with_inputs, with
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
+from ...run.wrappers import reader_of
 from ...settings import CommandLine, setting
 from . import flags
 
@@ -165,8 +166,18 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         _add_test_set(streams, *texts.dataset)
     paths = {"src": texts.source and [texts.source], "ref": texts.references, "doc": texts.docids and [texts.docids]}
     read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
+    reader, read = reader_of(line), None
     if texts.from_stdin:
+        if reader:
+            line.error("texts whose lines do not match are read from files: name them with -t")
         of_files = _add_columns(streams, texts.columns, texts.encoding)
+    elif reader:
+        of_files = system_names(texts.files)
+        [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
+        source_lang, target_lang = texts.language_pair or (None, None)
+        beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, line[EngineOptions])
+        read = reader(texts.files, texts.encoding, beside)
+        streams |= {"mt": read.systems, **read.streams}
     else:
         of_files = system_names(texts.files)
         read_files(streams, texts.encoding, {"mt": texts.files})
@@ -185,9 +196,11 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
 
     names = [*(texts.names or of_files)]
     context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
+    context = replace(context, read=read)
     context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
     words |= {"doc_ids": "the document ids"} if texts.docids else {}
+    words = {} if reader else words
     words |= {each.name: f"the {each.words}" for each in given if each.name in streams}
     return Inputs(names, context, [with_lines(each, lines) for each in metrics], words)
 

@@ -131,9 +131,12 @@ def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence
     parser.set_defaults(own=own | add_sacrebleu_arguments(parser, words))
 
 
-def add_wrapper_flags(parser: ArgumentParser) -> None:
-    """Add the flags that change how every metric scores, for commands that score whole systems."""
-    for wrapper in installed_wrappers():
+def add_wrapper_flags(parser: ArgumentParser, texts: bool = True) -> None:
+    """Add the flags that change how every metric scores, for commands that score whole systems.
+
+    texts    whether the command reads the systems' texts from files of its own flags
+    """
+    for wrapper in installed_wrappers() if texts else [each for each in installed_wrappers() if not each.reads]:
         add_flags(parser.add_argument_group(wrapper.title), wrapper.settings)
 
 

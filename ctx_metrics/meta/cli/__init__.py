@@ -226,7 +226,7 @@ class Plots:
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Paths, JudgedData, Evaluation, Resampling, Output, Plots])
     add_own_flags(parser, argv)
-    add_wrapper_flags(parser)
+    add_wrapper_flags(parser, texts=False)
     quiet = flags.quiet("No progress bars and no progress lines.")
     add_all(parser, [("engine of the neural metrics", EngineOptions), ("work", Work), Kept, quiet])
 

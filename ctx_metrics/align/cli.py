@@ -1,0 +1,102 @@
+"""Align hypotheses whose lines do not match with the lines of a reference, or of the source.
+
+A hypothesis is a folder with one file per document, named after its id; JSON lines with doc_id and hypothesis; or a text
+file with blank lines between documents. Writes as many lines as the reference has, and beside them, as JSON lines, what
+each segment is linked with, omissions and additions.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from ..cli.common import flags
+from ..engine_options import EngineOptions
+from ..flag_types import File, expanduser
+from ..run.context import Context
+from ..run.streams import file_segments, system_names
+from ..settings import CommandLine, setting
+from ..writing import check_not_input, check_writable, write_whole
+
+SUMMARY = "align hypotheses whose lines do not match those of the reference"
+
+USAGE = "%(prog)s HYP [HYP ...] [-r FILE] [-s FILE] [--docids FILE] -l PAIR -o FILE|DIR [flags]"
+EPILOG = """\
+examples:
+  # a text file with blank lines between documents: aligned.txt and aligned.jsonl
+  ctx-metrics align hyp.txt -s src.txt -r ref.txt --docids ids.txt -l en-zh -o aligned.txt
+
+  # two systems without a reference: a folder with one file per document, and JSON lines
+  ctx-metrics align outputs/ other.jsonl -s src.txt --docids ids.txt -l en-de -o aligned/
+
+  # outputs for a test set of WMT25: sources, references, documents and system-outputs
+  ctx-metrics align gpt.jsonl gemma.jsonl --set wmt25-genmt.jsonl -l en-cs -o wmt25/
+
+`ctx-metrics score`, `compare` and `report` read such hypotheses themselves, with --align; sacrebleu with --ctx-align.
+"""
+
+
+@dataclass(frozen=True)
+class Texts:
+    hypotheses: Annotated[Sequence[str], expanduser, "HYP"] = setting(
+        "The systems' hypotheses, one file or folder per system.", flag="HYP", group="texts", nargs="+", action="store"
+    )
+    reference: File | None = setting(
+        "Reference segments, one per line; without them, hypotheses are aligned with the source.", flag="-r --reference"
+    )
+    source: File | None = setting("Source segments, one per line.", flag="-s --source")
+    docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
+    set: File | None = setting(
+        "The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs, in place of -s, -r and --docids. "
+        "Segments are its paragraphs. -o is then a folder in the layout of mt-metrics-eval, which has all texts."
+    )
+    language_pair: tuple[str, str] | None = flags.languages()
+    output: str = setting(
+        "File for the aligned lines, with the links in .jsonl beside it; with several systems, or a / at its end, a folder "
+        "for NAME.txt and NAME.jsonl.",
+        flag="-o --output",
+        type=expanduser,
+        metavar="PATH",
+        required=True,
+    )
+    encoding: str = flags.encoding("Encoding of all files that are read, and of the aligned lines.")
+
+
+FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
+
+
+def run(line: CommandLine) -> int:
+    from .output import files, links_beside, tree, write
+    from .systems import align_systems
+    from .testset import read_test_set
+
+    texts = line[Texts]
+    alone = texts.reference, texts.source, texts.docids
+    if texts.set is not None and any(alone):
+        line.error("--set has source, references and document ids; leave out -s, -r and --docids")
+    if texts.set is None and texts.reference is None and texts.source is None:
+        line.error("there is nothing to align with: give -r FILE, or -s FILE")
+    if texts.set is not None and texts.language_pair is None:
+        line.error("--set needs the language pair: give -l")
+    names = system_names(texts.hypotheses)
+    source_lang, target_lang = texts.language_pair or (None, None)
+    beside = Context(None, (), None, None, source_lang, target_lang, line[EngineOptions])
+    more: Mapping[str, Sequence[str]] = {}
+    if texts.set is not None:
+        found = read_test_set(texts.set, texts.encoding, (source_lang, target_lang))
+        beside, pair = found.beside(beside), f"{source_lang}-{target_lang}"
+        more, outputs = tree(texts.output, pair, found)
+        targets = files(outputs, names)
+    else:
+        reference, sources, doc_ids = (None if path is None else file_segments(path, texts.encoding) for path in alone)
+        beside = replace(beside, references=reference and [reference], sources=sources, doc_ids=doc_ids)
+        targets = files(texts.output, names) if len(names) > 1 or texts.output.endswith("/") else [texts.output]
+    given = {"hypotheses": texts.hypotheses, "others": [*alone, texts.set]}
+    for target in [*more, *(each for own in targets for each in (own, links_beside(own)))]:
+        check_writable(target)
+        check_not_input(target, given, "-o")
+    systems = align_systems(texts.hypotheses, texts.encoding, beside)
+    for path, lines in more.items():
+        write_whole(path, "".join(f"{each}\n" for each in lines), encoding=texts.encoding)
+    for target, system in zip(targets, systems, strict=True):
+        write(target, system, beside.doc_ids, texts.encoding)
+    return 0

@@ -1,0 +1,92 @@
+"""The flags by which a run aligns hypotheses before it scores them: --align, and in sacrebleu's command --ctx-align."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..errors import InputError
+from ..flag_types import Directory, File
+from ..notices import Notice
+from ..run.context import Context
+from ..run.streams import system_names
+from ..run.wrappers import Read, Reader, RowReader, Wrapper
+from ..settings import setting
+from ..writing import check_writable
+
+
+@dataclass(frozen=True)
+class AlignSettings:
+    align: bool = setting(
+        "Read hypotheses whose lines do not match, and align them with the reference, or else the source: a folder with "
+        "one file per document, JSON lines with doc_id and hypothesis, or a text file with blank lines between documents.",
+        False,
+    )
+    align_output: Directory | None = setting(
+        "Also write each system's aligned lines to DIR/NAME.txt, and the links, omissions and additions to DIR/NAME.jsonl."
+    )
+    align_set: File | None = setting(
+        "The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs, in place of -s, -r and --docids. "
+        "Segments are its paragraphs."
+    )
+
+    def __post_init__(self):
+        if self.align_output is not None and not self.align:
+            raise InputError("a folder for aligned lines works only if they are aligned; give that flag too")
+        if self.align_set is not None and not self.align:
+            raise InputError("--align-set works only with --align; give both, or leave it out")
+
+
+class AlignedTexts(Wrapper):
+    title = "hypotheses whose lines do not match"
+    settings = AlignSettings
+    of_tables = ("align",)
+    reads = True
+    elsewhere = ("align_set",)  # sacrebleu has read its references before
+
+    def reader(self, settings: AlignSettings) -> Reader | None:
+        return partial(_read, settings.align_output, settings.align_set) if settings.align else None
+
+    def row_reader(self, settings: AlignSettings) -> RowReader | None:
+        return _read_rows if settings.align else None
+
+
+def _read(folder: str | None, test_set: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
+    from .output import files, links_beside, tables, write
+    from .systems import align_systems
+    from .testset import read_test_set
+
+    targets = [] if folder is None else files(folder, system_names(paths))
+    for target in targets:
+        check_writable(target)
+        check_writable(links_beside(target))
+    streams = {}
+    if test_set is not None:
+        if beside.references or beside.sources is not None or beside.doc_ids is not None:
+            raise InputError("--align-set has source, references and document ids; leave out -s, -r and --docids")
+        found = read_test_set(test_set, encoding, (beside.source_lang, beside.target_lang))
+        streams, beside = found.streams, found.beside(beside)
+    systems = align_systems(paths, encoding, beside)
+    for target, system in zip(targets, systems, strict=False):
+        write(target, system, beside.doc_ids)
+    return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside), streams)
+
+
+def _read_rows(beside: Context) -> Read:
+    from .systems import align_rows, is_unfit
+
+    system = align_rows(beside)
+    pairs = list(zip(system.parts, system.alignments, strict=True))
+    added = [part.start + max(each.after, 0) for part, alignment in pairs for each in alignment.additions]
+    unfit = [part.start for part, alignment in pairs if is_unfit(alignment)]
+    unit = "from segment"
+    notices = [
+        Notice.at(
+            system.omissions, "output is left out and counts as empty", "outputs are left out and count as empty"
+        ),
+        Notice.at(added, "part of a document belongs to no row", "parts of documents belong to no row", unit),
+        Notice.at(unfit, "document hardly fits its rows", "documents hardly fit their rows", unit),
+    ]
+    return Read([system.lines], {"align": system.signature}, notices=[each for each in notices if each.number])
+
+
+ALIGN = AlignedTexts()

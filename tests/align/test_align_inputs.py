@@ -1,0 +1,162 @@
+"""Hypotheses whose lines do not match, in each form in which they are read."""
+
+import gzip
+import json
+
+import pytest
+
+from ctx_metrics.align.inputs import parts_of, read_documents
+from ctx_metrics.errors import InputError
+from ctx_metrics.notices import collected
+
+IDS = ["news/a", "b", "b"]
+PARTS = parts_of(IDS, 3)
+TEXTS = ["One.\nTwo.", "Three. Four."]
+
+
+def read(path, parts=PARTS, languages=(None, None)):
+    return read_documents(str(path), "utf-8", parts, languages)
+
+
+def objects(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def fault(path, **more) -> str:
+    with pytest.raises(InputError) as error:
+        read(path, **more)
+    return str(error.value).replace(str(path), "PATH")
+
+
+def test_documents_are_runs_of_equal_ids():
+    assert [tuple(part) for part in PARTS] == [("news/a", 0, 1), ("b", 1, 3)]
+    assert [tuple(part) for part in parts_of(None, 3)] == [("", 0, 3)]
+
+
+def test_a_folder_has_one_file_per_document(tmp_path):
+    (tmp_path / "news").mkdir()
+    (tmp_path / "news" / "a.txt").write_text("One.\nTwo.")
+    (tmp_path / "b.md").write_text("Three. Four.")
+    (tmp_path / ".hidden").write_text("no document")
+    assert read(tmp_path) == (PARTS, TEXTS)
+
+
+def test_a_folder_may_have_other_names_for_slashes_and_packed_files(tmp_path):
+    with gzip.open(tmp_path / "news_a.txt.gz", "wt") as file:
+        file.write("One.\nTwo.")
+    (tmp_path / "b").write_text("Three. Four.")
+    assert read(tmp_path) == (PARTS, TEXTS)
+
+
+def test_files_that_are_no_documents_are_named(tmp_path):
+    for name in ("news_a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text("text")
+    with collected() as notices:
+        read(tmp_path)
+    assert [str(each).partition(": ")[2] for each in notices] == [
+        "1 file is of no document among the ids and left out: c.txt"
+    ]
+
+
+def test_a_folder_lacks_a_document(tmp_path):
+    (tmp_path / "c.txt").write_text("text")
+    assert fault(tmp_path) == (
+        "PATH has no file of document 'news/a' (and of 1 more); it has c.txt; write an empty file where the system has no "
+        "output"
+    )
+
+
+def test_a_folder_has_a_document_twice(tmp_path):
+    for name in ("b.txt", "b.md"):
+        (tmp_path / name).write_text("text")
+    assert fault(tmp_path) == "PATH: b.md and b.txt are both document 'b'; leave one out"
+
+
+def test_a_folder_needs_ids(tmp_path):
+    assert fault(tmp_path, parts=parts_of(None, 3)).endswith("give --docids FILE")
+
+
+def test_json_lines_are_in_any_order(tmp_path):
+    rows = [{"doc_id": "b", "hypothesis": TEXTS[1]}, {"doc_id": "news/a", "hypothesis": TEXTS[0], "more": 1}]
+    assert read(objects(tmp_path / "h.jsonl", *rows)) == (PARTS, TEXTS)
+
+
+def test_json_lines_of_other_languages_are_left_out(tmp_path):
+    rows = [
+        {"doc_id": name, "hypothesis": text, "src_lang": "en", "tgt_lang": language}
+        for name, text in zip(("news/a", "b"), TEXTS, strict=True)
+        for language in ("cs_CZ", "de_DE")
+    ]
+    with collected() as notices:
+        assert read(objects(tmp_path / "h.jsonl", *rows), languages=("en", "cs"))[1] == TEXTS
+    assert [str(each).rpartition("h.jsonl: ")[2] for each in notices] == [
+        "2 lines are of another language pair than -l and left out"
+    ]
+
+
+def test_a_hypothesis_may_be_missing(tmp_path):
+    rows = [{"doc_id": "b", "hypothesis": None}, {"doc_id": "news/a", "hypothesis": ""}]
+    assert read(objects(tmp_path / "h.jsonl", *rows))[1] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        ([{"doc_id": "b", "hypothesis": ""}] * 2, "PATH, line 2: document 'b' is in line 1 already; leave one out"),
+        (
+            [{"doc_id": "b", "hypothesis": ""}],
+            'PATH has no line of document \'news/a\'; write a line with "hypothesis": "" where the system has no output',
+        ),
+        ([{"doc_id": "b"}], "PATH, line 1: there is no hypothesis; each line needs doc_id and hypothesis"),
+        ([["b", ""]], "PATH, line 1: not an object with doc_id and hypothesis"),
+        (
+            [{"doc_id": "b", "hypothesis": ["One.", "Two."]}],
+            "PATH, line 1: hypothesis is no text, but list; give the whole document's text",
+        ),
+    ],
+)
+def test_bad_json_lines(tmp_path, rows, message):
+    assert fault(objects(tmp_path / "h.jsonl", *rows)) == message
+
+
+def test_blank_lines_separate_documents(tmp_path):
+    path = tmp_path / "h.txt"
+    path.write_text("\nOne.\nTwo.\n\n \nThree. Four.\n\n")
+    assert read(path) == (PARTS, TEXTS)
+
+
+def test_with_as_many_lines_as_segments_an_empty_line_is_an_empty_output(tmp_path):
+    path = tmp_path / "h.txt"
+    parts = parts_of(["a", "a", "b"], 3)
+    path.write_text("One.\n\nThree.\n")
+    assert read(path, parts)[1] == ["One.", "Three."]  # two documents between blank lines
+    path.write_text("One.\n\n\n")
+    assert read(path, parts)[1] == ["One.\n", ""]
+
+
+def test_without_blank_lines_all_is_one_text(tmp_path):
+    path = tmp_path / "h.txt"
+    path.write_text("One.\nTwo. Three.\nFour.\nFive.\n")
+    with collected() as notices:
+        parts, texts = read(path)
+    assert ([tuple(part) for part in parts], texts) == ([("", 0, 3)], ["One.\nTwo. Three.\nFour.\nFive."])
+    assert "there are no blank lines between its 2 documents" in str(notices[0])
+
+
+def test_a_single_document_may_have_blank_lines(tmp_path):
+    path = tmp_path / "h.txt"
+    path.write_text("One.\n\nTwo.\n")
+    assert read(path, parts_of(None, 3))[1] == ["One.\n\nTwo."]
+
+
+def test_documents_between_blank_lines_must_be_all(tmp_path):
+    path = tmp_path / "h.txt"
+    path.write_text("One.\n\nTwo.\n\nThree.\nFour.\n")
+    assert fault(path).startswith("PATH has 3 documents between blank lines, but there are ids of 2; put a blank line")
+
+
+def test_an_empty_file(tmp_path):
+    path = tmp_path / "h.txt"
+    path.write_text("\n\n")
+    assert fault(path) == "PATH is empty; it must hold the hypotheses"

@@ -1,0 +1,116 @@
+"""Test sets as JSON lines of WMT25, and what is made of them."""
+
+import json
+
+import pytest
+from cli_conftest import ctx, error  # noqa: F401  ctx is a fixture
+
+from ctx_metrics.align.testset import read_test_set
+from ctx_metrics.errors import InputError
+from ctx_metrics.notices import collected
+
+TEXTS = {
+    "a": (["Ich kam spät.", "Es regnete."], ["I came late.", "It was raining."], "I came late. It\nwas raining."),
+    "b": (["Niemand sah uns."], ["Nobody saw us."], "Nobody saw us."),
+}
+ROWS = [
+    {
+        "doc_id": name,
+        "src_lang": "de",
+        "tgt_lang": "en_US",
+        "src_text": "\n\n".join(sources),
+        "refs": {"refA": {"ref": "\n \n".join(references)}},
+    }
+    for name, (sources, references, _) in TEXTS.items()
+]
+OTHER = {"doc_id": "c", "src_lang": "de", "tgt_lang": "cs_CZ", "src_text": "Ja.", "refs": {}}
+
+
+def written(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read(path, rows):
+    return read_test_set(str(written(path / "set.jsonl", rows)), "utf-8", ("de", "en"))
+
+
+def test_paragraphs_are_segments(tmp_path):
+    found = read(tmp_path, [*ROWS, OTHER])
+    assert found.sources == ["Ich kam spät.", "Es regnete.", "Niemand sah uns."]
+    assert found.references == [["I came late.", "It was raining.", "Nobody saw us."]]
+    assert (found.doc_ids, found.names) == (["a", "a", "b"], ["refA"])
+
+
+def test_a_document_with_other_paragraphs_in_a_reference_is_one_segment(tmp_path):
+    uneven = {**ROWS[0], "refs": {"refA": "I came late. It was raining."}}
+    with collected() as notices:
+        found = read(tmp_path, [uneven, ROWS[1]])
+    assert found.sources == ["Ich kam spät. Es regnete.", "Niemand sah uns."]
+    assert found.references == [["I came late. It was raining.", "Nobody saw us."]]
+    assert "1 document has other paragraphs in references than in the source, and is one segment: a" in str(notices[0])
+
+
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        ([OTHER], "PATH has no document of the language pair; check the file and -l"),
+        ([ROWS[0], ROWS[0]], "PATH, line 2: document 'a' is there already; leave one out"),
+        ([{"doc_id": "a"}], "PATH, line 1: there is no src_text; each line needs doc_id and src_text"),
+        ([ROWS[0], {**ROWS[1], "refs": {}}], "PATH, line 2: its references are none, but refA in the lines before"),
+        (
+            [{**ROWS[0], "refs": {"refA": {}}}],
+            "PATH, line 1: the reference refA has no text; leave it out of all lines",
+        ),
+    ],
+)
+def test_bad_test_sets(tmp_path, rows, message):
+    with pytest.raises(InputError) as raised:
+        read(tmp_path, rows)
+    assert str(raised.value).replace(str(tmp_path / "set.jsonl"), "PATH") == message
+
+
+@pytest.fixture
+def files(tmp_path):
+    written(tmp_path / "set.jsonl", [OTHER, *ROWS])
+    rows = [{"doc_id": name, "tgt_lang": "en_US", "hypothesis": text} for name, (*_, text) in TEXTS.items()]
+    written(tmp_path / "mine.jsonl", [*reversed(rows), {"doc_id": "c", "tgt_lang": "cs_CZ", "hypothesis": "Ano."}])
+    return tmp_path
+
+
+def test_from_the_files_of_a_shared_task_to_scores(ctx, files):
+    done = ctx(
+        *("score", "-t", files / "mine.jsonl", "--align", "--align-set", files / "set.jsonl", "-l", "de-en"),
+        *("-m", "chrf", "--level", "segment", "document", "system", "--format", "tsv", "-q"),
+    )
+    assert done.code == 0, done.err
+    assert [(row["level"], row["document"], float(row["score"])) for row in done.rows()] == [
+        *(("segment", name, 100.0) for name in "aab"),
+        ("document", "a", 100.0),
+        ("document", "b", 100.0),
+        ("system", "", 100.0),
+    ]
+
+
+def test_a_tree_of_the_test_set_and_its_outputs(ctx, files):
+    done = ctx("align", files / "mine.jsonl", "--set", files / "set.jsonl", "-l", "de-en", "-o", files / "tree")
+    assert done.code == 0, done.err
+    found = {
+        path.relative_to(files / "tree").as_posix(): path.read_text(encoding="utf-8")
+        for path in (files / "tree").rglob("*.*")
+    }
+    assert found.pop("system-outputs/de-en/mine.jsonl")
+    assert found == {
+        "sources/de-en.txt": "Ich kam spät.\nEs regnete.\nNiemand sah uns.\n",
+        "references/de-en.refA.txt": "I came late.\nIt was raining.\nNobody saw us.\n",
+        "documents/de-en.docs": "all\ta\nall\ta\nall\tb\n",
+        "system-outputs/de-en/mine.txt": "I came late.\nIt was raining.\nNobody saw us.\n",
+    }
+
+
+def test_a_test_set_is_not_given_twice(ctx, files):
+    common = ("-t", files / "mine.jsonl", "-l", "de-en", "-m", "chrf", "--align-set", files / "set.jsonl")
+    assert error(ctx("score", *common)) == "--align-set works only with --align; give both, or leave it out"
+    assert error(ctx("score", *common, "--align", "-r", "ref.en.txt")) == (
+        "--align-set has source, references and document ids; leave out -s, -r and --docids"
+    )
