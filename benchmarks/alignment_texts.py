@@ -13,6 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from ctx_metrics.align.alignment import Alignment
+from ctx_metrics.align.stream import joined
+
 PAIRS = ["en-zh", "ja-en", "uk-en", "ru-en", "en-de", "zh-en", "en-cs", "en-ja"]
 UNSPACED = ("zh", "ja")
 KEPT_BREAK, BREAK = 0.5, 1 / 25  # chances that a line break stays, and that one comes between two words
@@ -148,6 +151,22 @@ def boundaries(lines: Sequence[str]) -> list[int]:
         total += len(letters(line))
         ends.append(total)
     return ends
+
+
+def found_boundaries(alignment: Alignment, text: str) -> list[int]:
+    """The same as an alignment of the text gives it, so that what it takes for added counts too; -1 for a boundary with such
+    text between its segments."""
+    before = [0]
+    for character in joined(text).text:
+        before.append(before[-1] + (not character.isspace()))
+    spans = {link.segment: (before[link.begin], before[link.end]) for link in alignment.links}
+    found, last = [], 0
+    ends = [last := spans[number][1] if number in spans else last for number in range(len(alignment.lines))]
+    begin = before[-1]
+    for number in reversed(range(1, len(ends))):
+        begin = spans[number][0] if number in spans else begin
+        found.append(begin if begin == ends[number - 1] else -1)
+    return found[::-1]
 
 
 def with_omissions(document: Document, share: float) -> tuple[Document, set[int]]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 GROUP = "sacrebleu.metrics"
 # Patterns for names of COMET models, and a model on the hub for each; the first pattern that matches is used.
 COMET_MODELS = {
+    "xcomet.*lite": "myyycroft/XCOMET-lite",
+    "comet.*poly": "zouharvi/COMET-poly-cand1-wmt25",
+    "africomet": "masakhane/africomet-stl",
     "xcomet.*xxl": "Unbabel/XCOMET-XXL",
     "xcomet": "Unbabel/XCOMET-XL",
     "kiwi": "Unbabel/wmt22-cometkiwi-da",

@@ -9,20 +9,21 @@ from ..engine.encoder import TextEncoder, shared_encoder
 from ..engine_options import EngineOptions
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
 from .path import NOWHERE, Path, Prices, Span, best_path
-from .stream import Places, Stream, joined, places
+from .stream import Places, Stream, ends_sentence, joined, places
 from .values import centred, window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
-ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 2, 4
+ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
 # if most lines begin with a segment.
-SENTENCE_GAIN, LINE_GAIN, TRUSTED_LINE_GAIN = 8.0, 2.0, 8.0
-OMISSION, OMITTED_TOKEN = 6.0, 0.2  # price of a segment without words, less for each of its tokens
-ADDITION, UNFINISHED = 6.0, 16.0  # price of an addition, and of each of its ends at a line break inside a sentence
+SENTENCE_GAIN, UNFINISHED_GAIN, LINE_GAIN, TRUSTED_LINE_GAIN = 8.0, 4.0, 2.0, 8.0
+OMISSION, OMITTED_TOKEN = 4.5, 0.2  # price of a segment without words, less for each of its tokens
+# price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
+ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 # An added token is worth this share of the way from a token in any segment to one in its own.
 ADDED_SHARE = 0.4
 
@@ -113,46 +114,51 @@ class Aligner:
         of_streams = token_vectors(self.encoder, self.layer, [stream.text for stream in streams])
         of_segments = iter(token_vectors(self.encoder, self.layer, segments))
         return [
-            aligned(stream, tokens, [next(of_segments) for _ in document.segments])
+            aligned(stream, tokens, document.segments, [next(of_segments) for _ in document.segments])
             for document, stream, tokens in zip(documents, streams, of_streams, strict=True)
         ]
 
 
-def aligned(stream: Stream, tokens: Tokens, segments: Sequence[Tokens]) -> Alignment:
-    """The alignment of a stream, whose tokens are given, with segments."""
-    ends = np.cumsum([len(each.begins) for each in segments]).tolist()
+def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments: Sequence[Tokens]) -> Alignment:
+    """The alignment of a stream with segments; the tokens of both are given."""
+    ends = np.cumsum([len(each.begins) for each in of_segments]).tolist()
     facts, length = places(stream), len(tokens.begins)
+    finished = [ends_sentence(text) for text in segments]
     if not length or not ends or not ends[-1]:
         nothing = Path([None] * len(segments), [(0, length)] if length else [])
         none = np.zeros((0, 1), np.float16)
         return _described(stream, tokens, facts, nothing, none, none, ends)
-    left, right = centred(tokens.vectors), centred([piece for each in segments for piece in each.vectors])
+    left, right = centred(tokens.vectors), centred([piece for each in of_segments for piece in each.vectors])
     if length * ends[-1] <= CELLS:
-        path = _path(tokens, facts, left, right, ends, whole(length, len(segments)))
+        path = _path(tokens, facts, left, right, ends, finished, whole(length, len(segments)))
     else:
         for margin in MARGINS:
             windows = rough_windows(left, right, ends, margin)
-            path = _path(tokens, facts, left, right, ends, windows)
+            path = _path(tokens, facts, left, right, ends, finished, windows)
             if not touched(windows, path.spans, length):
                 break
     return _described(stream, tokens, facts, path, left, right, ends)
 
 
 def _path(
-    tokens: Tokens, facts: Places, left: np.ndarray, right: np.ndarray, ends: Sequence[int], windows: Sequence[Span]
+    tokens: Tokens,
+    facts: Places,
+    left: np.ndarray,
+    right: np.ndarray,
+    ends: Sequence[int],
+    finished: Sequence[bool],
+    windows: Sequence[Span],
 ) -> Path:
     """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
     and how many lines begin with a segment."""
     values = window_values(left, right, ends, windows)
     sizes, at = np.diff(ends, prepend=0), tokens.begins
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
-    apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -UNFINISHED, NOWHERE)), 0)
-    apart[0] = 0
     first = best_path(
         values,
         windows,
-        _gains(facts, at, len(ends), LINE_GAIN),
-        np.full(len(apart), NOWHERE),
+        _gains(facts, at, finished, LINE_GAIN),
+        np.full(len(at) + 1, NOWHERE),
         Prices(omission, ADDITION),
     )
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
@@ -161,22 +167,32 @@ def _path(
     added = any_segment + ADDED_SHARE * (own - any_segment)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
-    line_gain = LINE_GAIN + trust * TRUSTED_LINE_GAIN
-    gains = _gains(facts, at, len(ends), line_gain)
+    gains = _gains(facts, at, finished, LINE_GAIN + trust * TRUSTED_LINE_GAIN)
+    unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
+    apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
+    apart[0] = 0
     return best_path([each - added for each in values], windows, gains, apart, Prices(omission, ADDITION))
 
 
-def _gains(facts: Places, at: np.ndarray, segments: int, line_gain: float) -> np.ndarray:
-    """What a span gains that begins at each token or at the end, NOWHERE if none may.
+def _gains(facts: Places, at: np.ndarray, finished: Sequence[bool], line_gain: float) -> list[np.ndarray]:
+    """What a span gains that begins at each token or at the end, before each segment and after the last one.
 
     The usual gain, at the end of a sentence, is taken off all, so that a boundary inside a sentence has a price; less so in
-    a text with too few sentences for its segments, such as one without punctuation.
+    a text with too few sentences for its segments, such as one without punctuation, and after an unfinished segment.
+
+    finished    whether each segment ends with a sentence
     """
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
-    usual = SENTENCE_GAIN * min(1.0, 2 * facts.end[at].sum() / segments)
-    gains = np.where(is_open, SENTENCE_GAIN * facts.end[at] + line_gain * facts.line[at] - usual, NOWHERE)
-    gains[0] = 0
-    return np.append(gains, 0)
+    usual = min(1.0, 2 * facts.end[at].sum() / len(finished))
+
+    def after(sentence_gain: float) -> np.ndarray:
+        gains = sentence_gain * (facts.end[at] - usual) + line_gain * facts.line[at]
+        gains = np.append(np.where(is_open, gains, NOWHERE), 0)
+        gains[0] = 0
+        return gains
+
+    of_kinds = after(UNFINISHED_GAIN), after(SENTENCE_GAIN)
+    return [of_kinds[kind] for kind in (True, *finished)]
 
 
 def _described(

@@ -47,13 +47,18 @@ class _Step(NamedTuple):
 
 
 def best_path(
-    values: Sequence[np.ndarray], windows: Sequence[Span], gains: np.ndarray, apart: np.ndarray, prices: Prices
+    values: Sequence[np.ndarray],
+    windows: Sequence[Span],
+    gains: Sequence[np.ndarray],
+    apart: np.ndarray,
+    prices: Prices,
 ) -> Path:
     """The path of the highest total.
 
     values     what the tokens of each segment's window are worth in that segment, [tokens]
     windows    the tokens that each segment can have; neither bound ever falls, the first is 0, and the last one is the end
-    gains      what a span gains that begins at each place, before a token or after the last one; NOWHERE where none may
+    gains      for each segment, and after the last one: what a span gains that begins at each place, before a token or after
+               the last one, when all segments before it are done; NOWHERE where none may begin
     apart      what an addition gains besides that begins or ends at each place; NOWHERE where none may
     """
     low, high = windows[0]
@@ -65,16 +70,17 @@ def best_path(
         done, linked = (_moved(totals, low, window) for totals in (done, linked))
         low, high = window
         here = slice(low, high + 1)
-        ahead, added = _after_additions(done, linked, gains[here], apart[here], prices)
+        begin = gains[number][here]
+        ahead, added = _after_additions(done, linked, begin, apart[here], prices)
         sums = np.concatenate([[0.0], np.cumsum(values[number], dtype=np.float64)])
-        best, begun = _best_before(ahead + gains[here] - sums)
+        best, begun = _best_before(ahead + begin - sums)
         linked = best + sums
         without = done - prices.omission[number]
         omitted = without > linked
         steps.append(_Step(low, (begun + low).astype(np.int32), omitted, (added + low).astype(np.int32)))
         done = np.where(omitted, without, linked)
     here = slice(low, high + 1)
-    _, added = _after_additions(done, linked, gains[here], apart[here], prices)
+    _, added = _after_additions(done, linked, gains[-1][here], apart[here], prices)
     return _traced(steps, int(added[-1]) + low, high)
 
 

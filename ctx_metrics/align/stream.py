@@ -30,6 +30,10 @@ def sentence_ends(text: str) -> list[int]:
     ]
 
 
+def ends_sentence(text: str) -> bool:
+    return bool(text) and sentence_ends(text)[-1:] == [len(text)]
+
+
 # scripts that put no blanks between words: Thai to Myanmar, Khmer, Japanese and Chinese with their punctuation
 _UNSPACED = [(0x0E00, 0x109F), (0x1780, 0x17FF), (0x2E80, 0xA4CF), (0xF900, 0xFAFF), (0xFE30, 0xFE4F), (0xFF00, 0xFFEF)]
 _UNSPACED += [(0x20000, 0x3FFFF)]

@@ -30,7 +30,7 @@ def rough_windows(stream: np.ndarray, segments: np.ndarray, ends: Sequence[int],
     path = best_path(
         [values[:, number] for number in range(len(right))],
         whole(len(left), len(right)),
-        np.zeros(len(left) + 1),
+        [np.zeros(len(left) + 1)] * (len(right) + 1),
         nowhere,
         prices,
     )

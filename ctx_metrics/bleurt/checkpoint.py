@@ -69,6 +69,8 @@ class BleurtCheckpoint:
         if "/" not in name and not Path(name).expanduser().is_dir():
             perhaps = f" (perhaps lucadiliello/{name.upper().replace('_', '-')})" if is_named(name) else ""
             raise ModelError(f"no model folder {name!r}; name a folder, or OWNER/NAME of the hub{perhaps}")
+        if Path(name).expanduser().is_file():
+            raise ModelError(f"{name} is a file; name the folder that it is in")
         found = located(name, BLEURT_20, lambda folder: "")
         self.folder = found.folder
         self.stated = read_config(self.folder)

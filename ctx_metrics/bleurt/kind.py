@@ -14,6 +14,8 @@ from .checkpoint import CONVERTED, KIND, VOCABULARY, BleurtCheckpoint, files_ide
 class BleurtKind(ModelKind):
     """BLEURT-20 checkpoints, by their config.json or their name on the hub."""
 
+    metric = "bleurt"
+
     def owns(self, model: Named) -> bool:
         return is_named(model.name) if model.folder is None else model.config.get("model_type") == KIND
 

@@ -53,6 +53,8 @@ class BLEURT(EstimatorMetric):
         super()._prepare()
 
     def _load_estimator(self) -> "Estimator":
+        from ..models.load import check_metric
         from .estimator import BleurtEstimator
 
+        check_metric(str(self.settings.model), "bleurt")
         return BleurtEstimator(self.settings.model, self._context.engine, self.settings.activation)

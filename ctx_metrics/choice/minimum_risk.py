@@ -140,8 +140,8 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
     metric = cls if can.whole_corpus else build(cls, texts, settings)
     if why := capabilities(metric).whole_corpus:
         raise InputError(
-            f"{name}: the value of a pair depends on all other pairs ({why}), but candidates are compared pair by "
-            f"pair; choose another metric"
+            f"{name}: mbr compares two candidates at a time, and this metric's value for them depends on other texts too "
+            f"({why}); choose another metric"
         )
     assert isinstance(metric, Metric)
     if type(metric) in COUNTS:

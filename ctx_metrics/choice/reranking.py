@@ -60,7 +60,13 @@ class Reranking(Chooser):
                 metric = build(cls, texts, settings)
             assert isinstance(metric, ContextMetric)
             if metric.can.references:
-                raise InputError(without)
+                estimator = getattr(metric, "estimator", None)
+                choice = "mt+src" in getattr(estimator, "choices", ())
+                raise InputError(
+                    f"{name}: the model reads references by default, but candidates have none; give --{name}-inputs mt+src"
+                    if choice
+                    else without
+                )
             if metric.can.compares_systems:
                 metric.announce([])  # a candidate is compared with the others of its source
             found[name] = metric

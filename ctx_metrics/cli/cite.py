@@ -86,8 +86,10 @@ def asked(text: str) -> Asked:
 
     >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:14fc17326625")
     (Asked(metric='slide', model=None), Asked(metric='comet', model='embedded-alignment-regressor'))
+    >>> asked("SLIDE-BLEURT nrefs:1|model:bleurt-d12")  # a line of the table of signatures
+    Asked(metric='slide', model='bleurt-d12')
     """
-    name, *settings = text.split("|")
+    name, *settings = re.sub(r"^(\S+)\s+", r"\1|", text.strip()).split("|")  # tables set the name apart by blanks
     if settings:
         # names shown with scores: chrF2, COMET-embedded, SLIDE-BLEURT
         name = re.sub(r"(2|2\+\+|-embedded|(?<=slide)-\w+)$", "", name, flags=re.IGNORECASE)

@@ -281,10 +281,14 @@ class EstimatorMetric(ContextMetric):
         of_candidates = []
         if self._candidates:
             lacking = [self._candidates.lack(corpus, window) for window in windows]
+            number = self.estimator.candidates
             few = (
-                f"fewer than {self.estimator.candidates} candidates that differ from it; empty texts stand for the rest"
+                f"candidates: fewer than {number} other outputs differ"
+                if number > 1
+                else "a candidate: no other output differs"
             )
-            of_candidates = [about(lacking, f"has {few}", f"have {few}", "lacking")]
+            one, many = (f"{few} from {which}, and empty texts stand in" for which in ("it", "them"))
+            of_candidates = [about(lacking, f"lacks {one}", f"lack {many}", "lacking")]
         counts, notices = tallied(
             [
                 about(cut, f"was cut to {self.estimator.limit}", f"were cut to {self.estimator.limit}", "truncated"),

@@ -89,6 +89,8 @@ class MetricXCheckpoint:
         if "/" not in name and not Path(name).is_dir():
             perhaps = f" (perhaps google/{name})" if named_version(name) else ""
             raise ModelError(f"no model folder {name!r}; name a folder, or OWNER/NAME of the hub{perhaps}")
+        if Path(name).expanduser().is_file():
+            raise ModelError(f"{name} is a file; name the folder that it is in")
         found = located(name, METRICX, lambda folder: "")
         self.folder, self.config = found.folder, _read_config(found.folder)
         self.shape = read_shape(self.folder, self.config)

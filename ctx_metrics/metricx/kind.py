@@ -13,6 +13,8 @@ from .checkpoint import CONVERTED, MetricXCheckpoint, files_identity, is_metricx
 class MetricXKind(ModelKind):
     """MetricX checkpoints, whose version the name tells, or the config.json that `convert` has written."""
 
+    metric = "metricx"
+
     def owns(self, model: Named) -> bool:
         return named_version(model.name) is not None if model.folder is None else is_metricx(model.config)
 

@@ -71,8 +71,10 @@ class MetricX(EstimatorMetric):
         return self.settings.model, self.settings.inputs or with_references
 
     def _load_estimator(self) -> "Estimator":
+        from ..models.load import check_metric
         from .estimator import MetricXEstimator
 
+        check_metric(str(self.settings.model), "metricx")
         assert self._chosen is not None  # by _adapt
         own, inputs = self.settings, self._chosen[1]
         return MetricXEstimator(

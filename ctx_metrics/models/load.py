@@ -1,6 +1,7 @@
 """Load a quality model by its name: a COMET checkpoint, a model that ctx-metrics trained, or another family's kind."""
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from ..engine_options import EngineOptions
 from ..entry_points import installed, loaded
 from ..errors import ModelError
+from ..wording import metric_with_model
 from .estimator import EMBEDDED_FOLDER, Estimator
 from .hub import EMBEDDED
 
@@ -24,7 +26,12 @@ class Named(NamedTuple):
 
 
 class ModelKind(ABC):
-    """A family's kind of quality models."""
+    """A family's kind of quality models.
+
+    metric    the metric, by its name in lower case, that runs them; "" if there is none of their own
+    """
+
+    metric: str = ""
 
     @abstractmethod
     def owns(self, model: Named) -> bool:
@@ -87,6 +94,22 @@ def load_estimator(
                 f"{estimator.model.name} reads {estimator.inputs} and does not support {what}; name a COMET checkpoint"
             )
     return estimator
+
+
+def check_metric(name: str, metric: str) -> None:
+    """Raise ModelError, which names the right metric, if a model is clearly of another kind than `metric` runs."""
+    from .comet.checkpoint import is_comet
+
+    model = _named(name)
+    kind = _kind_of(model)
+    if kind is not None:
+        right = kind.metric
+    elif model.folder is not None:
+        right = "comet" if is_comet(model.folder) else ""
+    else:
+        right = "comet" if "/" in name and re.search("comet|unite", name.lower()) else ""
+    if right not in ("", metric):
+        raise ModelError(f"{name} is no model of {metric}: use {metric_with_model(right, name)}")
 
 
 def without_references(name: str) -> str | None:

@@ -44,7 +44,7 @@ def test_no_path_is_better():
         apart = np.where(chance.random(tokens + 1) < 0.3, NOWHERE, 0.0)
         gains[0] = gains[-1] = apart[0] = apart[-1] = 0
         prices = Prices(chance.normal(1, 1, segments), 0.5)
-        path = best_path(values, [(0, tokens)] * segments, gains, apart, prices)
+        path = best_path(values, [(0, tokens)] * segments, [gains] * (segments + 1), apart, prices)
         every = list(paths(tokens, segments))
         best = max(every, key=lambda each: total(each, values, gains, apart, prices))
         assert path.additions == [(begin, end) for kind, begin, end in best if kind == "addition"]
@@ -56,7 +56,7 @@ def test_no_path_is_better():
 def test_windows_that_hold_the_path_change_nothing():
     chance = np.random.default_rng(4)
     values = chance.normal(0, 0.5, (4, 20)) + 3 * (np.arange(20) // 5 == np.arange(4)[:, None])
-    gains, apart, prices = np.zeros(21), np.full(21, NOWHERE), Prices(np.full(4, 5.0), 5.0)
+    gains, apart, prices = [np.zeros(21)] * 5, np.full(21, NOWHERE), Prices(np.full(4, 5.0), 5.0)
     whole = best_path(list(values), [(0, 20)] * 4, gains, apart, prices)
     windows = [(0, 8), (2, 13), (7, 18), (12, 20)]
     of_windows = [values[number, low:high] for number, (low, high) in enumerate(windows)]
@@ -68,6 +68,6 @@ def test_windows_that_hold_the_path_change_nothing():
 def test_an_addition_is_as_long_as_its_tokens_are_worth_less_than_nothing(added):
     values = [np.array([2.0, 2, -2, -2, -2, -2, -2, -2]), np.array([-2.0, -2, -2, -2, -2, -2, 2, 2])]
     path = best_path(
-        [each + added for each in values], [(0, 8)] * 2, np.zeros(9), np.zeros(9), Prices(np.full(2, 9.0), 5.0)
+        [each + added for each in values], [(0, 8)] * 2, [np.zeros(9)] * 3, np.zeros(9), Prices(np.full(2, 9.0), 5.0)
     )
     assert path.additions == ([] if added else [(2, 6)])

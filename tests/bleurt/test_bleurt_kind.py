@@ -16,6 +16,7 @@ from test_bleurt import rewritten, stated
 
 from ctx_metrics import BLEURT, COMET, SLIDE, EngineOptions, InputError, ModelError, read_lines
 from ctx_metrics.bleurt.doctor import findings
+from ctx_metrics.metricx.metric import MetricX
 
 NAMES = ["a", "b", "c"]
 SYSTEMS = [lines_of(f"system_{name}.en.txt")[:12] for name in NAMES]
@@ -214,6 +215,17 @@ def test_doctor_lists_what_the_cache_holds(model, hub_cache):
     whole, broken = findings()
     assert whole.name == "lucadiliello/BLEURT-20-D3" and whole.text.endswith(", complete")
     assert broken.text.endswith("files are missing; fetch them: hf download lucadiliello/BLEURT-20-D6")
+
+
+@pytest.mark.parametrize("metric", [BLEURT, MetricX])
+def test_a_model_of_another_metric(ctx, metric, comet_checkpoint, model, tmp_path):
+    """A folder, one that convert wrote, a name of the hub: the error names the metric that runs it."""
+    assert ctx("convert", comet_checkpoint("ranking"), tmp_path / "mine").code == 0
+    for name in (str(comet_checkpoint("ranking")), str(tmp_path / "mine"), "zouharvi/COMET-poly-cand1-wmt25"):
+        with pytest.raises(ModelError, match=f"{name} is no model of {metric.NAME.lower()}: use the metric comet with"):
+            metric(model=name, sources=SOURCES)
+    with pytest.raises(ModelError, match="use the metric bleurt with|is a file; name the folder"):
+        metric(model=str(model if metric is MetricX else model / "config.json"))
 
 
 def test_a_name_of_the_hub(monkeypatch):

@@ -193,7 +193,7 @@ MBR, RERANK = f"mbr {A} {B} {C}", f"rerank {A} {B} {C} -s {SOURCE}"
         (f"{MBR} -m chrf -o x.tsv", 2, "-o x.tsv: there is no format tsv here"),
         (f"{MBR} -m rttchrf", 1, "rttchrf: the metric cannot compare"),
         (f"{MBR} -m nist", 1, "nist: the metric cannot compare"),
-        (f"{MBR} -m bertscore --bertscore-idf paper -l de-en", 1, "bertscore: the value of a pair depends on"),
+        (f"{MBR} -m bertscore --bertscore-idf paper -l de-en", 1, "bertscore: mbr compares two candidates at a time"),
         (f"{MBR} -m chrf --exclude-self --references {REF}", 2, "leave it or --references out"),
         (f"{MBR} -m comet --comet-inputs mt+src -s {SOURCE}", 1, "comet: the model reads no reference"),
         (f"{MBR} --num_samples 2", 2, "--num_samples N: -n N"),

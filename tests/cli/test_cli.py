@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from comet_checkpoints import RECIPES, build
+from comet_checkpoints import RECIPES, build, build_lite
 from plugin_conftest import fresh_ctx_metrics, run
 
 from ctx_metrics.cli import doctor, main
@@ -257,6 +257,12 @@ def test_doctor_tells_which_comet_models_are_complete(hub_cache, tmp_path):
     }
     hub_cache("microsoft/infoxlm-large", encoder)
     assert states()["own/kiwi"] == "complete"
+    lite = build_lite(build(RECIPES["xcomet-lite"], tmp_path / "ckpt"), tmp_path / "lite")
+    encoder = shutil.move(lite / "encoder", tmp_path / "mdeberta")
+    hub_cache("own/lite", lite)
+    assert "needs the tokenizer of microsoft/mdeberta-v3-base" in states()["own/lite"]
+    hub_cache("microsoft/mdeberta-v3-base", encoder)
+    assert states()["own/lite"] == "complete"
 
 
 def test_doctor_says_how_to_get_the_multilingual_encoder(monkeypatch, multilingual, tmp_path):

@@ -40,6 +40,9 @@ def test_a_learned_folder_loads(tmp_path, tiny_bert):
 def test_other_folders(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="^no model folder 'nowhere'; name embedded, .* of the hub$"):
         load_estimator("nowhere", EngineOptions())
+    for name, owner in (("XCOMET-lite", "myyycroft"), ("COMET-poly-cand1-wmt25", "zouharvi"), ("XCOMET-XL", "Unbabel")):
+        with pytest.raises(ModelError, match=rf"of the hub \(perhaps {owner}/{name}\)$"):
+            load_estimator(name, EngineOptions())
     with pytest.raises(ModelError, match=r"of the hub \(perhaps Unbabel/wmt22-comet-da\)$"):
         load_estimator("wmt22-comet-da", EngineOptions())
     with pytest.raises(ModelError, match="is a page of the hub; name the model itself: Unbabel/XCOMET-XL$"):

@@ -225,7 +225,16 @@ ENCODER_KINDS = {
 _ENCODER = "encoder.model."
 _CACHE = re.compile(r"models--(?P<repo>.+)$")
 _HUB_PAGE = re.compile(r"https?://huggingface\.co/(?P<repo>[^/]+/[^/]+)")
-_UNBABEL = re.compile(r"(wmt\d\d|xcomet|unite|eamt)", re.IGNORECASE)
+# names without their owner, and who published such models on the hub; the first pattern that matches is used
+_OWNERS = {
+    re.compile(pattern, re.IGNORECASE): owner
+    for pattern, owner in {
+        "xcomet-lite": "myyycroft",
+        "comet-poly": "zouharvi",
+        "africomet": "masakhane",
+        r"wmt\d\d|xcomet|unite": "Unbabel",
+    }.items()
+}
 _SNAPSHOT = re.compile(r"models--(?P<repo>.+)/snapshots/(?P<revision>[0-9a-f]{40})$")
 HEAD_LAYER = re.compile(r"estimator\.ff\.([0-9]{1,4})\.(weight|bias)")  # up to four digits: a file may contain anything
 # tensors that no score depends on: counters, masks and weights for training, a head that COMET does not use
@@ -353,7 +362,7 @@ def open_comet(name: str) -> CometCheckpoint:
     elif match := _HUB_PAGE.match(name):
         raise ModelError(f"{name} is a page of the hub; name the model itself: {match['repo']}")
     elif "/" not in name:
-        perhaps = f" (perhaps Unbabel/{name})" if _UNBABEL.match(name) else ""
+        perhaps = next((f" (perhaps {owner}/{name})" for pattern, owner in _OWNERS.items() if pattern.match(name)), "")
         raise ModelError(
             f"no model folder {name!r}; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub{perhaps}"
         )
