@@ -21,7 +21,7 @@ CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory to
 # Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
 # if most lines begin with a segment.
 SENTENCE_GAIN, UNFINISHED_GAIN, LINE_GAIN, TRUSTED_LINE_GAIN = 8.0, 4.0, 2.0, 8.0
-OMISSION, OMITTED_TOKEN = 4.5, 0.2  # price of a segment without words, less for each of its tokens
+OMISSION, OMITTED_TOKEN = 5.5, 0.2  # price of a segment without words, less for each of its tokens
 # price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 # An added token is worth this share of the way from a token in any segment to one in its own.
@@ -120,7 +120,7 @@ class Aligner:
 
 
 def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments: Sequence[Tokens]) -> Alignment:
-    """The alignment of a stream with segments; the tokens of both are given."""
+    """The alignment of a stream with segments. The tokens of both are given, and lose their vectors."""
     ends = np.cumsum([len(each.begins) for each in of_segments]).tolist()
     facts, length = places(stream), len(tokens.begins)
     finished = [ends_sentence(text) for text in segments]
@@ -129,6 +129,8 @@ def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments
         none = np.zeros((0, 1), np.float16)
         return _described(stream, tokens, facts, nothing, none, none, ends)
     left, right = centred(tokens.vectors), centred([piece for each in of_segments for piece in each.vectors])
+    for each in (tokens, *of_segments):
+        each.vectors.clear()  # those of a long document take much memory
     if length * ends[-1] <= CELLS:
         path = _path(tokens, facts, left, right, ends, finished, whole(length, len(segments)))
     else:
