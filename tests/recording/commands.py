@@ -65,7 +65,8 @@ def metrics_alone() -> Iterator[str]:
 
 
 SUBCOMMANDS = (
-    "score annotate compare mbr rerank report meta train pairwise roundtrip filter-refs paraphrase doctor cite convert"
+    "score align annotate compare mbr rerank report meta train pairwise roundtrip filter-refs paraphrase doctor cite "
+    "convert"
 ).split()
 BELOW = [
     *("meta paraphrase", "train comet", "train bilstm", "train bilstmatt", "train esim", "train pairwise"),
