@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli_pages import DOCS, VERSIONS, blocks
-from comet_checkpoints import RECIPES, build
+from comet_checkpoints import OF_POLY, RECIPES, build
 from plugin_conftest import EXAMPLES, environment
 
 from ctx_metrics.cli import parse
@@ -65,6 +65,7 @@ def folder(tmp_path_factory) -> Path:
     made = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("site") / "examples")
     for name in ("regression", "kiwi", "xcomet"):
         build(RECIPES[name], made / f"tiny-{name}", "encoder")
+    build(OF_POLY["polycand"], made / "tiny-polycand", "encoder")
     build(RECIPES["kiwi"], made / "noenc", "microsoft/infoxlm-large")
     shutil.rmtree(made / "noenc" / "encoder")
     return made

@@ -17,17 +17,18 @@ from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine
 
 from .bench import DTYPES, EXAMPLES, Bench
 
+ALONE = [kind for kind in KINDS if kind != "polycand"]  # which reads the other systems' outputs, too
 EQUAL = 1e-4  # most that rounding in fp32 changes a score on the model's scale; TF32 changes more
 
 
 def values_on(bench: Bench, device: object) -> Iterator[tuple[str, Callable[[], list[float]]]]:
     """What scores on a device: a name, and a function that gives all values."""
-    for kind in KINDS:
+    for kind in ALONE:
         folder = bench.checkpoint("deep", kind)
         yield f"comet, {kind}", lambda folder=folder: flat(Ours(folder, device=str(device))(bench.few))
     lines = slice(8 if bench.small else None)
     sources, references = (read_lines(str(EXAMPLES / name))[lines] for name in ("source.de.txt", "ref.en.txt"))
-    systems = [read_lines(str(EXAMPLES / f"system_{name}.en.txt"))[lines] for name in "ab"]
+    systems = [read_lines(str(EXAMPLES / f"system_{name}.en.txt"))[lines] for name in "abc"]
     documents = read_lines(str(EXAMPLES / "docids.txt"))[lines]
     engine = bench.options(device)
 
@@ -40,6 +41,8 @@ def values_on(bench: Bench, device: object) -> Iterator[tuple[str, Callable[[], 
         yield name, lambda name=name: of(METRICS[name.upper()], **english)
     yield "comet, embedded", lambda: of(ctx_metrics.COMET, **english)
     yield "slide, embedded", lambda: of(ctx_metrics.SLIDE, doc_ids=documents, **english)
+    candidates = str(bench.checkpoint("deep", "polycand"))
+    yield "comet, polycand", lambda: of(ctx_metrics.COMET, model=candidates, sources=sources)
     if multilingual_folder() is not None:
         yield "comet, multilingual", lambda: of(ctx_metrics.COMET, model="multilingual", sources=sources)
     yield "sentence cosines", lambda: of(SentenceCosine, **english)
@@ -70,7 +73,7 @@ def check_scores(bench: Bench) -> None:
 
 def check_formats(bench: Bench) -> None:
     """Half formats against fp32 on the same device."""
-    for kind, size in [*((kind, "deep") for kind in KINDS), ("regression", "odd")]:
+    for kind, size in [*((kind, "deep") for kind in ALONE), ("regression", "odd")]:
         folder = bench.checkpoint(size, kind)
         found = {dtype: Ours(folder, device=str(bench.device), dtype=dtype)(bench.few) for dtype in DTYPES}
         for dtype in DTYPES[1:]:
@@ -89,7 +92,7 @@ def check_predict(bench: Bench) -> None:
         import comet  # noqa: F401
     except Exception as error:  # beside newer libraries its import breaks in many ways
         raise NotMeasured(f"unbabel-comet cannot be imported: {type(error).__name__}") from error
-    for kind in KINDS:
+    for kind in ALONE:
         folder = bench.checkpoint("deep", kind)
         ours = Ours(folder, device=str(bench.device))(bench.few)
         theirs = load_peer(folder, gpus=int(bench.device.type == "cuda"))(texts_of(kind, bench.few))
