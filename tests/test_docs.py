@@ -18,6 +18,7 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 from ctx_metrics.report.page import script
 
 
+@pytest.mark.full
 def test_the_package_of_adding_a_metric(tmp_path):
     page = (DOCS / "adding-a-metric.md").read_text(encoding="utf-8")
     metric, command = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
@@ -80,6 +81,7 @@ def test_no_text_reads_as_a_reference():
         assert not re.findall(r"\[[^\]\n]+\] ?\[[^\]\n]*\]", text), page.name
 
 
+@pytest.mark.full
 def test_the_python_of_the_quick_start(monkeypatch, capsys):
     monkeypatch.chdir(EXAMPLES)
     text = (DOCS / "quickstart.md").read_text(encoding="utf-8").split("\n## Python\n")[1]

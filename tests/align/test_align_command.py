@@ -186,6 +186,7 @@ def test_an_omitted_segment_scores_as_an_empty_output(inside, tmp_path):
     assert {row["segment"]: row["score"] for row in lost.rows() if row["metric"] == "chrf"}["5"] == "0.0000"
 
 
+@pytest.mark.full
 def test_compare_and_report_align_too(inside, aligned, tmp_path):
     done = inside("compare", "-t", "lost", "other.jsonl", *COMMON, "-m", "chrf", "--align", "--format", "json")
     assert [SIGNATURE in each["signature"] for each in json.loads(done.out)] == [True], done.err
@@ -196,6 +197,7 @@ def test_compare_and_report_align_too(inside, aligned, tmp_path):
     assert SIGNATURE in text and f"aligned with {SIZE} segments of 3 documents" in text and "<h3>Alignment</h3>" in text
 
 
+@pytest.mark.full
 def test_a_report_shows_what_is_left_out_and_added(inside, data, tmp_path):
     gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
     extra = "Please let me know if you need any further help with this translation!"
@@ -238,6 +240,7 @@ def test_sacrebleus_signatures_say_that_lines_were_aligned(data):
     assert all("align:" in line or "al:" in line for line in lines)
 
 
+@pytest.mark.full
 def test_paired_tests_resample_the_documents_of_aligned_lines(data, aligned):
     tests = ("--paired-bs", "--paired-bs-n", "20", "--ctx-resample", "document", "-j", "2")
     lost = sacrebleu(*SACREBLEU, "-i", "lost", "other.jsonl", "--ctx-align", *tests, cwd=data)

@@ -60,6 +60,7 @@ def annotated(folder: Path) -> list[dict[str, str]]:
 METRICS = ["bleu", "chrf", "ter", "bertr", "comet", "slide", "meteor"]
 
 
+@pytest.mark.full
 def test_scores_are_those_of_score(ctx, table, tmp_path):
     metrics = ["-m", *METRICS, "--comet-model", build(RECIPES["regression"], tmp_path / "model"), "-l", "de-en"]
     done = ctx("annotate", table, "-o", tmp_path / "out", *metrics, "--block", "20")

@@ -46,6 +46,7 @@ def test_without_translations_in_a_terminal_it_says_what_to_give(monkeypatch, ca
     )
 
 
+@pytest.mark.full
 def test_a_reader_that_stops_early_ends_it_without_a_word():
     done = run("bash", "-c", f"set -o pipefail; {COMMAND} doctor | head -n 1")
     assert (done.stdout, done.stderr) == ("Versions\n", "") and done.returncode == 128 + 13

@@ -68,6 +68,7 @@ def test_tables_for_a_paper_and_the_figure(ctx, tmp_path):
     assert ctx(*THREE, *QUICK, "--format", "markdown").out.startswith("| chrF2")
 
 
+@pytest.mark.full
 def test_scores_and_comparisons_in_one_run(ctx):
     scored = ctx("score", *THREE[1:]).out
     both = ctx("score", *THREE[1:], "--compare").out
@@ -91,6 +92,7 @@ def test_windows_without_documents_are_said(ctx):
     assert "segments share scores, so p-values of single segments are too small" in done.err
 
 
+@pytest.mark.full
 def test_few_documents_cannot_show_a_difference(ctx, tmp_path):
     """With 5 documents there are 32 ways to swap, and two of them are the systems themselves."""
     ids = tmp_path / "ids"

@@ -88,6 +88,7 @@ def of_page(path) -> tuple[set, dict]:
     return stars, dict(zip(NAMES, ranks, strict=True))
 
 
+@pytest.mark.full
 def test_all_outputs_agree_and_name_unit_test_and_correction(ctx, inputs, tmp_path):
     objects = ctx("compare", *flags(inputs, "--format", "jsonl")).objects()
     wanted = of_objects(objects)

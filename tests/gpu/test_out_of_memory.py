@@ -83,6 +83,7 @@ def sweep(folders):
     return lambda name, **settings: Sweep(name, folders, **settings)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some(NAMES, DEFAULT))
 def test_some_allocations(name, sweep):
     """The first one, among the weights, in the forward, behind it, and the last one."""

@@ -140,6 +140,7 @@ def test_saved_scores_give_the_same_report(ctx, tmp_path, given):
     assert read["agreements"] == scored["agreements"] and read["signatures"] == scored["signatures"]
 
 
+@pytest.mark.full
 def test_a_long_run_says_how_far_it_is(ctx, tmp_path, monkeypatch):
     """As if a minute had gone since the last line, always."""
     monkeypatch.setattr("ctx_metrics.notices.EVERY", 0.0)
@@ -281,6 +282,7 @@ def test_errors_are_found_before_scoring(ctx, tmp_path, monkeypatch):
     assert "two metrics are named chrf" in error(ctx("meta", JUDGED, "-m", "chrf", "--scores", tmp_path / "judged"))
 
 
+@pytest.mark.full
 def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):
     for pair in ("de-en", "cs-en"):
         write_tree(tmp_path / "bare", pair, docs=False)
@@ -313,6 +315,7 @@ def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
     assert values(beside, "sys-acc").items() >= values(done, "sys-acc").items() and "slide" in values(beside, "sys-acc")
 
 
+@pytest.mark.full
 def test_the_grid_alone_takes_protocols_of_systems(ctx):
     done = ctx("meta", JUDGED, "--slide-grid", "1", "--format", "tsv", *QUICK)
     assert {row["protocol"] for row in done.rows()} == {"sys-acc"} and done.err == ""

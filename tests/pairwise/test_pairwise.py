@@ -321,6 +321,7 @@ def test_a_source_that_no_feature_reads(tmp_path):
     assert "sources" not in Pairwise(model=str(folder)).can.reads
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("format", some(["json", "text", "latex"], ["json"]))
 def test_in_the_command(whole, format, forked_sacrebleu):
     files = [f"system_{letter}.en.txt" for letter in "abc"]

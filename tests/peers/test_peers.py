@@ -288,6 +288,7 @@ def test_bad_input(ctx, files, more, says):
     assert done.code in (1, 2) and says in done.err and done.err.count("\n") == 1
 
 
+@pytest.mark.full
 def test_peers_count_by_what_a_model_makes_of_them_given_the_source():
     """exp(2 z) of the systems' mean scores, by a loop over the metric and over the reference-free model."""
     given = {"sources": SOURCES, "source_lang": "de", "target_lang": "en", "engine": EngineOptions(quiet=True)}

@@ -120,6 +120,7 @@ def table(path: Path) -> list[dict]:
 REST = {"paired", "three without"}  # other runs write files beside paired tests, or compare the output without files
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some(sorted(set(RUNS) - {"failing"}), sorted(set(RUNS) - {"failing"} - REST)))
 def test_it_runs_and_leaves_nothing_else(runs, name):
     done = runs[name]

@@ -131,6 +131,7 @@ def test_the_sacrebleu_command_with_its_own_metrics_alone(tmp_path):
     assert data_of(page)["systems"] == [NAMES[2]]
 
 
+@pytest.mark.full
 def test_meta_shows_people_beside_metrics(ctx, tmp_path):
     rows = [
         f"{system}\t{i}\t{text}\t{reference}\t{(i * 7 + k) % 11}"

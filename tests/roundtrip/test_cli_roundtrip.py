@@ -34,6 +34,7 @@ def test_a_command_from_end_to_end(run, tmp_path, put):
     assert "Back-translator: cmd-" in out and "new/rtt/a.de.rtt.txt" in out and "Copies" not in out
 
 
+@pytest.mark.full
 def test_a_model_from_end_to_end_with_guards(run, tmp_path, put):
     toy, lines = toys.trained_marian(), toys.lines(30, seed=11)
     put("src.txt", *(toy.expected(line) for line in lines))

@@ -120,6 +120,7 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path, text):
     assert_gone(tmp_path / "group")
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_the_command_too(tmp_path, monkeypatch):
     def interrupted(running, *given, **named):
         while not (tmp_path / "group").exists():

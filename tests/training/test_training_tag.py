@@ -57,6 +57,7 @@ def models(data, tiny_bert, tiny_xlmr, tmp_path_factory):
     return made
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["bert", "xlmr"])
 @pytest.mark.parametrize("inputs", WAYS)
 def test_the_value_is_that_of_a_plain_forward_with_the_tag(models, kind, inputs):
@@ -157,6 +158,7 @@ def test_synthetic_rows_have_the_tags_of_their_own_data_sets(data, tiny_xlmr):
         assert both.sequence(row, "mt+src").ids[: len(own)].tolist() == own.tolist()
 
 
+@pytest.mark.full
 def test_without_tags_everything_is_as_it_was(data, tiny_xlmr, models, tmp_path):
     learned(tiny_xlmr, data, tmp_path / "plain", tag=False)
     config = json.loads((tmp_path / "plain" / "config.json").read_text())

@@ -123,6 +123,7 @@ def test_first_weights_are_those_of_the_folder(models, data, tmp_path):
         torch.testing.assert_close(kept[name], tensor, rtol=1e-3, atol=1e-6, msg=name)
 
 
+@pytest.mark.full
 def test_a_part_of_the_first_weights_is_kept(models, data, tmp_path):
     folder, encoder = models["xlmr"]
     learned(encoder, data, tmp_path / "all", init=folder)
@@ -249,6 +250,7 @@ def test_a_pass_has_as_many_tokens_as_the_device_takes(models, data, tiny_xlmr, 
     assert min(map(len, seen[half:])) > 1 and TOKENS_A_PASS["cpu"] == 2048 < TOKENS_A_PASS["cuda"]
 
 
+@pytest.mark.full
 def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tmp_path, monkeypatch):
     """All outputs are one segment's, and compared: in one pass, or in a pass for each."""
     training, development = data
@@ -268,6 +270,7 @@ def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tm
         assert torch.allclose(whole, parts, rtol=1e-3, atol=1e-6) and whole[1:].norm() > 0.01
 
 
+@pytest.mark.full
 def test_both_rounds_of_a_pass_have_the_same_dropout(data, tiny_xlmr, tmp_path, monkeypatch):
     training, development = data
     one = replace(training, groups=["one"] * len(training), centred=np.ones(len(training), bool))
