@@ -90,6 +90,7 @@ def pseudo(request) -> str:
     return request.param
 
 
+@pytest.mark.full
 def test_order_and_company(name):
     """A segment's score depends neither on the order nor on the other systems nor on the batch."""
     settings = {"idf": "none"} if name == "rttbertscore" else {}  # idf is of the whole source
@@ -261,6 +262,7 @@ def test_gold_that_is_missing(pseudo):
     assert math.isnan(metric.segment_scores(SYSTEMS["b"], None)[0].score)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some([*ROUNDTRIP, *PSEUDO], ["rttbleu", "prsentbleu"]), indirect=True)
 def test_command(name, forked_sacrebleu):
     """--sentence-level agrees with the rows, and every format prints."""

@@ -48,6 +48,7 @@ LIGHT = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("code", "absent"), some_rows(LIGHT, LIGHT[:-1:2]))
 def test_what_is_imported_for_little(code, absent):
     done = python(f"import sys\n{code}\nprint('\\n', *sys.modules)")

@@ -74,6 +74,7 @@ def lines(path) -> list[str]:
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
 
 
+@pytest.mark.full
 def test_every_form_gives_the_lines_back(inside, data, tmp_path):
     found = {}
     for hypothesis in ("lost.txt", "lost", "other.jsonl"):

@@ -87,6 +87,7 @@ def test_sums_of_metrics(ctx):
     assert np.array(both) == pytest.approx(2 * np.array(one) + 0.5 * np.array(other))
 
 
+@pytest.mark.full
 def test_kept_results_are_found_however_they_are_computed(ctx, tmp_path):
     words = ["mbr", *some_lines(tmp_path), "-m", "chrf", "bertr", "-l", "de-en"]
     words += ["--method", "prune", "--ctx-cache", tmp_path / "kept", "--format", "jsonl"]

@@ -124,6 +124,7 @@ def check_counts(tokenizer, engine, texts):
     return len(texts)
 
 
+@pytest.mark.full
 def test_ids_of_texts_of_many_kinds(tokenizer, standard, pieces):
     assert tokenizer(["Hello world!"])[0].ids.tolist() == [0, 35378, 8999, 38, 2]  # of XLM-R
     check_ids(tokenizer, standard, pieces, TEXTS)

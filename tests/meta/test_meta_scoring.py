@@ -63,6 +63,7 @@ def reworded(judged: JudgedSet, word: str) -> JudgedSet:
     )
 
 
+@pytest.mark.full
 def test_two_metrics_of_one_encoder_read_each_text_once(judged, encoded):
     new = reworded(judged, "Alpha:")
     bertr, comet = score_set(new, NEURAL)

@@ -392,6 +392,7 @@ def details(path: Path) -> dict[str, list[dict]]:
     return {system: list(found) for system, found in groupby(lines, lambda line: line["system"])}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("run, file", [("xcomet files", "comet-ref_en"), ("kiwi spans", "comet-src")])
 def test_error_spans_are_written(runs, checkpoints, out, run, file):
     assert runs[run].returncode == 0

@@ -307,6 +307,7 @@ def test_what_is_kept_comes_back_once_and_the_first_damage_is_said(tmp_path, cap
     ]
 
 
+@pytest.mark.full
 def test_a_result_that_unpacks_to_too_much_is_not_unpacked(tmp_path, monkeypatch):
     kept = KeptResults(LocalFolder(str(tmp_path), "--flag", private=True), "--flag")
     packed = zlib.compress(bytes(2**28), 9)

@@ -235,6 +235,7 @@ def test_a_training_that_does_not_fit_is_one_line(tmp_path, tiny_xlmr, data, mon
     assert "too little memory for the training; give a smaller --ctx-batch-tokens" in str(caught.value)
 
 
+@pytest.mark.full
 def test_a_pass_has_as_many_tokens_as_the_device_takes(models, data, tiny_xlmr, tmp_path, monkeypatch):
     seen = []
 
