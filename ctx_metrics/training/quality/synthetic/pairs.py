@@ -25,6 +25,9 @@ from .parts import is_empty
 
 ERRORS_A_PAIR = 3
 ROWS_A_PAIR = 2 + ERRORS_A_PAIR  # the clean translation, errors, a harmless change
+# The share of texts with an error that have a harmless change too: that of the texts without one. If only texts without an
+# error had such changes, a model would learn that a lower-case first letter or a missing full stop is a sign of quality.
+ALSO_HARMLESS = 0.5
 NEARBY = 20  # lines before and after a translation that stand for its document if that is unknown
 FEW_NAMES = 8  # a document with fewer names lends those of its data set
 FOREIGN = 2_000  # texts of a language at most, from which one in another language than the translation's is drawn
@@ -67,6 +70,12 @@ class CleanPairs:
         """Return what an epoch makes of a pair, in the order clean, errors, harmless."""
         clean, draw = self._surroundings.clean(number), np.random.default_rng([seed, epoch, number, 5])
         wrong = errors(clean, ERRORS_A_PAIR, draw)
+        wrong = [
+            each._replace(text=harmless_change(clean._replace(text=each.text), draw).text)
+            if draw.random() < ALSO_HARMLESS
+            else each
+            for each in wrong
+        ]
         # the number of rows is fixed; a very short text to which few kinds apply gets one of them twice
         wrong += [wrong[k % len(wrong)] for k in range(ERRORS_A_PAIR - len(wrong))]
         return [Made("clean", clean.text, 0.0), *wrong, harmless_change(clean, draw)]
@@ -85,6 +94,7 @@ class CleanPairs:
                 for name, kind in ERRORS.items()
             },
             "harmless": {name: {"frequency": often, "target": 0.0} for name, (_, often) in HARMLESS.items()},
+            "share_of_errors_with_a_harmless_change": ALSO_HARMLESS,
             "worst_target_from_share": FULL,
         }
 
