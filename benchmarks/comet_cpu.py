@@ -73,7 +73,11 @@ def load_peer(folder: Path, gpus: int = 0):
     model = load_from_checkpoint(str(folder / "checkpoints" / "model.ckpt"), local_files_only=True)
 
     def score(systems):
-        return [model.predict(samples, batch_size=BATCH, gpus=gpus, progress_bar=False).scores for samples in systems]
+        # with workers, which it forks by default where it has a GPU, it hung on the one card where this ran
+        return [
+            model.predict(samples, batch_size=BATCH, gpus=gpus, progress_bar=False, num_workers=0).scores
+            for samples in systems
+        ]
 
     return score
 

@@ -112,11 +112,12 @@ def check_memory(bench: Bench) -> None:
 def memory_limit(device: torch.device, size: int) -> Iterator[None]:
     """Let torch take at most so many bytes of a device."""
     total = torch.cuda.get_device_properties(device).total_memory
-    torch.cuda.set_per_process_memory_fraction(min(size / total, 1.0), device)
+    number = device.index or 0  # torch takes no bare "cuda" here
+    torch.cuda.set_per_process_memory_fraction(min(size / total, 1.0), number)
     try:
         yield
     finally:
-        torch.cuda.set_per_process_memory_fraction(1.0, device)
+        torch.cuda.set_per_process_memory_fraction(1.0, number)
 
 
 @contextlib.contextmanager
