@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from cli_conftest import ctx, error  # noqa: F401  a fixture
+from cli_pages import DOCS
 from comet_checkpoints import RECIPES, build
 from plugin_conftest import DOCIDS, NAME_A, NAME_B, REF, SOURCE, A, B, lines_of
 from selection import some
@@ -58,6 +59,24 @@ def test_five_segments_by_hand(five):
     assert whole.tolist() == [CREDIT, JUDGED, PREDICTED]
     assert precision(whole) == CREDIT / PREDICTED and recall(whole) == CREDIT / JUDGED
     assert f1(whole) == pytest.approx(2 * CREDIT / (JUDGED + PREDICTED))
+
+
+def test_the_page_shows_them():
+    page = (DOCS / "meta.md").read_text(encoding="utf-8").split("## Error spans")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")][1:]
+
+    def words(marks: str) -> str:
+        starts, ends, types = (cell.split(",") for cell in marks.split(" "))
+        spans = [
+            f"{start}-{end} {kind}".replace("missing-missing", "missing")
+            for start, end, kind in zip(starts, ends, types, strict=True)
+        ]
+        return ", ".join(spans).removeprefix("-1--1 no-error")
+
+    assert rows[:-1] == [
+        [text, words(judged), words(predicted), *map(str, by_hand)] for text, judged, predicted, by_hand in FIVE
+    ]
+    assert rows[-1][-3:] == [str(CREDIT), str(JUDGED), str(PREDICTED)]
 
 
 def test_the_command_prints_them(ctx, five):

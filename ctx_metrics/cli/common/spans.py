@@ -8,6 +8,7 @@ from ...errors import InputError
 from ...models.estimator import ErrorSpan
 from ...notices import Notice, notice
 from ...run.context import Context
+from ...scoring.results import SystemResult
 from ...scoring.scores import Scores
 from . import output
 
@@ -28,13 +29,9 @@ def predictions(names: Sequence[str], context: Context, scores: Sequence[Sequenc
 
     A segment's number, from 1, is its segment_id; set_id is "official". Raises InputError if no metric marks spans.
     """
-    marked = next((found for of_metric in scores if any(found := _of_systems(of_metric))), None)
+    marked = next((found for of_metric in scores if any(found := [spans_of(each.result) for each in of_metric])), None)
     if marked is None:
-        titles = ", ".join(of_metric[0].title for of_metric in scores)
-        raise InputError(
-            f"--spans: no error spans, {titles} marks none; score with comet and an XCOMET model, or with --comet-spans and "
-            "a model that was trained with word labels"
-        )
+        raise unmarked([of_metric[0].title for of_metric in scores])
     text = io.StringIO()
     table = csv.writer(text, delimiter="\t", lineterminator="\n")
     table.writerow(COLUMNS)
@@ -73,16 +70,14 @@ def marks(spans: Sequence[ErrorSpan]) -> dict[str, str]:
     return dict(zip(MARKS, map(" ".join, zip(*cells, strict=True)), strict=True))
 
 
-def _of_systems(scores: Sequence[Scores]) -> list[dict[int, list[ErrorSpan]]]:
-    """Return each system's spans, by segment from 0; {} where none were looked for."""
-    found = []
-    for each in scores:
-        details = output.segment_details(each.result, 1) if each.result else {}
-        found.append(
-            {
-                i: [ErrorSpan(**span) for span in own["error_spans"]]
-                for i, own in details.items()
-                if "error_spans" in own
-            }
-        )
-    return found
+def spans_of(result: SystemResult | None) -> dict[int, list[ErrorSpan]]:
+    """Return a system's spans by segment, from 0, as far as they were looked for."""
+    details = {} if result is None else output.segment_details(result, 1)
+    return {i: [ErrorSpan(**span) for span in own["error_spans"]] for i, own in details.items() if "error_spans" in own}
+
+
+def unmarked(metrics: Sequence[str]) -> InputError:
+    return InputError(
+        f"--spans: no error spans, {', '.join(metrics)} marks none; score with comet and an XCOMET model, or with "
+        "--comet-spans and a model that was trained with word labels"
+    )
