@@ -26,7 +26,17 @@ COMET_COMPARE = {
 }
 COMPARE = {
     flag: f"{flag}: a flag of ctx-metrics compare"
-    for flag in ("--alpha", "--plot", "--resample", "--samples", "--seed", "--test", "--no-holm")
+    for flag in (
+        "--alpha",
+        "--autorank",
+        "--no-holm",
+        "--plot",
+        "--resample",
+        "--rows",
+        "--samples",
+        "--seed",
+        "--test",
+    )
 }
 SACREBLEU = {
     "--ctx-names": "--ctx-names: --names here",
