@@ -135,13 +135,17 @@ def _latex(found: Compared, objects: Sequence[dict[str, Any]], decimals: int, me
         rows.append(row)
     signed = [each for each in found.columns if each.signature]
     comments = "".join(f"% {each.title}|{' '.join(each.signature.split())}\n" for each in signed)
-    footnotes = [latex(note) for note in _notes(found, method, bold=True)]
+    footnotes = [latex(note).replace(" \\textless{} ", "~\\textless{}~") for note in _notes(found, method, bold=True)]
     footnotes += [f"{latex(each.title)}: {_breakable(each.signature)}" for each in signed]
     columns = "l" + "r" * len(_autorank_head(method)) + "r@{~}l" * len(found.columns)
     table = [
         *["\\begingroup", "\\centering", LINES, f"\\begin{{tabular}}{{{columns}}}", "\\toprule"],
         *[latex_row(heads), "\\midrule", *map(latex_row, rows), "\\bottomrule"],
-        *["\\end{tabular}\\par", "\\smallskip", "\\parbox{\\linewidth}{\\footnotesize\\raggedright"],
+        *[
+            "\\end{tabular}\\par\\nopagebreak",
+            "\\smallskip\\nopagebreak",
+            "\\parbox{\\linewidth}{\\footnotesize\\raggedright",
+        ],
         *["\\par\n".join(footnotes) + "}\\par", "\\endgroup"],
     ]
     return PREAMBLE + comments + "\n".join(table) + "\n"
