@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .entry_points import installed, loaded
 from .errors import CtxMetricsError
+from .wording import worded
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -143,6 +144,10 @@ def model_hint(name: str, table: MetricTable) -> str:
     """Return advice if a model's name was given instead of a metric's; "" for a metric in the table, or any other word.
 
     >>> model_hint("xcomet", {})
+    "xcomet is a model, not a metric: give metrics={'comet': {'model': 'Unbabel/XCOMET-XL'}}"
+    >>> from ctx_metrics.wording import by_flags
+    >>> with by_flags():
+    ...     model_hint("xcomet", {})
     'xcomet is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XL'
     """
     word = name.lower()
@@ -153,4 +158,6 @@ def model_hint(name: str, table: MetricTable) -> str:
     if not (model or other):
         return ""
     metric, given = (other[0], "MODEL") if other else ("comet", model)
-    return f"{name} is a model, not a metric: give -m {metric} --{metric}-model {name if '/' in name else given}"
+    given = name if "/" in name else given
+    how = worded(f"-m {metric} --{metric}-model {given}", f"metrics={{{metric!r}: {{'model': {given!r}}}}}")
+    return f"{name} is a model, not a metric: give {how}"

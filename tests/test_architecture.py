@@ -17,6 +17,7 @@ FAMILIES: dict[str, set[str]] = {
     "annotate": set(),
     "bleurt": set(),
     "choice": {"annotate"},
+    "evaluation": {"report"},
     "learned": set(),
     "meta": {"report"},
     "metricx": set(),
