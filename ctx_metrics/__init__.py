@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
     from .errors import ResourceError as ResourceError
+    from .judge.metric import Judge as Judge
     from .learned.metrics import ESIM as ESIM
     from .learned.metrics import BiLSTM as BiLSTM
     from .learned.metrics import BiLSTMAtt as BiLSTMAtt
@@ -56,6 +57,7 @@ _NAMES = {
     "pairwise.metric": "Pairwise",
     "metricx.metric": "MetricX",
     "bleurt.metric": "BLEURT",
+    "judge.metric": "Judge",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
     "pseudo_references.inputs": "PseudoFilter",

@@ -17,6 +17,7 @@ FAMILIES: dict[str, set[str]] = {
     "annotate": set(),
     "bleurt": set(),
     "choice": {"annotate"},
+    "judge": {"roundtrip"},
     "learned": set(),
     "meta": {"report"},
     "metricx": set(),
