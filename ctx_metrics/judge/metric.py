@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import expanduser
-from typing import TYPE_CHECKING, ClassVar, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from ..corpus import Corpus
 from ..engine_options import EngineOptions
@@ -32,8 +32,6 @@ OWN = Judging("http://localhost", "")  # for its defaults
 @dataclass(frozen=True)
 class JudgeSettings:
     """Which model judges, and how it is asked. A setting that is not given may stand in the model's name."""
-
-    on_long: ClassVar[str] = "truncate"  # the server knows how long a text may be
 
     url: str | None = setting(
         f"The server's address, such as {EXAMPLE}: any with OpenAI's chat interface (vLLM, llama.cpp, Ollama, hosted "
@@ -89,6 +87,11 @@ class JudgeSettings:
         metavar="DIR",
     )
     dry_run: bool = setting("Say what would be sent, and stop before the first request.", False)
+
+    @property
+    def on_long(self) -> str:
+        """What estimators are asked for; only the server knows how long a text may be."""
+        return "truncate"
 
 
 class JudgeKeywords(TypedDict, total=False):
