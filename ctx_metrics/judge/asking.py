@@ -20,6 +20,7 @@ from .server import Failed, Reply, Server
 
 TRIES = 3  # answers that are requested for a sample until one can be read
 SENDS = 8  # how often a request is sent that is not answered
+IN_A_ROW = 3  # texts whose requests fail so often before the run stops, if no other request is answered between them
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before a request is sent again; doubled each time
 PATIENCE = 600.0  # longest wait, in seconds, that a server may ask for
 BYTES_PER_TOKEN = 4
@@ -64,6 +65,7 @@ class Asking:
     unanswered: Counter[str] = field(default_factory=Counter)
     refused: dict[str, list[str]] = field(default_factory=dict)
     replies: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _failing: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
     _not_before: float = 0.0
     _error: BaseException | None = None
@@ -155,11 +157,13 @@ class Asking:
                 ]
                 for thread in threads:
                     thread.start()
-                while any(thread.is_alive() for thread in threads) or not finished.empty():
+                open_ = len(others)
+                while open_ and (any(thread.is_alive() for thread in threads) or not finished.empty()):
                     try:
                         finished.get(timeout=0.2)
                     except Empty:
                         continue
+                    open_ -= 1
                     bar.update()
             except KeyboardInterrupt as error:
                 self._stop.set()
@@ -195,7 +199,7 @@ class Asking:
 
     def _reply(self, sample: Sample) -> Reply | None:
         """The answer to one request, which is sent again while the server is busy or out of reach; None if there is none."""
-        server, before = self.server, self.server.answered
+        server, text = self.server, sample.messages[-1]["content"]
         for sends in range(1, SENDS + 1):
             self._pause(self._not_before - time.monotonic())
             self._count()
@@ -212,7 +216,10 @@ class Asking:
                 if failed.wait is not None and failed.wait > PATIENCE:
                     raise ModelError(f"{self._words(failed)}; it asks to wait {failed.wait:,.0f} seconds") from None
                 if sends == SENDS:
-                    if server.answered == before:
+                    with server.lock:
+                        self._failing.add(text)
+                        stops = len(self._failing) == IN_A_ROW or (failed.lost and server.answered == 0)
+                    if stops:
                         raise ModelError(f"{self._words(failed)}, {SENDS} times; {self._continues()}") from None
                     self._give_up(failed)
                     return None
@@ -220,6 +227,7 @@ class Asking:
                 continue
             with server.lock:
                 server.answered += 1
+                self._failing.clear()
             return reply
         raise AssertionError("the last turn returns or raises")
 

@@ -44,12 +44,22 @@ class Failed(Exception):
     fix      what to do about it, or ""
     again    whether to send it again
     never    whether the server refuses any request
+    lost     whether there is no server
     wait     seconds that the server asks to wait, or None
     """
 
-    def __init__(self, why: str, *, fix: str = "", again: bool = False, never: bool = False, wait: float | None = None):
+    def __init__(
+        self,
+        why: str,
+        *,
+        fix: str = "",
+        again: bool = False,
+        never: bool = False,
+        lost: bool = False,
+        wait: float | None = None,
+    ):
         super().__init__(why)
-        self.why, self.fix, self.again, self.never, self.wait = why, fix, again, never, wait
+        self.why, self.fix, self.again, self.never, self.lost, self.wait = why, fix, again, never, lost, wait
 
 
 class Server:
@@ -110,7 +120,7 @@ class Server:
             raise self._refusal(error) from None
         except openai.APIConnectionError as error:
             cause = self.clean(reason(error.__cause__ or error))
-            raise Failed("found no server, or lost it", fix=cause, again=True) from None
+            raise Failed("found no server, or lost it", fix=cause, again=True, lost=True) from None
 
     def _reply(self, body: str) -> Reply:
         """Read the body of an answer, of which servers leave out one thing or another."""
@@ -121,7 +131,9 @@ class Server:
             model = found.get("model")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise Failed("got something else than a chat completion", again=True) from None
-        text = "" if text is None else text if isinstance(text, str) else json.dumps(text)
+        if isinstance(text, list):  # of parts
+            text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
+        text = text if isinstance(text, str) else ""
         served = self.clean(model) if isinstance(model, str) else ""
         return Reply(self.without_key(text), cut, self.judging.host, served)
 

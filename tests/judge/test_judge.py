@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from judge_server import data_of, judgement, score_of, serving
@@ -10,6 +11,7 @@ from ctx_metrics import SLIDE, CtxMetricsError, InputError, Judge, ModelError
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.judge import answer
 from ctx_metrics.judge.answer import Judgement, Unreadable, read_answer, together, without_outliers
+from ctx_metrics.judge.prompt import prompt_hash
 
 QUIET = EngineOptions(quiet=True)
 SOURCES = ["Der Hund schläft.", "Es regnet heute.", "Anna kam spät."]
@@ -293,3 +295,9 @@ def test_judgements_together():
 def test_places_may_differ_in_case_and_repeat():
     places = answer.places_of([("Cat", "minor"), ("cat", "major"), ("CAT", "minor"), ("  ", "minor")], "cat Cat cat")
     assert places == [(0, 3, "major"), (4, 7, "minor"), (8, 11, "minor")]
+
+
+def test_the_page_shows_the_prompt_s_hash():
+    """So that nobody changes the prompt, and with it all signatures and kept answers, unawares."""
+    page = (Path(__file__).resolve().parents[2] / "docs/judge.md").read_text(encoding="utf-8")
+    assert f"|prompt:{prompt_hash('mt+src', 'schema')}|" in page

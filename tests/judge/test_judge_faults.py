@@ -212,8 +212,24 @@ def test_a_server_that_takes_no_request_gets_one(server, judge, fault, words, mo
 def test_a_server_that_always_fails_stops_the_run(server, judge):
     server.answer = lambda *_: Fault(500)
     with pytest.raises(ModelError, match="got status 500, 8 times; the answers so far are kept in .*, and the same"):
-        scored(judge())
-    assert len(server.requests) == asking.SENDS
+        scored(judge(concurrency=1, samples=2))
+    assert len(server.requests) == asking.SENDS * 5  # two texts and a half
+
+
+def test_a_text_that_always_fails_does_not_stop_a_run_that_resumes(server, judge):
+    """With nothing else to ask about."""
+    poison = lambda n, request: Fault(500) if "Sentence 7 " in data_of(request)["translation"] else judgement(40)  # noqa: E731
+    server.answer = poison
+    before = scored(judge(samples=3, concurrency=1))
+    release()
+    after = scored(judge(samples=3, concurrency=1))
+    assert after[0] == before[0] == pytest.approx(40) and after[2] == before[2]
+    assert after[2][:2] == [
+        "judge: 24 requests got status 500 and were sent again",
+        "judge: 3 requests got status 500 and were given up",
+    ]
+    server.answer = lambda *_: judgement(40)
+    assert scored(judge(samples=3))[2] == []
 
 
 def test_no_server(judge):
