@@ -1,6 +1,7 @@
 """A server with OpenAI's chat interface for the tests of `judge`: it answers by rule, counts what it gets, and fails when told."""
 
 import json
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -125,7 +126,12 @@ def serving(**more: Any) -> Iterator[JudgeServer]:
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     http.daemon_threads = True
     server = JudgeServer(f"http://127.0.0.1:{http.server_port}/v1", **more)
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def serve() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})  # the command lets it end the process
+        http.serve_forever(poll_interval=0.02)
+
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
         yield server

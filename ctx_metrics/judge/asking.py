@@ -1,6 +1,7 @@
 """Asks a judge: answers are kept on disk, and those that are missing are requested, several at a time."""
 
 import random
+import signal
 import sys
 import threading
 import time
@@ -145,34 +146,37 @@ class Asking:
 
     def _request(self, left: Sequence[Sample], samples: int) -> None:
         """Request the answers to the open samples. The first request goes alone, to see whether the server takes any."""
-        first, *others = sorted(left, key=lambda sample: sample.bytes)
-        waiting, finished = deque(others), SimpleQueue[Sample]()
+        ordered = sorted(left, key=lambda sample: sample.bytes)
         with Progress(self.label, "answer", samples, done=samples - len(left), quiet=self.quiet) as bar:
             try:
-                self._complete(first)
-                bar.update()
-                number = min(self.judging.concurrency, len(others))
-                threads = [
-                    threading.Thread(target=self._work, args=(waiting, finished), daemon=True) for _ in range(number)
-                ]
-                for thread in threads:
-                    thread.start()
-                open_ = len(others)
-                while open_ and (any(thread.is_alive() for thread in threads) or not finished.empty()):
-                    try:
-                        finished.get(timeout=0.2)
-                    except Empty:
-                        continue
-                    open_ -= 1
-                    bar.update()
+                for part in (ordered[:1], ordered[1:]):
+                    self._at_once(part, bar)
             except KeyboardInterrupt as error:
                 self._stop.set()
                 kept = f"the answers so far are kept in {self.store.path}; the same command continues after them"
                 raise KeyboardInterrupt(f"{self.label}: {kept}") from error
+
+    def _at_once(self, samples: Sequence[Sample], bar: Progress) -> None:
+        """Complete some samples, several at the same time; raises the first error after all requests under way."""
+        waiting, finished = deque(samples), SimpleQueue[Sample]()
+        number = min(self.judging.concurrency, len(samples))
+        threads = [threading.Thread(target=self._work, args=(waiting, finished), daemon=True) for _ in range(number)]
+        for thread in threads:
+            thread.start()
+        left = len(samples)
+        while left and (any(thread.is_alive() for thread in threads) or not finished.empty()):
+            try:
+                finished.get(timeout=0.2)
+            except Empty:
+                continue
+            left -= 1
+            bar.update()
         if self._error is not None:
             raise self._error
 
     def _work(self, waiting: "deque[Sample]", finished: "SimpleQueue[Sample]") -> None:
+        if hasattr(signal, "pthread_sigmask"):  # where SIGPIPE ends the command, a server that hangs up must not
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
         while not self._stop.is_set():
             try:
                 sample = waiting.popleft()

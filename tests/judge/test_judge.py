@@ -237,7 +237,7 @@ def test_translations_reach_the_model_as_data(server, judge):
         ('<think>{"score": 3} is too low</think>\n```json\n{"errors": [], "score": 88.5}\n```', 88.5),
         ('{"score": 0}', 0),
         ('{"errors": "none", "score": 100}', 100),
-        ("{" * 50_000 + '{"score": 4}', 4),
+        ("{" * 9_000 + '{"score": 4}', 4),
     ],
 )
 def test_answers_that_are_read(text, score):
@@ -259,7 +259,7 @@ def test_answers_that_are_read(text, score):
         ('{"score": true}', False, "no number"),
         ('{"score": null}', False, "no number"),
         ("[" * 100_000, False, "holds no JSON object with a score"),
-        ('{"a":' * 20_000, False, "holds no JSON object with a score"),
+        ('{"a":' * 3_000, False, "holds no JSON object with a score"),
     ],
 )
 def test_answers_that_are_not_read(text, cut, words):

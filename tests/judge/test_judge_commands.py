@@ -144,6 +144,7 @@ def test_compare(ctx, given, segments):
         assert row["difference"] == pytest.approx(systems[own] - systems[other], abs=1e-4)
 
 
+@pytest.mark.full  # the run of sacrebleu above writes one too
 def test_report(ctx, given, segments, tmp_path):
     assert ctx("report", *given, "-o", tmp_path / "report.html").code == 0
     page = data_in((tmp_path / "report.html").read_text(encoding="utf-8"))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from judge_server import Fault, completion, data_of, judgement, score_of, serving
+from selection import some
 
 from ctx_metrics import InputError, Judge, ModelError, release
 from ctx_metrics.engine_options import EngineOptions
@@ -27,7 +28,7 @@ KEY = "sk-test-0123456789abcdef"
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(asking, "FIRST_WAIT", 0.001)
     release()  # servers count over the process
 
 
@@ -216,6 +217,7 @@ def test_a_server_that_always_fails_stops_the_run(server, judge):
     assert len(server.requests) == asking.SENDS * 5  # two texts and a half
 
 
+@pytest.mark.full
 def test_a_text_that_always_fails_does_not_stop_a_run_that_resumes(server, judge):
     """With nothing else to ask about."""
     poison = lambda n, request: Fault(500) if "Sentence 7 " in data_of(request)["translation"] else judgement(40)  # noqa: E731
@@ -237,6 +239,7 @@ def test_no_server(judge):
         scored(judge(url="http://127.0.0.1:9/v1"))
 
 
+@pytest.mark.full
 def test_a_server_that_dies_leaves_what_it_answered(server, judge):
     server.answer = lambda n, request: judgement(score_of(request)) if n <= 6 else Fault(500)
     with pytest.raises(ModelError, match="8 times"):
@@ -296,6 +299,34 @@ def test_a_store_of_others_is_refused(judge, tmp_path):
         scored(judge())
 
 
+HANGS_UP = """
+import os, signal, sys
+from ctx_metrics.judge import asking, server
+from ctx_metrics.cli import main
+
+asking.FIRST_WAIT = 0.001
+def hang_up(self, messages):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        os.write(write, b"x")
+    except BrokenPipeError:
+        raise server.Failed("found no server, or lost it", again=True, lost=True) from None
+
+server.Server.answer = hang_up
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_server_that_hangs_up_does_not_end_the_command(tmp_path):
+    """The command lets SIGPIPE end it, for `| head`."""
+    (tmp_path / "text").write_text("A cat.\n")
+    command = ["score", "-s", "text", "-t", "text", "-m", "judge", "--judge-url", "http://localhost:9/v1", "-q"]
+    command += ["--judge-model", "toy", "--judge-store", "store"]
+    done = subprocess.run([sys.executable, "-c", HANGS_UP, *command], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1 and "found no server, or lost it, 8 times" in done.stderr
+
+
 RUN = """
 import sys
 from ctx_metrics import Judge
@@ -307,7 +338,7 @@ print(metric.corpus_score(lines("Sentence"), None).score)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", some([signal.SIGKILL, signal.SIGINT], [signal.SIGKILL]))
 def test_a_killed_run_resumes(server, tmp_path, how):
     """To the same scores, without a repeated request."""
     given = iter(range(10, 100))
