@@ -123,8 +123,13 @@ def serving(**more: Any) -> Iterator[JudgeServer]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: Any) -> None:
+            """Of clients that were killed."""
+
+    http = Server(("127.0.0.1", 0), Handler)
     server = JudgeServer(f"http://127.0.0.1:{http.server_port}/v1", **more)
 
     def serve() -> None:

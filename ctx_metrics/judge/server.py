@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..errors import InputError, ModelError
-from ..notices import notice
+from ..notices import notice, quiet_libraries
 from ..opening import reason
 from ..wording import setting_named
 from .judging import SMALLEST_KEY, Judging
@@ -84,6 +84,7 @@ class Server:
         except ImportError as error:
             raise ModelError(f"judge: the package openai is needed to ask a server: {EXTRA}") from error
         key = self._key()
+        quiet_libraries()  # sacrebleu has them tell of every request
         logging.getLogger("openai").setLevel(logging.ERROR)
         timeout = self.judging.timeout
         http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout)
