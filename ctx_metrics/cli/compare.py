@@ -26,7 +26,7 @@ from .score import DEFAULT_METRIC, add_metric_flags, check_resample
 
 SUMMARY = "compare all pairs of systems: differences, p-values, ranks"
 
-ENDINGS = flags.ENDINGS | {"tex": "latex", "md": "markdown"}
+PAPERS = ("latex", "markdown")  # the formats that have no rows of pairs
 USAGE = "%(prog)s -t FILE FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [flags]"
 EPILOG = """\
 examples:
@@ -34,7 +34,7 @@ examples:
   ctx-metrics compare -t a.txt b.txt c.txt -r ref.txt -l de-en -m comet chrf
 
   # swap whole documents, as metrics with context need; write a table for a paper and a figure
-  ctx-metrics compare -s src.txt -t a.txt b.txt c.txt -l en-de --docids ids.txt -m slide -o pairs.tex --plot pairs.pdf
+  ctx-metrics compare -s src.txt -t a.txt b.txt c.txt -l en-de --docids ids.txt -m slide -o systems.tex --plot pairs.pdf
 
 Name a metric to see its flags: ctx-metrics compare -m slide --help
 """
@@ -51,11 +51,26 @@ class Written:
     format: Literal["table", "tsv", "csv", "jsonl", "json", "latex", "markdown"] | None = setting(
         "(Default: by the ending of -o, if it is .tsv, .csv, .jsonl, .json, .tex or .md, else table)", group="output"
     )
+    rows: Literal["system", "pair"] | None = setting(
+        "What a row is: a system, with its score, interval and rank by each metric, or a pair of systems. (Default: "
+        "system for latex and markdown and with --autorank, else pair)"
+    )
+    autorank: Literal["wmt24", "wmt25"] | None = setting(
+        "Add AutoRank, which combines the metrics, as WMT24 or WMT25 computed it."
+    )
     output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
     plot: File | None = setting("Draw the matrix of the first metric to a .png, .pdf or .svg file.")
     width: Decimals | None = setting(
         "Number of decimals of scores. (Default: 1 in tables, 4 in TSV; JSON has all)", flag="-w --width"
     )
+
+    @property
+    def form(self) -> str:
+        return flags.format_of(self.format, self.output, flags.TABLES)
+
+    @property
+    def of_systems(self) -> bool:
+        return (self.rows or ("system" if self.form in PAPERS or self.autorank else "pair")) == "system"
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -71,7 +86,7 @@ def hints(words: Sequence[str]) -> str:
 
 def run(line: CommandLine) -> int:
     from ..scoring.scores import all_scores
-    from .common import comparisons, output
+    from .common import comparisons, output, system_tables
 
     texts, work, engine = checked_texts(line), checked_work(line), line[EngineOptions]
     asked, testing, written = line[Comparing], line[SystemTests], line[Written]
@@ -79,7 +94,11 @@ def run(line: CommandLine) -> int:
     if len(texts.files) == 1:
         line.error("-t names only one system; a comparison needs at least two")
     check_resample(testing.resample, texts, line)
-    form = flags.format_of(written.format, written.output, ENDINGS)
+    form = written.form
+    if not written.of_systems and form in PAPERS:
+        line.error(f"--format {form} has one row for each system; leave out --rows pair, or choose another format")
+    if not written.of_systems and written.autorank:
+        line.error("--autorank is a number of each system; leave out --rows pair")
     check_writable(written.output)
     if written.plot:
         from ..plots.figure import check_figure
@@ -93,10 +112,13 @@ def run(line: CommandLine) -> int:
         say_unread(read.given, metrics, used=["doc_ids"] if testing.resample != "segment" else [])
         scores = all_scores(metrics.values(), read.context.systems)
     compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
-    if form in (*SEPARATED, "latex", "markdown") and not engine.quiet:  # other formats include the signatures
+    if form in SEPARATED and not engine.quiet:  # other formats include the signatures
         for column in compared.columns:
             notice(f"{column.title}|{column.signature}")
-    text = comparisons.render(compared, form, written.width)
+    if written.of_systems:
+        text = system_tables.render(compared, form, written.width, written.autorank)
+    else:
+        text = comparisons.render(compared, form, written.width)
     for metric in metrics.values() if form == "table" else ():
         text += "".join(f"\n{table}\n" for table in getattr(metric, "tables", lambda names: [])(read.names))
     output.write(text, written.output)

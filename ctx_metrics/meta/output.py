@@ -13,6 +13,7 @@ import numpy as np
 from tabulate import tabulate
 
 from ..cli.common.output import WIDTH, cells, plain
+from ..markup import latex, latex_row, markdown
 from ..separated import SEPARATED
 from .report import Agreement, Report
 
@@ -225,8 +226,7 @@ def _grid(agreement: Agreement, columns: Sequence[_Column], name: Callable[[str,
 
 def _markdown(report: Report, decimals: int) -> str:
     def name(text: str, bold: bool) -> str:
-        escaped = "".join("\\" + letter if letter in "\\`*_[]<>|#~$" else letter for letter in text)
-        return f"**{escaped}**" if bold else escaped
+        return f"**{markdown(text)}**" if bold else markdown(text)
 
     def decorate(text: str, seen: bool, best: bool) -> str:
         return (f"**{text}**" if best else text) + "\\*" * seen
@@ -247,17 +247,9 @@ def _markdown(report: Report, decimals: int) -> str:
     return "\n\n".join(texts) + "\n"
 
 
-LATEX = {
-    **{letter: "\\" + letter for letter in "&%$#_{}"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
-}
-
-
 def _latex(report: Report, decimals: int) -> str:
     def name(text: str, bold: bool = False) -> str:
-        escaped = "".join(LATEX.get(letter, letter) for letter in text)
-        return rf"\textbf{{{escaped}}}" if bold else escaped
+        return rf"\textbf{{{latex(text)}}}" if bold else latex(text)
 
     def decorate(text: str, seen: bool, best: bool) -> str:
         return (rf"\textbf{{{text}}}" if best else text) + r"\rlap{*}" * seen
@@ -272,14 +264,12 @@ def _latex(report: Report, decimals: int) -> str:
         lines.append("% \\label{tab:" + "".join(c if c.isalnum() else "-" for c in agreement.protocol) + "}")
         for block, columns in enumerate(_blocks(agreement, decimals, decorate)):
             headings, *rows = _grid(agreement, columns, name)
-            # \\\\ would parse a star or a bracket at the start of the next row as its argument
-            body = ["{}" * row[0].startswith(("*", "[")) + " & ".join([row[0], *map(minus, row[1:])]) for row in rows]
+            body = [latex_row([row[0], *map(minus, row[1:])]) for row in rows]
             lines += [""] * (block > 0)
             lines.append(f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}")
-            body = [row + r" \\" for row in body]
             if agreement.baseline:
                 body.insert(-1, "\\midrule")
-            lines += ["\\toprule", " & ".join(headings) + r" \\", "\\midrule", *body, "\\bottomrule", "\\end{tabular}"]
+            lines += ["\\toprule", latex_row(headings), "\\midrule", *body, "\\bottomrule", "\\end{tabular}"]
     notes = [*_notes(report), *(f"{metric}: {signature}" for metric, signature in _signatures(report).items())]
     return "\n".join([*lines, *[""] * bool(notes), *(f"% {name(note)}" for note in notes)]) + "\n"
 

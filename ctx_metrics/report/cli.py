@@ -23,7 +23,6 @@ from ..writing import check_writable
 SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
 
 DEFAULT_METRICS = ("bleu", "chrf", "comet")
-TABLES = {".tex": "latex", ".md": "markdown"}
 USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [-o report.html] [flags]"
 EPILOG = """\
 examples:
@@ -39,9 +38,13 @@ Name a metric to see its flags: ctx-metrics report -m slide --help
 
 def table_file(text: str) -> str:
     """The path of a table, for argparse; its file-name ending determines the format."""
-    if os.path.splitext(text)[1] not in TABLES:
-        raise ArgumentTypeError(f"{text}: a table's file ends in {' or '.join(TABLES)}")
+    if _ending(text) not in flags.TABLES:
+        raise ArgumentTypeError(f"{text}: a table's file ends in .{', .'.join(flags.TABLES)}")
     return expanduser(text)
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1][1:].lower()
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class Page:
         "Also write the texts with all scores as TSV, or as CSV if FILE ends in .csv.", group="exports"
     )
     tables: Annotated[Sequence[str], table_file, "FILE"] | None = setting(
-        "Also write tables of all pairs of systems: .tex for LaTeX, .md for Markdown."
+        "Also write the table of systems by metrics, as `compare --rows system` does: .tex for LaTeX, .md for Markdown, "
+        ".tsv, .csv, .json, .jsonl."
     )
     pearmut: flags.Output | None = setting(
         "Also write a Pearmut campaign for human annotation, with a metric's error spans."
@@ -88,8 +92,8 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 
 def run(line: CommandLine) -> int:
-    from ..cli.common import output
-    from ..cli.common.comparisons import Compared, pairs_tables
+    from ..cli.common import output, system_tables
+    from ..cli.common.comparisons import Compared
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from . import exports
@@ -128,7 +132,7 @@ def run(line: CommandLine) -> int:
     render = {
         "-o": lambda path: page(content, title),
         "--texts": lambda path: exports.texts_table(content, "csv" if path.lower().endswith(".csv") else "tsv"),
-        "--tables": lambda path: pairs_tables(Compared(names, columns, design), TABLES[os.path.splitext(path)[1]]),
+        "--tables": lambda path: system_tables.render(Compared(names, columns, design), flags.TABLES[_ending(path)]),
         "--pearmut": lambda path: exports.pearmut(content, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(content),
     }

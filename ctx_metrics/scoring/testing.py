@@ -105,21 +105,25 @@ class Design:
             "seed": testing.seed,
         }
 
-    def notes(self, intervals: bool = True) -> list[str]:
-        """Return the sentences below a table of these tests; `intervals` says whether the table shows intervals."""
-        if self.units < 2:
-            return []
-        testing, units = self.testing, self._units
+    @property
+    def test(self) -> str:
+        """What a mark or a rank says, and by which test."""
+        testing = self.testing
         name = "paired bootstrap" if testing.test == BOOTSTRAP else "approximate randomization"
         corrected = (
             "not corrected" if testing.no_holm else f"Holm's correction for {counted(self.pairs, 'pair', 'pairs')}"
         )
-        how = f"{name}, {testing.trials:,} trials, {units}, seed {testing.seed}, {corrected}"
-        marks = f"* marks p < {testing.alpha:g} ({how})."
+        how = f"{name}, {testing.trials:,} trials, {self._units}, seed {testing.seed}, {corrected}"
+        return f"p < {testing.alpha:g} ({how})"
+
+    def notes(self) -> list[str]:
+        """Return the sentences below a table of these tests."""
+        if self.units < 2:
+            return []
         compared = self.pairs > 0
         return [
-            *[marks] * compared,
-            *[f"Intervals: bootstrap, {testing.resamples:,} resamples of {units}."] * intervals,
+            *[f"* marks {self.test}."] * compared,
+            f"Intervals: bootstrap, {self.testing.resamples:,} resamples of {self._units}.",
             *["Systems of one rank are in one significance cluster."] * compared,
         ]
 

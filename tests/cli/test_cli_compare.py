@@ -8,7 +8,6 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from cli_pages import DOCS, assert_about_as_printed, blocks, flags_of, unwrapped
 from plugin_conftest import DOCIDS, NAME_A, NAME_B, NAME_C, REF, A, B, C
-from selection import some
 
 TEXT = (DOCS / "compare.md").read_text(encoding="utf-8")
 THREE = ["compare", "-t", A, B, C, "-r", REF, "-l", "de-en", "-m", "chrf"]
@@ -19,6 +18,13 @@ def test_the_page_prints_what_it_shows(ctx):
     [(command, printed)] = blocks(TEXT.split("## What is tested")[0])
     done = ctx(*shlex.split(command)[1:])
     assert_about_as_printed(done.err + done.out, unwrapped(printed))
+
+
+def test_the_table_of_the_page_is_written(ctx, tmp_path):
+    (command, _), (_, printed) = blocks(TEXT.split("## Tables for papers")[1].split("\n## ")[0])
+    path = tmp_path / "systems.tex"
+    assert ctx(*shlex.split(command.replace("systems.tex", str(path)))[1:]).code == 0
+    assert_about_as_printed(path.read_text(), unwrapped(printed))
 
 
 def test_the_flags_of_the_page_are_there():
@@ -57,15 +63,9 @@ def test_without_the_correction_there_is_no_corrected_value(ctx):
     assert "not corrected" in " ".join(ctx(*THREE, "--no-holm", "--samples", "99").out.split())
 
 
-def test_tables_for_a_paper_and_the_figure(ctx, tmp_path):
-    done = ctx(*THREE, *QUICK, "-o", tmp_path / "pairs.tex", "--plot", tmp_path / "pairs.svg", "-w", "2")
-    assert done.code == 0 and done.out == ""
-    latex = (tmp_path / "pairs.tex").read_text()
-    assert latex.startswith("\\begin{tabular}") and re.search(r"\+\d+\.\d\d\*", latex)
-    note = r"\\end{tabular}\n\n{\\footnotesize\\noindent Each cell is the row's .* p \\textless{} 0.05 .*\\par}\n$"
-    assert re.search(note, latex)
-    assert "<svg" in (tmp_path / "pairs.svg").read_text()
-    assert ctx(*THREE, *QUICK, "--format", "markdown").out.startswith("| chrF2")
+def test_the_figure(ctx, tmp_path):
+    done = ctx(*THREE, *QUICK, "-o", tmp_path / "pairs.txt", "--plot", tmp_path / "pairs.svg")
+    assert done.code == 0 and done.out == "" and "<svg" in (tmp_path / "pairs.svg").read_text()
 
 
 @pytest.mark.full
@@ -112,12 +112,6 @@ def test_few_documents_cannot_show_a_difference(ctx, tmp_path):
 def test_decimals_are_for_scores(ctx):
     [pair, *_] = json.loads(ctx(*THREE, "--format", "json", "-w", "1").out)
     assert 0 < pair["p"] < 0.001 and pair["difference"] == round(pair["difference"], 1)
-
-
-@pytest.mark.parametrize("form", some(["latex", "markdown"], ["latex"]))
-def test_tables_for_papers_have_their_signatures_on_stderr(ctx, form):
-    done = ctx(*THREE, *QUICK, "--format", form)
-    assert "chrF2|nrefs:1" in done.err and "Intervals" not in done.out
 
 
 def test_flags_of_comet_compare_are_known(ctx):

@@ -15,7 +15,8 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from selection import some
 
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
-from ctx_metrics.cli.common.comparisons import Compared, pairs_tables
+from ctx_metrics.cli.common import system_tables
+from ctx_metrics.cli.common.comparisons import Compared
 from ctx_metrics.report import content as report_content
 from ctx_metrics.report import exports
 from ctx_metrics.report.charts import charts, classes
@@ -259,18 +260,15 @@ def test_parts_are_on_the_scale_of_scores(marked):
     assert detail["parts"] == {name: pytest.approx(100 * value) for name, value in scored.estimate.parts.items()}
 
 
-def test_tables_of_pairs():
+def test_the_table_of_systems():
     content = made()
-    markdown = pairs_tables(Compared(content.names, content.columns, content.design), "markdown")
-    bleu, ter, note = [table.splitlines() for table in markdown.split("\n\n")]
-    assert note[0].startswith("Each cell is the row's score minus the column's.")
-    assert bleu[0].replace(" ", "").startswith("|BLEU|score|rank|")
-    best = content.columns[1].best
-    score = f"**{content.columns[1].scores[best].system:.1f}**"
-    assert [cell.strip() for cell in ter[2].split("|")][1:3] == ["ab"[best], score]
-    latex = pairs_tables(Compared(["a_1", "b&c"], content.columns, content.design), "latex")
-    assert r"a\_1" in latex and r"b\&c" in latex
-    assert latex.count(r"\textbf{") == 2 == latex.count(r"\begin{tabular}")
+    compared = Compared(["a_1", "b&c"], content.columns, content.design)
+    header, _, *rows = system_tables.render(compared, "markdown").split("\n\n")[0].splitlines()
+    assert [cell.strip() for cell in header.split("|")[1:-1]] == ["System", "BLEU ↑", "TER ↓"]
+    names = [compared.names[s] for s in content.columns[0].order]
+    assert [row.split("|")[1].strip() for row in rows] == [name.replace("_", "\\_") for name in names]
+    latex = system_tables.render(compared, "latex")
+    assert "\na\\_1 & " in latex and "\nb\\&c & " in latex and latex.count(r"\begin{tabular}") == 1
 
 
 def test_a_campaign_without_sources_is_said(caplog):
@@ -284,8 +282,9 @@ def test_tables_of_systems_without_scores():
     content, missing = made(), float("nan")
     [bleu, _] = content.columns
     column = replace(bleu, scores=[bleu.scores[0]._replace(system=missing), bleu.scores[1]], comparison=None)
-    table, note = pairs_tables(Compared(["a", "b"], [column], content.design), "markdown").split("\n\n")
-    rows = table.splitlines()[2:4]
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    assert [row[0] for row in cells] == ["b", "a"] and cells[1] == ["a", "-", "", "-", ""]
-    assert note == "Each cell is the row's score minus the column's. Not tested: BLEU.\n"
+    compared = Compared(["a", "b"], [column], content.design)
+    table, note, signature = system_tables.render(compared, "markdown").split("\n\n")
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[2:]]
+    assert cells == [["b", f"{bleu.scores[1].system:.1f}"], ["a", "-"]]
+    assert note == "Not tested: BLEU." and signature.startswith("- BLEU: `nrefs:1|")
+    assert "\na & -- &  \\\\\n" in system_tables.render(compared, "latex")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sacrebleu.metrics.base import Metric
-from tabulate import tabulate
 
 from ...notices import notice
 from ...run.context import Context
@@ -18,16 +17,6 @@ from . import output
 
 SCORES = ("score", "other_score", "difference", "low", "high")
 CELLS = "Each cell is the row's score minus the column's."
-LATEX = str.maketrans(
-    {each: f"\\{each}" for each in "&%$#_{}"}
-    | {
-        "\\": "\\textbackslash{}",
-        "~": "\\textasciitilde{}",
-        "^": "\\textasciicircum{}",
-        "<": "\\textless{}",
-        "↓": "$\\downarrow$",
-    }
-)
 
 
 class Compared(NamedTuple):
@@ -54,8 +43,6 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
     if form == "table":
         below = output.signatures((column.title, column.signature) for column in found.columns)
         return "\n\n".join([tables(found, decimals), below]) + "\n"
-    if form in ("latex", "markdown"):
-        return pairs_tables(found, form, output.decimals_of("table", decimals))
     objects = [each for column in found.columns for each in _objects(found, column)]
     if form in SEPARATED:
         columns = [name for name in objects[0] if name != "signature"]
@@ -97,47 +84,6 @@ def tables(found: Compared, decimals: int | None) -> str:
     return "\n\n".join([*parts, "\n".join(notes)])
 
 
-def pairs_tables(found: Compared, kind: str, decimals: int = 1) -> str:
-    """Return, for each metric, a latex or markdown table of the systems, best first, and a note on the tests."""
-    untested = [each.title for each in found.columns if each.comparison is None]
-    notes = found.design.notes(intervals=False) if len(untested) < len(found.columns) else []
-    note = " ".join([CELLS, *notes, *[f"Not tested: {', '.join(untested)}."] * bool(untested)])
-    formats = {"latex": "latex_raw", "markdown": "github"}
-    tables = []
-    for each in found.columns:
-        rows, header = _pairs(each, found.names, kind, decimals)
-        align = ["left", *["right"] * (len(header) - 1)]
-        tables.append(tabulate(rows, header, tablefmt=formats[kind], disable_numparse=True, colalign=align))
-    if kind == "latex":  # as a paragraph below the last table
-        note = f"{{\\footnotesize\\noindent {note.translate(LATEX)}\\par}}"
-    return "\n\n".join([*tables, note]) + "\n"
-
-
-def _pairs(column: Column, systems: Sequence[str], kind: str, decimals: int) -> tuple[list[list[str]], list[str]]:
-    scores, comparison, order = [each.system for each in column.scores], column.comparison, column.order
-    names = [_escaped(systems[s], kind) for s in order]
-    rows = []
-    for s, name in zip(order, names, strict=True):
-        score = output.number(scores[s], decimals, "-")
-        score = _bold(score, kind) if s == column.best else score
-        row = [name, score, "" if comparison is None else str(comparison.ranks[s] or "-")]
-        for other in order:
-            difference = scores[s] - scores[other]
-            sure = comparison is not None and comparison.differ(s, other)
-            shown = f"{round(difference, decimals) + 0.0:+.{decimals}f}" + "*" * sure
-            row.append("" if s == other else "-" if math.isnan(difference) else shown)
-        rows.append(row)
-    return rows, [_escaped(column.heading, kind), "score", "rank", *names]
-
-
-def _escaped(text: str, kind: str) -> str:
-    return text.replace("|", "\\|") if kind == "markdown" else text.translate(LATEX)
-
-
-def _bold(text: str, kind: str) -> str:
-    return f"\\textbf{{{text}}}" if kind == "latex" else f"**{text}**"
-
-
 def draw(found: Compared, path: str) -> None:
     from ...plots.figure import save
     from ...plots.pairs import difference_matrix
@@ -154,11 +100,17 @@ def _rank(comparison: Comparison | None, system: int) -> str:
     return "-" if comparison is None or not comparison.ranks[system] else str(comparison.ranks[system])
 
 
+def interval(comparison: Comparison | None, system: int) -> tuple[float, float]:
+    """Return the 95 % interval of a system's score; NaN twice if there is none."""
+    if comparison is None:
+        return math.nan, math.nan
+    mean, margin = float(comparison.means[system]), float(comparison.margins[system])
+    return mean - margin, mean + margin
+
+
 def _ends(comparison: Comparison | None, system: int, decimals: int) -> str:
-    if comparison is None or math.isnan(comparison.means[system]):
-        return "-"
-    mean, margin = comparison.means[system], comparison.margins[system]
-    return f"[{mean - margin:.{decimals}f}, {mean + margin:.{decimals}f}]"
+    low, high = interval(comparison, system)
+    return "-" if math.isnan(low) else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def _cell(name: str, value: Any, decimals: int | None) -> Any:

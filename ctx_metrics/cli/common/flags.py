@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 from ... import language
 from ...errors import InputError
 from ...flag_types import output_file
+from ...notices import notice
 from ...separated import SEPARATED
 from ...settings import Group, setting
 
 ENDINGS = {ending: ending for ending in (*SEPARATED, "jsonl", "json")}  # endings of -o, and the formats they select
+TABLES = ENDINGS | {"tex": "latex", "md": "markdown"}  # those of tables for papers too
 Output = Annotated[str, output_file, "FILE"]
 Format = Literal["table", "tsv", "csv", "jsonl", "json"]
 
@@ -55,8 +57,17 @@ def score_format(help: str, group: str = "") -> Any:
 
 
 def format_of(form: str | None, path: str | None, endings: Mapping[str, str] = ENDINGS) -> str:
-    """Return the format that --format names, or else the one that the ending of -o selects, or else table."""
-    return form or endings.get((path or "").rpartition(".")[2].lower(), "table")
+    """Return the format that --format names, or else the one that the ending of -o selects, or else table.
+
+    A .csv file always holds CSV, since spreadsheets open it as that.
+    """
+    ending = (path or "").rpartition(".")[2].lower()
+    if ending == "csv" and form not in (None, "csv"):
+        notice(f"{path}: a .csv file holds CSV, so --format {form} is not used")
+        return "csv"
+    if form is None and ending == "tex" and "tex" not in endings:
+        raise InputError(f"cannot write {path}: this command writes no LaTeX, but ctx-metrics compare does")
+    return form or endings.get(ending, "table")
 
 
 def output(help: str = "Output file, instead of the standard output (-).") -> Any:
