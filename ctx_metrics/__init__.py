@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .evaluation.prediction import predict as predict
     from .evaluation.result import Evaluation as Evaluation
     from .evaluation.run import evaluate as evaluate
+    from .judge.metric import Judge as Judge
     from .learned.metrics import ESIM as ESIM
     from .learned.metrics import BiLSTM as BiLSTM
     from .learned.metrics import BiLSTMAtt as BiLSTMAtt
@@ -60,6 +61,7 @@ _NAMES = {
     "pairwise.metric": "Pairwise",
     "metricx.metric": "MetricX",
     "bleurt.metric": "BLEURT",
+    "judge.metric": "Judge",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
     "pseudo_references.inputs": "PseudoFilter",

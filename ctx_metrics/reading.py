@@ -97,10 +97,11 @@ def tsv_records(lines: Iterable[str]) -> Iterator[Record]:
         yield number, line, line.split("\t")
 
 
-def csv_records(lines: Iterable[str], name: str, strict: bool = False) -> Iterator[Record]:
+def csv_records(lines: Iterable[str], name: str, strict: bool = False, delimiter: str = ",") -> Iterator[Record]:
     """Yield the records of comma-separated lines, quoted as in RFC 4180; a quoted cell may contain line ends.
 
-    strict    whether bad quotes raise InputError, as whatever else the csv module cannot read does
+    strict       whether bad quotes raise InputError, as whatever else the csv module cannot read does
+    delimiter    a tab for tables with quotes, as pandas writes them
     """
     taken: list[str] = []
 
@@ -116,7 +117,7 @@ def csv_records(lines: Iterable[str], name: str, strict: bool = False) -> Iterat
             taken.append(line)
             yield line
 
-    reader = csv.reader(noted(), strict=strict)
+    reader = csv.reader(noted(), strict=strict, delimiter=delimiter)
     try:
         for cells in reader:
             line = "".join(taken).removesuffix("\n").removesuffix("\r")

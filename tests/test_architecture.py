@@ -18,6 +18,7 @@ FAMILIES: dict[str, set[str]] = {
     "bleurt": set(),
     "choice": {"annotate"},
     "evaluation": {"report"},
+    "judge": {"roundtrip"},
     "learned": set(),
     "meta": {"report"},
     "metricx": set(),

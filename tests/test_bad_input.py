@@ -98,6 +98,13 @@ def write_files(folder: Path) -> None:
         "twice.jsonl": '{"doc_id": "a", "hypothesis": "One."}\n{"doc_id": "a", "hypothesis": "One."}\n',
         "only-a.jsonl": '{"doc_id": "a", "hypothesis": "One."}\n',
         "listed.jsonl": '{"doc_id": "a", "hypothesis": ["One.", "Two."]}\n',
+        "spans.tsv": "system_id\tsegment_id\thypothesis_segment\tstart_indices\tend_indices\terror_types\n"
+        "A\t1\tThe cat.\t0 4\t3 7\tmajor minor\nA\t2\tThey left.\t-1\t-1\tno-error\n",
+        "spans-fewer.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0\t3\tmajor\n",
+        "spans-other.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nB\t1\t0\t3\tmajor\n",
+        "spans-uneven.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0 4\t3\tmajor\n",
+        "spans-wrong.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0\t3\tbad\n",
+        "spans-back.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t3\t0\tminor\n",
         "one-label.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt snows.\t0\n",
     }
     for name, text in {**good, **bad}.items():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cli.common.spans import MARKS
 from ..errors import InputError
 from ..notices import collected, counted, notice
 from ..run.text_checks import KINDS
@@ -29,8 +30,8 @@ FIRST = 100  # most rows of a run's first block: problems show early, and a run 
 class Annotation:
     """The settings of one run over tables.
 
-    names    of the new columns: one per metric, then one for the rows' faults if `drop` is given, and one for the outputs if
-             they are read anew
+    names    of the new columns: one per metric, then one for the rows' faults if `drop` is given, one for the outputs if
+             they are read anew, and those of error spans if they are wanted
     drop     faults for which rows are dropped, () for none; None: do not look for faults
     top      how many of the best rows to write, ranked by the metric `by`; None: all
     """
@@ -55,6 +56,7 @@ class Annotation:
             *self.metrics,
             *[faults.COLUMN] * (self.drop is not None),
             *[OUTPUTS] * (self.scorer.reader is not None),
+            *(MARKS if self.scorer.spans else ()),
         ]
 
     @property
@@ -248,7 +250,7 @@ def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Pla
         counts = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.counted}
     if run.top is None:
         outputs = {} if scored.outputs is None else {OUTPUTS: scored.outputs}
-        part = parts.write_part(block.number, _content(run, block.rows, scores | outputs, kept))
+        part = parts.write_part(block.number, _content(run, block.rows, scores | outputs | dict(scored.spans), kept))
     else:
         by = np.where(kept, scored.metrics[run.by].oriented, math.nan)
         parts.write_scores(block.number, np.stack([by, *scores.values()]))
@@ -271,7 +273,7 @@ def _content(run: Annotation, rows: Rows, scores: Mapping[str, Any], kept: np.nd
     for name, (key, values) in zip(run.names, scores.items(), strict=True):
         if key == faults.COLUMN:
             columns[name] = faults.words_of(values)
-        elif key == OUTPUTS:
+        elif key in (OUTPUTS, *MARKS):
             columns[name] = values
         else:
             columns[name] = [None if math.isnan(value) else value for value in values.tolist()]

@@ -13,6 +13,7 @@ from typing import Annotated
 from ..cli.common import flags
 from ..cli.common.inputs import given_inputs
 from ..cli.common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
+from ..cli.common.spans import MARKS
 from ..cli.common.work import Work, checked_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine_options import EngineOptions
@@ -118,6 +119,10 @@ class Scores:
         "Write only the best rows (after --keep): a share such as 20%% or a number of rows.", type=top, metavar="N"
     )
     by: str | None = setting("The metric that --top uses. (Default: the first metric of -m)", metavar="METRIC")
+    spans: bool = setting(
+        f"Also add the columns {', '.join(MARKS)}: the error spans that a metric marks, as in WMT25's predictions.tsv.",
+        False,
+    )
 
 
 @dataclass(frozen=True)
@@ -203,10 +208,14 @@ def run(line: CommandLine) -> int:
             line.error("--top does not work with outputs that are aligned; filter the parts, or give --keep")
         if "doc" not in columns:
             line.error("outputs are aligned within documents: name the column of their ids (--columns doc=NAME)")
+    if scores.spans:
+        names += MARKS
+        if scores.top:
+            line.error("--top does not work with --spans; give --keep")
     by = next(each for each in metrics if each.name == (scores.by or metrics[0].name))
     made = annotate.Annotation(
         found,
-        Scorer(metrics, context, columns, not scores.no_text_checks, scores.drop is not None, reader),
+        Scorer(metrics, context, columns, not scores.no_text_checks, scores.drop is not None, reader, scores.spans),
         names,
         scores.keep,
         scores.top,

@@ -31,7 +31,7 @@ WORDS = {
     "metrics": "metrics, or with other settings of them",
     "context": "languages or --ctx-dtype",
     "inputs": "settings of round trips or pseudo-references",
-    "names": "names of columns (--names, --align)",
+    "names": "names of columns (--names, --align, --spans)",
     "keep": "--keep",
     "drop": "--drop",
     "top": "--top or --by",

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
+from ..cli.common.spans import MARKS, marks, spans_of, unmarked
 from ..errors import InputError
 from ..finite import check_finite
+from ..models.estimator import ErrorSpan
 from ..notices import Notice, collected, notice, tallied
 from ..run.context import Context, MetricSettings, build_all, capabilities
 from ..run.inputs import FileInput, installed_inputs
@@ -31,6 +33,7 @@ class OfMetric(NamedTuple):
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
+    spans        error spans by row, as far as they were looked for
     """
 
     signature: str
@@ -40,6 +43,7 @@ class OfMetric(NamedTuple):
     sums: Row
     counts: dict[str, int]
     notices: list[Notice]
+    spans: Mapping[int, list[ErrorSpan]] = {}
 
     @property
     def oriented(self) -> np.ndarray:
@@ -48,12 +52,13 @@ class OfMetric(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """All metrics' results for a block, by name, the faults of each row if they were looked for (see faults_of_rows), and
-    the outputs if they were read anew."""
+    """All metrics' results for a block, by name, the faults of each row if they were looked for (see faults_of_rows), the
+    outputs if they were read anew, and the columns of error spans if those are wanted."""
 
     metrics: dict[str, OfMetric]
     faults: np.ndarray | None = None
     outputs: Sequence[str] | None = None
+    spans: Mapping[str, Sequence[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Scorer:
     columns    the names of each role's columns in the tables
     checks     whether to print notices about faults in the first block's texts
     reader     what reads the outputs anew, or None
+    spans      whether to return the error spans of the first metric that marks any
     """
 
     metrics: Sequence[MetricSettings]
@@ -73,6 +79,7 @@ class Scorer:
     checks: bool = False
     faults: bool = False
     reader: RowReader | None = None
+    spans: bool = False
 
     @property
     def reads_documents(self) -> str:
@@ -94,7 +101,8 @@ class Scorer:
         if read:
             next(iter(found.values())).notices.extend(read.notices)
         outputs = hypotheses if read else None
-        return Scored(found, faults_of_rows(texts, self.languages) if self.faults else None, outputs)
+        spans = _columns_of_spans(found, len(hypotheses), first) if self.spans else {}
+        return Scored(found, faults_of_rows(texts, self.languages) if self.faults else None, outputs, spans)
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
@@ -149,8 +157,10 @@ class Scorer:
     ) -> OfMetric:
         counts: dict[str, int] = {}
         notices: list[Notice] = []
+        spans: dict[int, list[ErrorSpan]] = {}
         if isinstance(metric, ContextMetric):
             [result] = metric.part_results(guard=first)
+            spans = spans_of(result) if self.spans else {}
             rows = result.rows
             counts = {name: count for name, count in result.counts.items() if isinstance(count, int)}
             for each in (*result.notices, *result.of_texts):
@@ -167,7 +177,16 @@ class Scorer:
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
         signature = str(metric.get_signature())
         higher = capabilities(metric).higher_is_better
-        return OfMetric(signature, _penalised(metric), higher, _segments(metric, rows), sums, counts, notices)
+        return OfMetric(signature, _penalised(metric), higher, _segments(metric, rows), sums, counts, notices, spans)
+
+
+def _columns_of_spans(found: Mapping[str, OfMetric], rows: int, first: bool) -> dict[str, list[str]]:
+    """Return the columns of the spans of the first metric that marks any; a row in which none were looked for is empty."""
+    marked = next((each.spans for each in found.values() if each.spans), {})
+    if first and not marked:
+        raise unmarked([*found])
+    cells = [marks(marked[i]) if i in marked else dict.fromkeys(MARKS, "") for i in range(rows)]
+    return {name: [own[name] for own in cells] for name in MARKS}
 
 
 def roles() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from .commands import add_commands
 
 # arguments that name files that a subcommand writes, with their flags
 WRITTEN = {"output": "-o", "plot": "--plot"} | {
-    each: f"--{each}" for each in "texts tables pearmut subset2evaluate".split()
+    each: f"--{each}" for each in "texts tables pearmut subset2evaluate spans".split()
 }
 
 

@@ -1,5 +1,6 @@
 """Tables are scored as files are, block by block; a run that ended goes on."""
 
+import csv
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from plugin_conftest import DOCIDS, REF, SOURCE, A, environment, lines_of
 from ctx_metrics.annotate.parts import Parts
 from ctx_metrics.annotate.rows import reader_of
 from ctx_metrics.annotate.tables import find_tables
+from ctx_metrics.cli.common.spans import MARKS
 
 COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 COLUMNS = {"src": SOURCE, "mt": A, "ref": REF, "doc": DOCIDS}
@@ -237,6 +239,27 @@ def test_a_row_without_reference_has_no_score(ctx, tmp_path):
     assert [row["bertr"] for row in found] == [pytest.approx(100), None] * 3
     for name in ("chrf", "bertr"):
         assert f"{name}: 3 segments have no reference and are left out (row 2, 4, 6)" in done.err
+
+
+def test_error_spans_are_columns(ctx, table, tmp_path):
+    """Those that `score --spans` writes; a row without a reference has none."""
+    model = ["-m", "chrf", "comet", "--model", build(RECIPES["xcomet"], tmp_path / "model"), "-l", "de-en", "--spans"]
+    done = ctx("annotate", table, "-o", tmp_path / "out", *model, "--block", "30")
+    assert done.code == 0, done.err
+    found = annotated(tmp_path / "out")
+    assert [*found[0]][-5:] == ["chrf", "comet", *MARKS] and {role: found[0][role] for role in COLUMNS} == rows()[0]
+    files = ["-s", SOURCE, "-t", A, "-r", REF, "--docids", DOCIDS]
+    assert ctx("score", *files, *model, tmp_path / "predictions.tsv").code == 0
+    with (tmp_path / "predictions.tsv").open(newline="") as file:
+        written = list(csv.DictReader(file, delimiter="\t"))
+    assert [[row[name] for name in MARKS] for row in found] == [[row[name] for name in MARKS] for row in written]
+    assert len({row["error_types"] for row in found}) > 5
+
+
+def test_error_spans_of_a_metric_that_marks_none(ctx, table, tmp_path):
+    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "chrf", "--spans")
+    assert done.code == 1 and "--spans: no error spans, chrf marks none" in done.err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.full
@@ -572,6 +595,7 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
         (["--drop", "copy"], "argument --drop: 'copy' is not one of copies, wrong-language, repeats"),
         (["--drop", "none", "--no-text-checks"], "--drop needs the checks that --no-text-checks turns off"),
         (["--drop", "wrong-language"], "--drop wrong-language needs the language"),
+        (["--spans", "--top", "3"], "--top does not work with --spans"),
         (
             ["--roundtrip", "a.txt"],
             "--roundtrip: annotate reads tables; name the column of these texts (--columns rtt=NAME)",

@@ -3,7 +3,9 @@
 import json
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import bleurt_folders
 import metricx_folders
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from comet_checkpoints import RECIPES, build
+from judge_server import serving
 from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of
 
 import ctx_metrics
@@ -44,7 +47,9 @@ RUNS: dict[str, tuple[dict[str, dict], list[str], dict]] = {
         ["--roundtrip", "b", "a", "--rtt-bt-name", "toy"],
         {"inputs": {"roundtrips": {"b": OUTPUTS_A, "a": OUTPUTS_B}, "backtranslator": "toy"}},
     ),
-    "models": ({}, [], {}),  # `given` fills it in
+    # `given` fills these in
+    "models": ({}, [], {}),
+    "judge": ({}, [], {}),
 }
 LIKE_THESE = [name for name in RUNS if name not in ("words", "documents")]
 
@@ -57,29 +62,40 @@ def files(tmp_path, monkeypatch, ctx) -> Path:
     return tmp_path
 
 
-def given(run: str, folder: Path) -> tuple[dict[str, dict], list[str], dict]:
-    if run != "models":
+@pytest.fixture
+def judge() -> Iterator[str]:
+    with serving() as server:
+        yield server.url
+
+
+def given(run: str, folder: Path, url: str) -> tuple[dict[str, dict], list[str], dict]:
+    own: dict[str, dict[str, Any]] = {}
+    if run == "models":
+        own = {
+            "doccomet": {"model": build(RECIPES["regression"], folder / "regression")},
+            "metricx": {"model": metricx_folders.make(folder / "metricx-24")},
+            "bleurt": {"model": bleurt_folders.make(folder / "bleurt", texts=[*REFERENCES, *OUTPUTS_A])},
+        }
+    if run == "judge":
+        pytest.importorskip("openai")
+        own = {"judge": {"url": url, "model": "toy", "samples": 1, "store": folder / "store"}}
+    if not own:
         return RUNS[run]
-    models = {
-        "doccomet": build(RECIPES["regression"], folder / "regression"),
-        "metricx": metricx_folders.make(folder / "metricx-24"),
-        "bleurt": bleurt_folders.make(folder / "bleurt", texts=[*REFERENCES, *OUTPUTS_A]),
+    flags = [word for name, of in own.items() for key, value in of.items() for word in (f"--{name}-{key}", str(value))]
+    as_text = {
+        name: {key: str(value) if key != "samples" else value for key, value in of.items()} for name, of in own.items()
     }
-    flags = [word for name, model in models.items() for word in (f"--{name}-model", str(model))]
-    return {name: {"model": str(model)} for name, model in models.items()}, flags, {}
+    return as_text, flags, {}
 
 
 def test_every_metric_is_in_a_run():
-    assert {*metric_table()} == {name.upper() for metrics, _, _ in RUNS.values() for name in metrics} | {
-        "DOCCOMET",
-        "METRICX",
-        "BLEURT",
-    }
+    named = {name for metrics, _, _ in RUNS.values() for name in metrics} | {"doccomet", "metricx", "bleurt", "judge"}
+    assert {name.lower() for name in metric_table()} == named
 
 
 @pytest.mark.parametrize("run", [pytest.param(run, marks=[pytest.mark.full] * (run in LIKE_THESE)) for run in RUNS])
-def test_the_figures_are_those_of_the_command(ctx, files, run):
-    metrics, flags, keywords = given(run, files)
+def test_the_figures_are_those_of_the_command(ctx, files, judge, run):
+    metrics, flags, keywords = given(run, files, judge)
     languages = ("en", "en") if run == "round trips" else ("de", "en")
     argv = [
         "-s",
@@ -125,7 +141,8 @@ def test_the_figures_are_those_of_the_command(ctx, files, run):
     signatures = {row["metric"]: row["signature"] for row in rows if row["level"] == "system"}
     # the command's pseudo-references have the name of their file
     assert run == "pseudo-references" or signatures == result.signatures
-    assert done.err.count("\n") == len(result.notices)
+    # what the command has asked for is kept
+    assert run == "judge" or done.err.count("\n") == len(result.notices)
 
 
 def test_one_system_needs_no_name():

@@ -63,7 +63,7 @@ def test_help_shows_the_groups():
     titles = ["Context for plugin metrics", "Engine of plugin metrics", "Tests and files of all metrics"]
     titles += [f"{name} related arguments" for name in ("BERTR", "COMET", "SLIDE", "BLEU")]
     flags = ["--slide-output FILE.tsv", "--source FILE", "--docids FILE", "--roundtrip FILE"]
-    names = "{bleu,chrf,ter,bertr,bertscore,bilstm,bilstmatt,bleurt,comet,doccomet,esim,meteor,metricx,nist,pairwise,prbleu,prchrf,"
+    names = "{bleu,chrf,ter,bertr,bertscore,bilstm,bilstmatt,bleurt,comet,doccomet,esim,judge,meteor,metricx,nist,pairwise,prbleu,prchrf,"
     for text in (*titles, *flags, names):
         assert text in done.stdout, text
 

@@ -59,12 +59,12 @@ def score_format(help: str, group: str = "") -> Any:
 def format_of(form: str | None, path: str | None, endings: Mapping[str, str] = ENDINGS) -> str:
     """Return the format that --format names, or else the one that the ending of -o selects, or else table.
 
-    A .csv or .tsv file always holds what its name says.
+    A .csv file always holds CSV, since spreadsheets open it as that.
     """
     ending = (path or "").rpartition(".")[2].lower()
-    if ending in SEPARATED and form not in (None, ending):
-        notice(f"{path}: a .{ending} file holds {ending.upper()}, so --format {form} is not used")
-        return ending
+    if ending == "csv" and form not in (None, "csv"):
+        notice(f"{path}: a .csv file holds CSV, so --format {form} is not used")
+        return "csv"
     if form is None and ending == "tex" and "tex" not in endings:
         raise InputError(f"cannot write {path}: this command writes no LaTeX, but ctx-metrics compare does")
     return form or endings.get(ending, "table")

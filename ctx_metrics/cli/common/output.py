@@ -82,7 +82,7 @@ def report(metric: Metric, scores: Sequence[Scores], levels: Collection[str], sc
             if level == "system":
                 details.append({"signature": signature, **({"counts": each.result.counts} if each.result else {})})
             else:
-                parts = _details(each.result, scale) if each.result and level == "segment" else {}
+                parts = segment_details(each.result, scale) if each.result and level == "segment" else {}
                 details += [parts.get(i, {}) for i in range(len(of_level))]
     sign = 1 if capabilities(metric).higher_is_better else -1
     return MetricReport(scores[0].title, heading(scores[0].title, sign), signature, values, details)
@@ -96,7 +96,7 @@ def printed_signature(metric: Metric, scale: int) -> str:
     return str(signature.format())
 
 
-def _details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
+def segment_details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
     """Return the parts and error spans, by 0-based segment, of segments that the model read alone and in no other window."""
     reads = Counter(i for scored in result.windows for i in range(scored.window.start, scored.window.end))
     details: dict[int, dict[str, Any]] = {}

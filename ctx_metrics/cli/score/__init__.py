@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Model, Positive
+from ...flag_types import File, Model, Positive
 from ...notices import notice
 from ...run.context import MetricSettings, say_unread
 from ...run.inputs import installed_inputs
@@ -76,6 +76,7 @@ class Scoring:
     )
     only_system: bool = setting("The same as --level system.", False, flag="--only-system --only_system")
     output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
+    spans: File | None = setting("Also write the error spans that a metric marks, as WMT25's predictions.tsv.")
     width: int | None = setting(
         "Number of decimals. (Default: 1 in tables, 4 in TSV; with --scale 1, 4 and 6; JSON has all)",
         flag="-w --width",
@@ -128,6 +129,12 @@ def _chosen(line: CommandLine, asked: Scoring, texts: Texts) -> list[MetricSetti
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if grid and asked.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")
+    if grid and asked.spans:
+        error("--slide-grid marks no error spans; leave out --spans")
+    if asked.spans and asked.spans.lower().endswith(".csv"):
+        error(f"--spans {asked.spans}: WMT's table is separated by tabs; name a .tsv file")
+    if asked.spans and asked.spans == asked.output:
+        error(f"-o and --spans name one file, {asked.spans}")
     if asked.compare and (asked.form != "table" or asked.scale != 100 or grid):
         error("--compare works only with --format table; ctx-metrics compare writes TSV, CSV, JSON, LaTeX and Markdown")
     if asked.compare and len(texts.files) == 1:
@@ -151,6 +158,8 @@ def run(line: CommandLine) -> int:
     asked = line[Scoring]
     chosen = _chosen(line, asked, texts)
     check_writable(asked.output)
+    if asked.spans:
+        check_writable(asked.spans)
     read = read_inputs(line, texts, chosen)
     if "document" in asked.places and read.context.doc_ids is None:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
@@ -182,4 +191,8 @@ def run(line: CommandLine) -> int:
         for title, signature in signatures:
             notice(f"{title}|{signature}")
     output.write(text, asked.output)
+    if asked.spans:
+        from ..common import spans
+
+        output.write(spans.predictions(read.names, read.context, scores), asked.spans)
     return 0

@@ -95,6 +95,7 @@ examples:
   ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot figures
 
 `ctx-metrics meta paraphrase --help`: how well metrics tell paraphrases apart (PAWS, MRPC, STS-B).
+`ctx-metrics meta spans --help`: how well predicted error spans agree with those of people (WMT25's predictions.tsv).
 """
 
 

@@ -48,10 +48,11 @@ def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) ->
     return _rows(path, records, needed, ragged, "; a text must not hold a tab or a line end")
 
 
-def read_csv(path: str, needed: Sequence[str]) -> tuple[list[str], list[Row]]:
-    """Read the header and rows of a comma-separated file, quoted as in RFC 4180."""
+def read_csv(path: str, needed: Sequence[str], delimiter: str = ",") -> tuple[list[str], list[Row]]:
+    """Read the header and rows of a comma-separated file, quoted as in RFC 4180; `delimiter` may be a tab."""
     lines = io.StringIO(read_text(path).removeprefix(BOM), newline="")
-    return _rows(path, (record for record in csv_records(lines, path) if record[1] or record[0] == 1), needed)
+    records = csv_records(lines, path, delimiter=delimiter)
+    return _rows(path, (record for record in records if record[1] or record[0] == 1), needed)
 
 
 def _rows(
