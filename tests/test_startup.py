@@ -175,7 +175,7 @@ def test_sacrebleu_imported_before_the_package(imported):
     )
     done = python(code, CTX_METRICS_NO_AUTOLOAD="1")
     assert done.returncode == 0, done.stderr
-    assert "--docids" in done.stdout and done.stdout.count("Context for plugin metrics") == 1
+    assert "--docids" in done.stdout and done.stdout.count("Metrics of ctx-metrics") == 1
 
 
 def test_installing_twice_changes_nothing():

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine_options import EngineOptions
 from ..errors import InputError
-from ..registry import metric_table, model_hint
+from ..registry import metric_table, model_named
 from ..run.context import MetricSettings, build_all, capabilities, say_unread
 from ..scoring.scores import all_scores
 from ..settings import closest
@@ -82,9 +82,10 @@ def _chosen(metrics: Metrics | None, model: str | None, with_references: bool) -
 
 
 def _class(metric: str) -> Any:
-    table, name = metric_table(), metric.partition(":")[0].lower()
-    if hint := model_hint(name, table):
-        raise InputError(f"metrics: {hint}")
+    table, name = metric_table(), metric.partition(":")[0]
+    if model := model_named(name, table):
+        given = {model.metric: {"model": model.name}}
+        raise InputError(f"metrics: {name} is a model, not a metric: give metrics={given}")
     if name.upper() not in table:
         names = [each.lower() for each in table]
         known = f"; there are {', '.join(names)}"

@@ -197,6 +197,15 @@ def test_tables_of_pandas_have_all_levels():
     assert list(evaluate(["a"], ["a"], metrics="bleu").to_pandas("segment").columns) == ["system", "segment", "bleu"]
 
 
+def test_one_metric_can_score_twice():
+    """With a label each."""
+    result = evaluate(
+        OUTPUTS_A, REFERENCES, metrics={"comet:short": {}, "comet:mean": {"multiref": "mean"}}, engine=CPU
+    )
+    assert result.system["comet:short"] == result.system["comet:mean"] > 0
+    assert "multiref:mean" in result.signatures["comet:mean"] and "multiref:max" in result.signatures["comet:short"]
+
+
 def test_notebooks_show_a_table_whose_names_are_escaped():
     html = evaluate({"<b>A": ["It rains here."]}, ["It rains here."], metrics="chrf")._repr_html_()
     assert "&lt;b&gt;A" in html and "<b>A" not in html and "100.0" in html and "case:mixed" in html
