@@ -36,6 +36,7 @@ LIGHT = [
     (WORDS, {"torch", "nltk"}),
     (SACREBLEU.format(f"{REF} -i {A} --docids {DOCIDS}"), {"torch", "ctx_metrics.metrics.bertr"}),
     (SACREBLEU.format("--help"), {"torch"}),
+    ("from ctx_metrics import evaluate; evaluate(['a'], ['a'], metrics='chrf').system", {"torch", "pandas", "altair"}),
     ("import ctx_metrics.pseudo_references.inputs", {"torch", "numpy"}),
     ("import ctx_metrics.roundtrip.back_translation, ctx_metrics.roundtrip.cli", {"torch"}),
     (COSINE, {"sentence_transformers"}),
