@@ -89,12 +89,12 @@ class Judging:
 
 
 def is_name(text: str) -> bool:
-    """Whether a model's name names a judge with its server.
+    """Whether a model's name names a judge with its server. A page of the hub is none: it names a model to load.
 
     >>> is_name("http://localhost:8000/v1#qwen3"), is_name("Unbabel/wmt22-comet-da")
     (True, False)
     """
-    return re.match("https?://", text) is not None
+    return re.match(r"https?://(?!(?:www\.)?huggingface\.co/)", text) is not None
 
 
 def named(name: str) -> dict[str, Any]:
