@@ -53,18 +53,19 @@ class Stopped(Exception):
 class Asking:
     """Gets the samples about some examples.
 
-    unreadable    numbers of answers that could not be read, by what is wrong
-    unanswered    numbers of requests that were sent again, by why
-    refused       why a request was given up, with its last message
+    unreadable    numbers of answers that could not be read, by what is wrong, in the singular and the plural
+    again         numbers of requests that were sent again, by why
+    given_up      the server's messages about requests that were given up, by why
+    replies       numbers of answers by the model and the host that they are from
     """
 
     server: Server
     store: KeptResults
     label: str
     quiet: bool = False
-    unreadable: Counter[str] = field(default_factory=Counter)
-    unanswered: Counter[str] = field(default_factory=Counter)
-    refused: dict[str, list[str]] = field(default_factory=dict)
+    unreadable: Counter[tuple[str, str]] = field(default_factory=Counter)
+    again: Counter[str] = field(default_factory=Counter)
+    given_up: dict[str, list[str]] = field(default_factory=dict)
     replies: Counter[tuple[str, str]] = field(default_factory=Counter)
     _failing: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -108,15 +109,15 @@ class Asking:
 
     def _take(self, sample: Sample, reply: Reply) -> None:
         sample.tried += 1
+        judgement, faults = None, []
         try:
-            judgement, fault = read_answer(reply.text, reply.cut), ""
+            judgement = read_answer(reply.text, reply.cut)
         except Unreadable as error:
-            judgement, fault = None, str(error)
+            faults.append(error.words)
         with self.server.lock:
             sample.judgement = judgement
             self.replies[reply.model, reply.host] += 1
-            if fault:
-                self.unreadable[fault] += 1
+            self.unreadable.update(faults)
 
     def _announce(self, left: Sequence[Sample], segments: int, samples: int, unit: str) -> None:
         """Say what is about to leave this machine; a run in blocks says so again when the requests have doubled."""
@@ -204,49 +205,60 @@ class Asking:
     def _reply(self, sample: Sample) -> Reply | None:
         """The answer to one request, which is sent again while the server is busy or out of reach; None if there is none."""
         server, text = self.server, sample.messages[-1]["content"]
-        for sends in range(1, SENDS + 1):
-            self._pause(self._not_before - time.monotonic())
+        sends, answered = 0, server.answered
+        while True:
+            self._pause()
             self._count()
+            sends += 1
             try:
                 reply = server.answer(sample.messages)
             except Failed as failed:
-                if failed.never or (not failed.again and server.answered == 0):
+                takes_others = server.answered > 0 or len(self.replies) > 0  # so the fault is the text's
+                if failed.never or not (failed.again or takes_others):
                     raise ModelError(self._words(failed)) from None
-                if not failed.again:
-                    self._give_up(failed)
-                    return None
-                with server.lock:
-                    self.unanswered[failed.why] += 1
                 if failed.wait is not None and failed.wait > PATIENCE:
                     raise ModelError(f"{self._words(failed)}; it asks to wait {failed.wait:,.0f} seconds") from None
-                if sends == SENDS:
-                    with server.lock:
-                        self._failing.add(text)
-                        stops = len(self._failing) == IN_A_ROW or (failed.lost and server.answered == 0)
-                    if stops:
-                        raise ModelError(f"{self._words(failed)}, {SENDS} times; {self._continues()}") from None
-                    self._give_up(failed)
-                    return None
-                self._wait_after(failed, sends)
-                continue
+                if failed.busy and server.answered > answered:  # it works off the requests at its own pace
+                    sends, answered = 1, server.answered
+                if failed.again and sends < SENDS:
+                    self._wait_after(failed, sends)
+                    continue
+                if failed.again:
+                    self._check_others(failed, text)
+                with server.lock:
+                    self.given_up.setdefault(failed.why, []).append(failed.fix)
+                return None
             with server.lock:
                 server.answered += 1
                 self._failing.clear()
             return reply
-        raise AssertionError("the last turn returns or raises")
+
+    def _check_others(self, failed: Failed, text: str) -> None:
+        """Raise ModelError if no other text is answered either."""
+        with self.server.lock:
+            self._failing.add(text)
+            stops = len(self._failing) == IN_A_ROW or (failed.lost and self.server.answered == 0)
+        if stops:
+            raise ModelError(f"{self._words(failed)}, {SENDS} times; {self._continues()}")
 
     def _wait_after(self, failed: Failed, sends: int) -> None:
         """Wait before a request is sent again: all workers if the server says how long, else this one."""
-        if failed.wait is not None:
-            with self.server.lock:
-                self._not_before = max(self._not_before, time.monotonic() + failed.wait)
-            return
         longest = min(FIRST_WAIT * 2 ** (sends - 1), LONGEST_WAIT)
-        self._pause(longest * random.uniform(0.75, 1.0))
-
-    def _pause(self, seconds: float) -> None:
-        if self._stop.wait(seconds) if seconds > 0 else self._stop.is_set():
+        with self.server.lock:
+            self.again[failed.why] += 1
+            if failed.wait is not None:
+                self._not_before = max(self._not_before, time.monotonic() + failed.wait)
+        if failed.wait is None and self._stop.wait(longest * random.uniform(0.75, 1.0)):
             raise Stopped
+
+    def _pause(self) -> None:
+        """Wait until the server takes requests again."""
+        while not self._stop.is_set():
+            left = self._not_before - time.monotonic()
+            if left <= 0:
+                return
+            self._stop.wait(left)
+        raise Stopped
 
     def _count(self) -> None:
         server, most = self.server, self.judging.max_requests
@@ -258,10 +270,6 @@ class Asking:
                 )
             server.sent += 1
 
-    def _give_up(self, failed: Failed) -> None:
-        with self.server.lock:
-            self.refused.setdefault(failed.why, []).append(failed.fix)
-
     def _words(self, failed: Failed) -> str:
         return f"{self.label}: a request to {self.judging.host} {failed.why}{f': {failed.fix}' if failed.fix else ''}"
 
@@ -270,17 +278,14 @@ class Asking:
 
     def _say(self) -> None:
         """Give notice of each kind of fault, and of answers that are not all from one model on this server."""
-        for why, number in sorted(self.unanswered.items()):
-            again = "and was sent again", "and were sent again"
-            self._notice(number, f"request {why} {again[0]}", f"requests {why} {again[1]}")
-        for why, number in sorted(self.unreadable.items()):
-            many = why.replace("holds", "hold").replace("has", "have").replace("is ", "are ").replace("was", "were")
-            self._notice(number, f"answer {why} and does not count", f"answers {many} and do not count")
-        for why, messages in sorted(self.refused.items()):
+        for why, number in sorted(self.again.items()):
+            self._notice(number, f"request {why} and was sent again", f"requests {why} and were sent again")
+        for (one, many), number in sorted(self.unreadable.items()):
+            self._notice(number, f"answer {one} and does not count", f"answers {many} and do not count")
+        for why, messages in sorted(self.given_up.items()):
             said = f" ({messages[-1]})" if messages[-1] else ""
-            self._notice(
-                len(messages), f"request {why} and was given up{said}", f"requests {why} and were given up{said}"
-            )
+            one, many = f"request {why} and was given up{said}", f"requests {why} and were given up{said}"
+            self._notice(len(messages), one, many)
         if len(self.replies) > 1 or any(host != self.judging.host for _, host in self.replies):
             places = ", ".join(f"{model or self.judging.model} on {host}" for model, host in sorted(self.replies))
             notice(f"the answers are those of {places}", metric=self.label)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from typing import Any
 
 from ..models.estimator import Example
@@ -62,6 +63,7 @@ RESPONSE_FORMATS: dict[str, dict[str, Any] | None] = {
 }
 
 
+@cache
 def instructions(inputs: str) -> str:
     """The fixed part of the prompt for a judge that reads these texts, such as "mt+src"."""
     fields = "; ".join(text for name, text in _FIELDS.items() if name in inputs.split("+"))

@@ -135,6 +135,15 @@ def test_score_and_its_model_flag(ctx, files, given, server, segments):
     assert len([row for row in done.rows() if row["metric"].startswith("slide")]) == 3
 
 
+def test_spans_as_a_table(ctx, given, tmp_path):
+    done = ctx("score", *given, "--spans", tmp_path / "predictions.tsv")
+    assert done.code == 0, done.err
+    header, *rows = [line.split("\t") for line in read_lines(str(tmp_path / "predictions.tsv"))]
+    found = dict(zip(header, rows[0]))
+    assert (found["start_indices"], found["end_indices"]) == ("0", str(len(first_word(SYSTEMS[0][0]))))
+    assert found["error_types"] == "major" and len(rows) == 36
+
+
 def test_compare(ctx, given, segments):
     done = ctx("compare", *given, "--format", "jsonl")
     assert done.code == 0, done.err
