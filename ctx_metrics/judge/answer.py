@@ -13,18 +13,7 @@ _DECODER = json.JSONDecoder()
 
 
 class Unreadable(Exception):
-    """Says what is wrong with an answer, in words that follow "answer" and "answers"."""
-
-    def __init__(self, one: str, many: str):
-        super().__init__(one)
-        self.words = one, many
-
-
-CUT = "was cut off", "were cut off"
-EMPTY = "is empty", "are empty"
-NO_JSON = "holds no JSON object with a score", "hold no JSON object with a score"
-NO_NUMBER = "has a score that is no number", "have scores that are no numbers"
-OUTSIDE = "has a score outside 0 to 100", "have scores outside 0 to 100"
+    """Says what is wrong with an answer, in words that follow "an answer"."""
 
 
 class Judgement(NamedTuple):
@@ -44,12 +33,13 @@ def read_answer(text: str, cut: bool) -> Judgement:
     """
     found = _last_object(text)
     if found is None:
-        raise Unreadable(*(CUT if cut else NO_JSON if text.strip() else EMPTY))
+        whole = "without a JSON object with a score" if text.strip() else "without any text"
+        raise Unreadable("that was cut off" if cut else whole)
     score = found["score"]
     if isinstance(score, bool) or not isinstance(score, (int, float)):
-        raise Unreadable(*NO_NUMBER)
+        raise Unreadable("with a score that is no number")
     if not (0 <= score <= 100):
-        raise Unreadable(*OUTSIDE)
+        raise Unreadable("with a score outside 0 to 100")
     errors = found.get("errors")
     listed = [_error(each) for each in errors] if isinstance(errors, list) else []
     return Judgement(float(score), listed)

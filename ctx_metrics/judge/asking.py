@@ -5,13 +5,13 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from ..errors import CtxMetricsError, InputError, ModelError
-from ..notices import Notice, Progress, counted, notice
+from ..notices import Progress, counted, notice
 from ..scale.kept import KeptResults, key_of
 from ..wording import worded
 from .answer import Judgement, Unreadable, read_answer
@@ -33,12 +33,14 @@ class Sample:
 
     tried        answers to it that were read so far
     judgement    what the answer says; None until one could be read
+    faults       what went wrong, in words that follow a segment
     """
 
     messages: Messages
     number: int
     tried: int = 0
     judgement: Judgement | None = None
+    faults: list[str] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -53,20 +55,14 @@ class Stopped(Exception):
 class Asking:
     """Gets the samples about some examples.
 
-    unreadable    numbers of answers that could not be read, by what is wrong, in the singular and the plural
-    again         numbers of requests that were sent again, by why
-    given_up      the server's messages about requests that were given up, by why
-    replies       numbers of answers by the model and the host that they are from
+    replies    the models and the hosts that the answers are from
     """
 
     server: Server
     store: KeptResults
     label: str
     quiet: bool = False
-    unreadable: Counter[tuple[str, str]] = field(default_factory=Counter)
-    again: Counter[str] = field(default_factory=Counter)
-    given_up: dict[str, list[str]] = field(default_factory=dict)
-    replies: Counter[tuple[str, str]] = field(default_factory=Counter)
+    replies: set[tuple[str, str]] = field(default_factory=set)
     _failing: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
     _not_before: float = 0.0
@@ -86,7 +82,7 @@ class Asking:
             self._announce(left, segments, len(every), unit)
         if left:
             self._request(left, len(every))
-        self._say()
+        self._say_models()
         return found
 
     def _is_open(self, sample: Sample) -> bool:
@@ -109,15 +105,12 @@ class Asking:
 
     def _take(self, sample: Sample, reply: Reply) -> None:
         sample.tried += 1
-        judgement, faults = None, []
         try:
-            judgement = read_answer(reply.text, reply.cut)
+            sample.judgement = read_answer(reply.text, reply.cut)
         except Unreadable as error:
-            faults.append(error.words)
+            sample.faults.append(f"got an answer {error}, which does not count")
         with self.server.lock:
-            sample.judgement = judgement
-            self.replies[reply.model, reply.host] += 1
-            self.unreadable.update(faults)
+            self.replies.add((reply.model, reply.host))
 
     def _announce(self, left: Sequence[Sample], segments: int, samples: int, unit: str) -> None:
         """Say what is about to leave this machine; a run in blocks says so again when the requests have doubled."""
@@ -221,12 +214,13 @@ class Asking:
                 if failed.busy and server.answered > answered:  # it works off the requests at its own pace
                     sends, answered = 1, server.answered
                 if failed.again and sends < SENDS:
+                    sample.faults.append(f"had a request that {failed.why} and was sent again")
                     self._wait_after(failed, sends)
                     continue
                 if failed.again:
                     self._check_others(failed, text)
-                with server.lock:
-                    self.given_up.setdefault(failed.why, []).append(failed.fix)
+                said = f" ({failed.fix})" if failed.fix else ""
+                sample.faults.append(f"had a request that {failed.why} and was given up{said}")
                 return None
             with server.lock:
                 server.answered += 1
@@ -245,7 +239,6 @@ class Asking:
         """Wait before a request is sent again: all workers if the server says how long, else this one."""
         longest = min(FIRST_WAIT * 2 ** (sends - 1), LONGEST_WAIT)
         with self.server.lock:
-            self.again[failed.why] += 1
             if failed.wait is not None:
                 self._not_before = max(self._not_before, time.monotonic() + failed.wait)
         if failed.wait is None and self._stop.wait(longest * random.uniform(0.75, 1.0)):
@@ -276,22 +269,11 @@ class Asking:
     def _continues(self) -> str:
         return f"the answers so far are kept in {self.store.path}, and the same command continues after them"
 
-    def _say(self) -> None:
-        """Give notice of each kind of fault, and of answers that are not all from one model on this server."""
-        for why, number in sorted(self.again.items()):
-            self._notice(number, f"request {why} and was sent again", f"requests {why} and were sent again")
-        for (one, many), number in sorted(self.unreadable.items()):
-            self._notice(number, f"answer {one} and does not count", f"answers {many} and do not count")
-        for why, messages in sorted(self.given_up.items()):
-            said = f" ({messages[-1]})" if messages[-1] else ""
-            one, many = f"request {why} and was given up{said}", f"requests {why} and were given up{said}"
-            self._notice(len(messages), one, many)
+    def _say_models(self) -> None:
+        """Give notice of answers that are not all from one model on this server."""
         if len(self.replies) > 1 or any(host != self.judging.host for _, host in self.replies):
             places = ", ".join(f"{model or self.judging.model} on {host}" for model, host in sorted(self.replies))
             notice(f"the answers are those of {places}", metric=self.label)
-
-    def _notice(self, number: int, one: str, many: str) -> None:
-        notice(Notice(one, many, number, unit="", metric=self.label))
 
 
 def _most() -> str:
