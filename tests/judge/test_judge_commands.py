@@ -173,7 +173,7 @@ def test_annotate_goes_on_after_what_is_kept(ctx, flags, segments, server, tmp_p
     assert [row["judge"] for row in rows] == pytest.approx([*segments[0], *segments[0]], abs=1e-3)
     assert len(server.requests) == 12
     shown = done.out + done.err
-    assert shown.count("24 rows have marked errors without a place") == shown.count("without a place") == 1
+    assert shown.count("24 segments have marked errors without a place") == shown.count("without a place") == 1
     assert re.findall("judge: (.*), about .*? tokens go to [^,\n]*(.*)", done.err) == [
         ("5 segments, 5 requests", ""),
         ("5 segments, 5 requests", ", after 5 before"),
