@@ -14,7 +14,7 @@ from ..flag_types import number, positive
 from ..settings import closest
 
 KEY_ENV = "OPENAI_API_KEY"
-FORMATS = ("schema", "object", "text")
+FORMATS = ("schema", "object-schema", "object", "text")
 EXAMPLE = "http://localhost:8000/v1"
 SMALLEST_KEY = 8  # characters; a shorter one is a placeholder that any text may hold
 
@@ -41,7 +41,8 @@ class Judging:
     url             where /chat/completions is added
     samples         answers for each segment
     max_tokens      most tokens of an answer; None: the server decides
-    format          how the server is told to answer: by a JSON schema, with any JSON object, or not at all
+    format          how the server is told to answer: by a JSON schema, by one in the form of llama-cpp-python, with any JSON
+                    object, or not at all
     key_env         environment variable that holds the key
     concurrency     most requests at the same time
     max_requests    most requests of a process, also those that are sent again; None: any number

@@ -59,8 +59,8 @@ class JudgeSettings:
         "Most tokens of an answer, also of what a model thinks. (Default: the server's)", type=positive, metavar="N"
     )
     format: str | None = setting(
-        "How the server makes the model answer in JSON: by a schema, with any object, or not at all (text). (Default: "
-        f"{OWN.format})",
+        "How the server makes the model answer in JSON: by a schema, by one as llama-cpp-python takes it (object-schema), "
+        f"with any object, or not at all (text). (Default: {OWN.format})",
         choices=FORMATS,
     )
     inputs: str | None = setting(

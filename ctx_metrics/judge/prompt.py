@@ -58,6 +58,7 @@ SCHEMA = {
 }
 RESPONSE_FORMATS: dict[str, dict[str, Any] | None] = {
     "schema": {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": SCHEMA}},
+    "object-schema": {"type": "json_object", "schema": SCHEMA},
     "object": {"type": "json_object"},
     "text": None,
 }

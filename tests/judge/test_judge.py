@@ -83,10 +83,11 @@ def test_what_a_request_holds(server, judge):
     assert server.keys[0] == "Bearer none"
 
 
-@pytest.mark.parametrize("form, given", [("object", {"type": "json_object"}), ("text", None)])
-def test_formats(server, judge, form, given):
+@pytest.mark.parametrize("form, keys", [("object-schema", ["type", "schema"]), ("object", ["type"]), ("text", [])])
+def test_formats(server, judge, form, keys):
     judge([REFERENCES], format=form).corpus_score(HYPOTHESES, None)
-    assert server.requests[0].get("response_format") == given
+    found = server.requests[0].get("response_format", {})
+    assert [*found] == keys and found.get("type", "json_object") == "json_object"
 
 
 def test_an_empty_text_is_not_sent(server, judge):
@@ -184,7 +185,7 @@ def test_a_name_holds_what_flags_give(server, tmp_path, judge):
         ({"url": None, "model": "http://host/v1?samples=0#toy"}, "samples: 0 is not a whole number of at least 1"),
         ({"samples": 0}, "samples is 0; it must be at least 1"),
         ({"temperature": -1}, "the temperature must be at least 0"),
-        ({"format": "xml"}, "'xml' is none of schema, object, text"),
+        ({"format": "xml"}, "'xml' is none of schema, object-schema, object, text"),
         ({"inputs": "mt+ref"}, "needs the references"),
         ({"sources": None}, "give sources, or references when you score"),
     ],
