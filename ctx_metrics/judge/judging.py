@@ -138,11 +138,12 @@ def _split(url: str) -> SplitResult:
         split = urlsplit(url)
         split.port  # noqa: B018  # raises
     except ValueError as error:
-        raise InputError(f"judge: the server's URL cannot be read: {error}; give one such as {EXAMPLE}") from error
+        raise InputError(f"judge: the server's URL cannot be read; give one such as {EXAMPLE}") from error
     if "@" in split.netloc:
         raise InputError(
             "judge: a URL with a name and a password would be shown; give the key in an environment variable"
         )
     if split.scheme not in ("http", "https") or not split.hostname or not url.isprintable() or " " in url:
-        raise InputError(f"judge: {url!r} is not a server's URL; give one such as {EXAMPLE}")
+        shown = url.partition("?")[0]  # a query may hold a key
+        raise InputError(f"judge: {shown!r} is not a server's URL; give one such as {EXAMPLE}")
     return split

@@ -13,7 +13,7 @@ from ..errors import InputError, ModelError
 from ..notices import notice, quiet_libraries
 from ..opening import reason
 from ..wording import setting_named
-from .judging import SMALLEST_KEY, Judging
+from .judging import KEY_ENV, SMALLEST_KEY, Judging
 from .prompt import RESPONSE_FORMATS, Messages
 
 EXTRA = "pip install 'ctx-metrics[judge]'"
@@ -95,6 +95,8 @@ class Server:
 
     def _key(self) -> str:
         name, key = self.judging.key_env, (self._given or "").strip()
+        if not key and name != KEY_ENV:
+            raise InputError(f"judge: the environment variable {name} is not set; set it to the server's key")
         if not key:
             return NO_KEY
         if not (key.isascii() and key.isprintable()) or " " in key:

@@ -436,6 +436,12 @@ def test_a_key_that_is_none_is_not_shown(judge, monkeypatch, key):
     assert key not in str(raised.value)
 
 
+def test_a_key_that_is_named_and_not_set(server, judge):
+    with pytest.raises(InputError, match="the environment variable NO_SUCH_KEY is not set"):
+        scored(judge(key_env="NO_SUCH_KEY"))
+    assert server.requests == []
+
+
 def test_a_key_that_travels_in_the_open_is_said(judge, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr(asking, "SENDS", 1)
