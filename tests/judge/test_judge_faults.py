@@ -460,3 +460,11 @@ def test_without_the_client(server, judge, monkeypatch):
         ModelError, match="the package openai is needed to ask a server: pip install 'ctx-metrics.judge.'"
     ):
         scored(judge(temperature=0.2))
+
+
+def test_no_answer_at_all(server, judge):
+    server.answer = lambda *_: "no"
+    with pytest.raises(
+        InputError, match="judge: no segment can be scored; .*12 segments have no answer that can be read"
+    ):
+        scored(judge())
