@@ -13,7 +13,7 @@ _DECODER = json.JSONDecoder()
 
 
 class Unreadable(Exception):
-    """Says what an answer lacks, in words that follow "answer"."""
+    """Says what is wrong with an answer, in words that follow "an answer"."""
 
 
 class Judgement(NamedTuple):
@@ -33,14 +33,13 @@ def read_answer(text: str, cut: bool) -> Judgement:
     """
     found = _last_object(text)
     if found is None:
-        if cut:
-            raise Unreadable("was cut off")
-        raise Unreadable("holds no JSON object with a score" if text.strip() else "is empty")
+        whole = "without a JSON object with a score" if text.strip() else "without any text"
+        raise Unreadable("that was cut off" if cut else whole)
     score = found["score"]
     if isinstance(score, bool) or not isinstance(score, (int, float)):
-        raise Unreadable("has a score that is no number")
+        raise Unreadable("with a score that is no number")
     if not (0 <= score <= 100):
-        raise Unreadable("has a score outside 0 to 100")
+        raise Unreadable("with a score outside 0 to 100")
     errors = found.get("errors")
     listed = [_error(each) for each in errors] if isinstance(errors, list) else []
     return Judgement(float(score), listed)

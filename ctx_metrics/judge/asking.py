@@ -5,13 +5,13 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from ..errors import CtxMetricsError, InputError, ModelError
-from ..notices import Notice, Progress, counted, notice
+from ..notices import Progress, counted, notice
 from ..scale.kept import KeptResults, key_of
 from ..wording import worded
 from .answer import Judgement, Unreadable, read_answer
@@ -33,12 +33,14 @@ class Sample:
 
     tried        answers to it that were read so far
     judgement    what the answer says; None until one could be read
+    faults       what went wrong, in words that follow a segment
     """
 
     messages: Messages
     number: int
     tried: int = 0
     judgement: Judgement | None = None
+    faults: list[str] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -53,19 +55,14 @@ class Stopped(Exception):
 class Asking:
     """Gets the samples about some examples.
 
-    unreadable    numbers of answers that could not be read, by what is wrong
-    unanswered    numbers of requests that were sent again, by why
-    refused       why a request was given up, with its last message
+    replies    the models and the hosts that the answers are from
     """
 
     server: Server
     store: KeptResults
     label: str
     quiet: bool = False
-    unreadable: Counter[str] = field(default_factory=Counter)
-    unanswered: Counter[str] = field(default_factory=Counter)
-    refused: dict[str, list[str]] = field(default_factory=dict)
-    replies: Counter[tuple[str, str]] = field(default_factory=Counter)
+    replies: set[tuple[str, str]] = field(default_factory=set)
     _failing: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
     _not_before: float = 0.0
@@ -85,7 +82,7 @@ class Asking:
             self._announce(left, segments, len(every), unit)
         if left:
             self._request(left, len(every))
-        self._say()
+        self._say_models()
         return found
 
     def _is_open(self, sample: Sample) -> bool:
@@ -109,14 +106,11 @@ class Asking:
     def _take(self, sample: Sample, reply: Reply) -> None:
         sample.tried += 1
         try:
-            judgement, fault = read_answer(reply.text, reply.cut), ""
+            sample.judgement = read_answer(reply.text, reply.cut)
         except Unreadable as error:
-            judgement, fault = None, str(error)
+            sample.faults.append(f"got an answer {error}, which does not count")
         with self.server.lock:
-            sample.judgement = judgement
-            self.replies[reply.model, reply.host] += 1
-            if fault:
-                self.unreadable[fault] += 1
+            self.replies.add((reply.model, reply.host))
 
     def _announce(self, left: Sequence[Sample], segments: int, samples: int, unit: str) -> None:
         """Say what is about to leave this machine; a run in blocks says so again when the requests have doubled."""
@@ -204,49 +198,60 @@ class Asking:
     def _reply(self, sample: Sample) -> Reply | None:
         """The answer to one request, which is sent again while the server is busy or out of reach; None if there is none."""
         server, text = self.server, sample.messages[-1]["content"]
-        for sends in range(1, SENDS + 1):
-            self._pause(self._not_before - time.monotonic())
+        sends, answered = 0, server.answered
+        while True:
+            self._pause()
             self._count()
+            sends += 1
             try:
                 reply = server.answer(sample.messages)
             except Failed as failed:
-                if failed.never or (not failed.again and server.answered == 0):
+                takes_others = server.answered > 0 or len(self.replies) > 0  # so the fault is the text's
+                if failed.never or not (failed.again or takes_others):
                     raise ModelError(self._words(failed)) from None
-                if not failed.again:
-                    self._give_up(failed)
-                    return None
-                with server.lock:
-                    self.unanswered[failed.why] += 1
                 if failed.wait is not None and failed.wait > PATIENCE:
                     raise ModelError(f"{self._words(failed)}; it asks to wait {failed.wait:,.0f} seconds") from None
-                if sends == SENDS:
-                    with server.lock:
-                        self._failing.add(text)
-                        stops = len(self._failing) == IN_A_ROW or (failed.lost and server.answered == 0)
-                    if stops:
-                        raise ModelError(f"{self._words(failed)}, {SENDS} times; {self._continues()}") from None
-                    self._give_up(failed)
-                    return None
-                self._wait_after(failed, sends)
-                continue
+                if failed.busy and server.answered > answered:  # it works off the requests at its own pace
+                    sends, answered = 1, server.answered
+                if failed.again and sends < SENDS:
+                    sample.faults.append(f"had a request that {failed.why} and was sent again")
+                    self._wait_after(failed, sends)
+                    continue
+                if failed.again:
+                    self._check_others(failed, text)
+                said = f" ({failed.fix})" if failed.fix else ""
+                sample.faults.append(f"had a request that {failed.why} and was given up{said}")
+                return None
             with server.lock:
                 server.answered += 1
                 self._failing.clear()
             return reply
-        raise AssertionError("the last turn returns or raises")
+
+    def _check_others(self, failed: Failed, text: str) -> None:
+        """Raise ModelError if no other text is answered either."""
+        with self.server.lock:
+            self._failing.add(text)
+            stops = len(self._failing) == IN_A_ROW or (failed.lost and self.server.answered == 0)
+        if stops:
+            raise ModelError(f"{self._words(failed)}, {SENDS} times; {self._continues()}")
 
     def _wait_after(self, failed: Failed, sends: int) -> None:
         """Wait before a request is sent again: all workers if the server says how long, else this one."""
-        if failed.wait is not None:
-            with self.server.lock:
-                self._not_before = max(self._not_before, time.monotonic() + failed.wait)
-            return
         longest = min(FIRST_WAIT * 2 ** (sends - 1), LONGEST_WAIT)
-        self._pause(longest * random.uniform(0.75, 1.0))
-
-    def _pause(self, seconds: float) -> None:
-        if self._stop.wait(seconds) if seconds > 0 else self._stop.is_set():
+        with self.server.lock:
+            if failed.wait is not None:
+                self._not_before = max(self._not_before, time.monotonic() + failed.wait)
+        if failed.wait is None and self._stop.wait(longest * random.uniform(0.75, 1.0)):
             raise Stopped
+
+    def _pause(self) -> None:
+        """Wait until the server takes requests again."""
+        while not self._stop.is_set():
+            left = self._not_before - time.monotonic()
+            if left <= 0:
+                return
+            self._stop.wait(left)
+        raise Stopped
 
     def _count(self) -> None:
         server, most = self.server, self.judging.max_requests
@@ -258,35 +263,17 @@ class Asking:
                 )
             server.sent += 1
 
-    def _give_up(self, failed: Failed) -> None:
-        with self.server.lock:
-            self.refused.setdefault(failed.why, []).append(failed.fix)
-
     def _words(self, failed: Failed) -> str:
         return f"{self.label}: a request to {self.judging.host} {failed.why}{f': {failed.fix}' if failed.fix else ''}"
 
     def _continues(self) -> str:
         return f"the answers so far are kept in {self.store.path}, and the same command continues after them"
 
-    def _say(self) -> None:
-        """Give notice of each kind of fault, and of answers that are not all from one model on this server."""
-        for why, number in sorted(self.unanswered.items()):
-            again = "and was sent again", "and were sent again"
-            self._notice(number, f"request {why} {again[0]}", f"requests {why} {again[1]}")
-        for why, number in sorted(self.unreadable.items()):
-            many = why.replace("holds", "hold").replace("has", "have").replace("is ", "are ").replace("was", "were")
-            self._notice(number, f"answer {why} and does not count", f"answers {many} and do not count")
-        for why, messages in sorted(self.refused.items()):
-            said = f" ({messages[-1]})" if messages[-1] else ""
-            self._notice(
-                len(messages), f"request {why} and was given up{said}", f"requests {why} and were given up{said}"
-            )
+    def _say_models(self) -> None:
+        """Give notice of answers that are not all from one model on this server."""
         if len(self.replies) > 1 or any(host != self.judging.host for _, host in self.replies):
             places = ", ".join(f"{model or self.judging.model} on {host}" for model, host in sorted(self.replies))
             notice(f"the answers are those of {places}", metric=self.label)
-
-    def _notice(self, number: int, one: str, many: str) -> None:
-        notice(Notice(one, many, number, unit="", metric=self.label))
 
 
 def _most() -> str:

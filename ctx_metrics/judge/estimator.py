@@ -1,7 +1,8 @@
 """A judge as a quality model, for `judge`, for the windows of `slide`, and wherever else an estimator is read."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from ..notices import Notice, counted, notice
 from ..roundtrip.back_translation import user_cache
 from ..scale.folders import LocalFolder
 from ..scale.kept import KeptResults
-from .answer import together
-from .asking import TRIES, Asking
+from .answer import Placed, together
+from .asking import TRIES, Asking, Sample
 from .judging import Judging
 from .prompt import messages, prompt_hash
 from .server import Server
@@ -28,7 +29,9 @@ class JudgeEstimator(Estimator):
     """The mean score of a judge's answers, 0 to 1.
 
     languages    of the source and of the hypothesis, as the judge is told; None: it is not
-    leaves_out   whether an example without an answer has the value NaN, instead of raising ModelError
+    leaves_out   whether an example without an answer has the value NaN, instead of raising ModelError, and who asks gives
+                 notice of the faults
+    faults       what went wrong with examples that were asked about, in words that follow a segment
     """
 
     choices = INPUTS
@@ -47,6 +50,7 @@ class JudgeEstimator(Estimator):
     ):
         self.judging, self.inputs, self._languages = judging, inputs, languages
         self._leaves_out, self._quiet = leaves_out, quiet
+        self.faults: dict[Example, list[str]] = {}
 
     @cached_property
     def store(self) -> KeptResults:
@@ -67,34 +71,42 @@ class JudgeEstimator(Estimator):
         server = _servers.get(self.judging, lambda: Server(self.judging))
         asking = Asking(server, self.store, label, self._quiet)
         questions = [messages(each, self.inputs, *self._languages) for each in distinct]
-        estimates: dict[Example, Estimate] = {}
-        unplaced = fewer = without = 0
-        for example, samples in zip(distinct, asking.samples(questions, unit), strict=True):
-            judgements = [each.judgement for each in samples if each.judgement is not None]
-            if not judgements:
-                estimates[example] = Estimate(math.nan, False, False)
-                without += 1
-                continue
-            fewer += len(judgements) < len(samples)
-            placed = together(judgements, example.hypothesis)
-            estimates[example] = placed.estimate
-            unplaced += placed.unplaced
-        if without and not self._leaves_out:
-            have = counted(without, f"{unit} has", f"{unit}s have")
-            raise ModelError(
-                f"{label}: {have} no answer that can be read, after up to {TRIES} requests for each of "
-                f"{self.judging.samples} samples; take more samples, or another model"
-            )
-        of_samples = f"fewer than {self.judging.samples} answers that can be read"
-        gone = "no place in the hypothesis (omissions, or words that it does not hold) and no span"
-        for number, one, many in (
-            (fewer, f"{unit} has {of_samples}", f"{unit}s have {of_samples}"),
-            (unplaced, f"marked error has {gone}", f"marked errors have {gone}"),
-        ):
-            if number:
-                notice(Notice(one, many, number, unit="", metric=label))
+        estimates = {
+            example: self._estimate(example, samples)
+            for example, samples in zip(distinct, asking.samples(questions, unit), strict=True)
+        }
+        if not self._leaves_out:
+            self._say_faults(distinct, estimates, label, unit)
         empty = Estimate(self.empty_value, False, True)
         return [estimates.get(each, empty) for each in examples]
+
+    def _estimate(self, example: Example, samples: Sequence[Sample]) -> Estimate:
+        faults = {fault: None for sample in samples for fault in sample.faults}
+        judgements = [each.judgement for each in samples if each.judgement is not None]
+        found = Placed(Estimate(math.nan, False, False), 0)
+        if judgements:
+            found = together(judgements, example.hypothesis)
+            if len(judgements) < len(samples):
+                faults[f"has fewer than {len(samples)} answers that can be read"] = None
+        if found.unplaced:
+            faults[
+                "has marked errors without a place in the hypothesis (omissions, or words that it does not hold)"
+            ] = None
+        if faults:
+            self.faults[example] = list(faults)
+        return found.estimate
+
+    def _say_faults(
+        self, examples: Sequence[Example], estimates: Mapping[Example, Estimate], label: str, unit: str
+    ) -> None:
+        """Give notice of the faults, and raise ModelError for examples without an answer."""
+        for fault, number in Counter(fault for each in examples for fault in self.faults.get(each, ())).items():
+            notice(Notice(f"{unit} {fault}", f"{unit}s {of_several(fault)}", number, unit="", metric=label))
+        if without := sum(math.isnan(each.value) for each in estimates.values()):
+            raise ModelError(
+                f"{label}: {counted(without, f'{unit} has', f'{unit}s have')} no answer that can be read, after up to "
+                f"{TRIES} requests for each of {self.judging.samples} samples; take more samples, or another model"
+            )
 
     def signature(self) -> dict:
         """What scores depend on: the model, the texts that it reads, all that it is told, and how its answers are drawn."""
@@ -108,6 +120,15 @@ class JudgeEstimator(Estimator):
             "samples": own.samples,
             **of_length,
         }
+
+
+def of_several(fault: str) -> str:
+    """A fault's words after several segments.
+
+    >>> of_several("has fewer than 3 answers that can be read")
+    'have fewer than 3 answers that can be read'
+    """
+    return f"have{fault.removeprefix('has')}" if fault.startswith("has ") else fault
 
 
 def store_folder(judging: Judging | None) -> Path:

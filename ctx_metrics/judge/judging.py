@@ -14,7 +14,7 @@ from ..flag_types import number, positive
 from ..settings import closest
 
 KEY_ENV = "OPENAI_API_KEY"
-FORMATS = ("schema", "object", "text")
+FORMATS = ("schema", "object-schema", "object", "text")
 EXAMPLE = "http://localhost:8000/v1"
 SMALLEST_KEY = 8  # characters; a shorter one is a placeholder that any text may hold
 
@@ -41,7 +41,8 @@ class Judging:
     url             where /chat/completions is added
     samples         answers for each segment
     max_tokens      most tokens of an answer; None: the server decides
-    format          how the server is told to answer: by a JSON schema, with any JSON object, or not at all
+    format          how the server is told to answer: by a JSON schema, by one in the form of llama-cpp-python, with any JSON
+                    object, or not at all
     key_env         environment variable that holds the key
     concurrency     most requests at the same time
     max_requests    most requests of a process, also those that are sent again; None: any number
@@ -137,11 +138,12 @@ def _split(url: str) -> SplitResult:
         split = urlsplit(url)
         split.port  # noqa: B018  # raises
     except ValueError as error:
-        raise InputError(f"judge: the server's URL cannot be read: {error}; give one such as {EXAMPLE}") from error
+        raise InputError(f"judge: the server's URL cannot be read; give one such as {EXAMPLE}") from error
     if "@" in split.netloc:
         raise InputError(
             "judge: a URL with a name and a password would be shown; give the key in an environment variable"
         )
     if split.scheme not in ("http", "https") or not split.hostname or not url.isprintable() or " " in url:
-        raise InputError(f"judge: {url!r} is not a server's URL; give one such as {EXAMPLE}")
+        shown = url.partition("?")[0]  # a query may hold a key
+        raise InputError(f"judge: {shown!r} is not a server's URL; give one such as {EXAMPLE}")
     return split

@@ -59,8 +59,8 @@ class JudgeSettings:
         "Most tokens of an answer, also of what a model thinks. (Default: the server's)", type=positive, metavar="N"
     )
     format: str | None = setting(
-        "How the server makes the model answer in JSON: by a schema, with any object, or not at all (text). (Default: "
-        f"{OWN.format})",
+        "How the server makes the model answer in JSON: by a schema, by one as llama-cpp-python takes it (object-schema), "
+        f"with any object, or not at all (text). (Default: {OWN.format})",
         choices=FORMATS,
     )
     inputs: str | None = setting(
@@ -161,6 +161,8 @@ class Judge(EstimatorMetric):
         self, corpus: Corpus, windows: Sequence[Window], estimates_of: Sequence[Sequence[Estimate]]
     ) -> SystemResult:
         """Return one system's result, from the segments that have an answer."""
+        from .estimator import of_several
+
         answered = [[each for each in own if not math.isnan(each.value)] for own in estimates_of]
         kept = [bool(good or not own) for good, own in zip(answered, estimates_of, strict=True)]
         result = super()._result(
@@ -170,9 +172,21 @@ class Judge(EstimatorMetric):
         )
         left_out = [window.start for window, keep in zip(windows, kept, strict=True) if not keep]
         result.counts["unanswered"] = len(left_out)
+        for fault, segments in self._faults(corpus, windows).items():
+            result.notices.append(Notice.at(segments, f"segment {fault}", f"segments {of_several(fault)}"))
         if left_out:
-            no_answer = "no answer that can be read and is left out", "no answer that can be read and are left out"
-            result.notices.append(
-                Notice.at(left_out, f"segment has {no_answer[0]}", f"segments have {no_answer[1]}", kind="unanswered")
-            )
+            one, many = (f"no answer that can be read and {verb} left out" for verb in ("is", "are"))
+            result.notices.append(Notice.at(left_out, f"segment has {one}", f"segments have {many}", kind="unanswered"))
         return result
+
+    def _faults(self, corpus: Corpus, windows: Sequence[Window]) -> dict[str, list[int]]:
+        """The segments with each fault."""
+        from .estimator import JudgeEstimator
+
+        assert isinstance(self.estimator, JudgeEstimator)
+        places: dict[str, list[int]] = {}
+        for window in windows if self.estimator.faults else ():
+            examples = self._examples(corpus, window, self.estimator.inputs)
+            for fault in dict.fromkeys(fault for each in examples for fault in self.estimator.faults.get(each, ())):
+                places.setdefault(fault, []).append(window.start)
+        return places

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from typing import Any
 
 from ..models.estimator import Example
@@ -57,11 +58,13 @@ SCHEMA = {
 }
 RESPONSE_FORMATS: dict[str, dict[str, Any] | None] = {
     "schema": {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": SCHEMA}},
+    "object-schema": {"type": "json_object", "schema": SCHEMA},
     "object": {"type": "json_object"},
     "text": None,
 }
 
 
+@cache
 def instructions(inputs: str) -> str:
     """The fixed part of the prompt for a judge that reads these texts, such as "mt+src"."""
     fields = "; ".join(text for name, text in _FIELDS.items() if name in inputs.split("+"))

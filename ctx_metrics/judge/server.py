@@ -13,7 +13,7 @@ from ..errors import InputError, ModelError
 from ..notices import notice, quiet_libraries
 from ..opening import reason
 from ..wording import setting_named
-from .judging import SMALLEST_KEY, Judging
+from .judging import KEY_ENV, SMALLEST_KEY, Judging
 from .prompt import RESPONSE_FORMATS, Messages
 
 EXTRA = "pip install 'ctx-metrics[judge]'"
@@ -43,6 +43,7 @@ class Failed(Exception):
     why      in words that follow "request"
     fix      what to do about it, or ""
     again    whether to send it again
+    busy     whether that is because the server gets too many
     never    whether the server refuses any request
     lost     whether there is no server
     wait     seconds that the server asks to wait, or None
@@ -54,12 +55,14 @@ class Failed(Exception):
         *,
         fix: str = "",
         again: bool = False,
+        busy: bool = False,
         never: bool = False,
         lost: bool = False,
         wait: float | None = None,
     ):
         super().__init__(why)
-        self.why, self.fix, self.again, self.never, self.lost, self.wait = why, fix, again, never, lost, wait
+        self.why, self.fix, self.again, self.busy = why, fix, again, busy
+        self.never, self.lost, self.wait = never, lost, wait
 
 
 class Server:
@@ -92,6 +95,8 @@ class Server:
 
     def _key(self) -> str:
         name, key = self.judging.key_env, (self._given or "").strip()
+        if not key and name != KEY_ENV:
+            raise InputError(f"judge: the environment variable {name} is not set; set it to the server's key")
         if not key:
             return NO_KEY
         if not (key.isascii() and key.isprintable()) or " " in key:
@@ -152,7 +157,8 @@ class Server:
         elif status == 404:
             fix = f"{said or 'nothing is there'} (does the URL lack /v1, or has the model another name?)"
         never = status in REFUSES_ALL or 300 <= status < 400 or broke
-        return Failed(f"got status {status}", fix=fix, again=again, never=never, wait=_wait(error.response.headers))
+        wait = _wait(error.response.headers)
+        return Failed(f"got status {status}", fix=fix, again=again, busy=status == 429, never=never, wait=wait)
 
     def clean(self, text: str) -> str:
         """A server's words for a terminal: one short line, without control characters and without the key."""

@@ -12,6 +12,7 @@ from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.judge import answer
 from ctx_metrics.judge.answer import Judgement, Unreadable, read_answer, together, without_outliers
 from ctx_metrics.judge.prompt import prompt_hash
+from ctx_metrics.notices import collected
 
 QUIET = EngineOptions(quiet=True)
 SOURCES = ["Der Hund schläft.", "Es regnet heute.", "Anna kam spät."]
@@ -82,10 +83,11 @@ def test_what_a_request_holds(server, judge):
     assert server.keys[0] == "Bearer none"
 
 
-@pytest.mark.parametrize("form, given", [("object", {"type": "json_object"}), ("text", None)])
-def test_formats(server, judge, form, given):
+@pytest.mark.parametrize("form, keys", [("object-schema", ["type", "schema"]), ("object", ["type"]), ("text", [])])
+def test_formats(server, judge, form, keys):
     judge([REFERENCES], format=form).corpus_score(HYPOTHESES, None)
-    assert server.requests[0].get("response_format") == given
+    found = server.requests[0].get("response_format", {})
+    assert [*found] == keys and found.get("type", "json_object") == "json_object"
 
 
 def test_an_empty_text_is_not_sent(server, judge):
@@ -126,10 +128,15 @@ def test_spans(server, judge):
     """They stand in the hypothesis; what has no place there is counted."""
     server.answer = lambda _, request: judgement(60, ("dog", "major"), ("", "major"), ("cat", "minor"))
     metric = judge([REFERENCES])
-    metric.corpus_score(["The Dog saw a dog .", "The dog .", "No animal ."], None)
+    with collected() as notices:
+        metric.corpus_score(["The Dog saw a dog .", "The dog .", "No animal ."], None)
     spans = [[(s.start, s.end, s.severity, s.text) for s in w.estimate.spans] for w in metric.last_result.windows]
     assert spans == [[(14, 17, "major", "dog")], [(4, 7, "major", "dog")], []]
     assert metric.last_result.windows[0].estimate.spans[0].confidence == 1.0
+    assert list(map(str, notices)) == [
+        "judge: 3 segments have marked errors without a place in the hypothesis (omissions, or words that it does not hold) "
+        "(segment 1, 2, 3)"
+    ]
 
 
 def test_windows_of_slide(server, tmp_path):
@@ -145,6 +152,11 @@ def test_windows_of_slide(server, tmp_path):
     assert score.format().startswith("SLIDE-Judge") and "windows = 2" in score.format()
     signature = str(metric.get_signature())
     assert "judge:toy" in signature and "samples:2" in signature and "window:2" in signature
+    server.answer = lambda *_: "no"
+    with pytest.raises(ModelError, match="slide: 2 windows have no answer that can be read, after up to 3 requests"):
+        SLIDE(sources=SOURCES, doc_ids=["a", "a", "b"], model=name.replace("=0&", "=1&"), window=2).corpus_score(
+            HYPOTHESES, None
+        )
     with pytest.raises(ModelError, match="give the windows a number of sentences"):
         SLIDE(sources=SOURCES, model=name, tokens=100, engine=QUIET).corpus_score(HYPOTHESES, None)
 
@@ -166,14 +178,15 @@ def test_a_name_holds_what_flags_give(server, tmp_path, judge):
         ({"url": "localhost:8000/v1"}, "is not a server's URL; give one such as http"),
         ({"url": "http://me:secret@host/v1"}, "would be shown; give the key in an environment variable"),
         ({"url": "http://host/v1?version=2"}, "the server's URL ends before . and #: http://host/v1"),
-        ({"url": "http://host:port/v1"}, "the server's URL cannot be read"),
+        ({"url": "http://host:secret/v1"}, "the server's URL cannot be read; give"),
+        ({"url": "host/v1?key=secret"}, "'host/v1' is not a server's URL"),
         ({"model": "http://host/v1#toy"}, "another one is given; leave out one of them"),
         ({"url": None, "model": "http://host/v1"}, "names no model; write http://host/v1#MODEL"),
         ({"url": None, "model": "http://host/v1?sample=2#toy"}, "'sample'; did you mean samples"),
         ({"url": None, "model": "http://host/v1?samples=0#toy"}, "samples: 0 is not a whole number of at least 1"),
         ({"samples": 0}, "samples is 0; it must be at least 1"),
         ({"temperature": -1}, "the temperature must be at least 0"),
-        ({"format": "xml"}, "'xml' is none of schema, object, text"),
+        ({"format": "xml"}, "'xml' is none of schema, object-schema, object, text"),
         ({"inputs": "mt+ref"}, "needs the references"),
         ({"sources": None}, "give sources, or references when you score"),
     ],
@@ -247,9 +260,9 @@ def test_answers_that_are_read(text, score):
 @pytest.mark.parametrize(
     "text, cut, words",
     [
-        ("", False, "is empty"),
-        ("I would say 90.", False, "holds no JSON object with a score"),
-        ('{"errors": []}', False, "holds no JSON object with a score"),
+        ("", False, "without any text"),
+        ("I would say 90.", False, "without a JSON object with a score"),
+        ('{"errors": []}', False, "without a JSON object with a score"),
         ('{"errors": [{"text": "a', True, "was cut off"),
         ('{"score": 101}', False, "outside 0 to 100"),
         ('{"score": -1}', False, "outside 0 to 100"),
@@ -258,8 +271,8 @@ def test_answers_that_are_read(text, score):
         ('{"score": "90"}', False, "no number"),
         ('{"score": true}', False, "no number"),
         ('{"score": null}', False, "no number"),
-        ("[" * 100_000, False, "holds no JSON object with a score"),
-        ('{"a":' * 3_000, False, "holds no JSON object with a score"),
+        ("[" * 100_000, False, "without a JSON object with a score"),
+        ('{"a":' * 3_000, False, "without a JSON object with a score"),
     ],
 )
 def test_answers_that_are_not_read(text, cut, words):

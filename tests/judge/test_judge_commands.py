@@ -135,6 +135,15 @@ def test_score_and_its_model_flag(ctx, files, given, server, segments):
     assert len([row for row in done.rows() if row["metric"].startswith("slide")]) == 3
 
 
+def test_spans_as_a_table(ctx, given, tmp_path):
+    done = ctx("score", *given, "--spans", tmp_path / "predictions.tsv")
+    assert done.code == 0, done.err
+    header, *rows = [line.split("\t") for line in read_lines(str(tmp_path / "predictions.tsv"))]
+    found = dict(zip(header, rows[0]))
+    assert (found["start_indices"], found["end_indices"]) == ("0", str(len(first_word(SYSTEMS[0][0]))))
+    assert found["error_types"] == "major" and len(rows) == 36
+
+
 def test_compare(ctx, given, segments):
     done = ctx("compare", *given, "--format", "jsonl")
     assert done.code == 0, done.err
@@ -153,7 +162,8 @@ def test_report(ctx, given, segments, tmp_path):
 
 
 def test_annotate_goes_on_after_what_is_kept(ctx, flags, segments, server, tmp_path):
-    """In blocks; one line says what is sent, and a second one only when the requests have doubled."""
+    """In blocks; one line says what is sent, and a second one only when the requests have doubled. A fault has one line."""
+    server.answer = lambda _, request: judgement(score_of(request), ("", "major"))
     table = tmp_path / "table.jsonl"
     texts = [*zip(SOURCES, SYSTEMS[0], REFERENCES, strict=True)] * 2
     table.write_text("".join(json.dumps({"src": s, "mt": m, "ref": r}) + "\n" for s, m, r in texts))
@@ -162,6 +172,8 @@ def test_annotate_goes_on_after_what_is_kept(ctx, flags, segments, server, tmp_p
     rows = [json.loads(line) for part in sorted((tmp_path / "out").glob("part-*")) for line in read_lines(str(part))]
     assert [row["judge"] for row in rows] == pytest.approx([*segments[0], *segments[0]], abs=1e-3)
     assert len(server.requests) == 12
+    shown = done.out + done.err
+    assert shown.count("24 segments have marked errors without a place") == shown.count("without a place") == 1
     assert re.findall("judge: (.*), about .*? tokens go to [^,\n]*(.*)", done.err) == [
         ("5 segments, 5 requests", ""),
         ("5 segments, 5 requests", ", after 5 before"),

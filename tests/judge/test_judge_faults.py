@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -61,38 +62,54 @@ def once(fault, number: int = 5):
 
 
 @pytest.mark.parametrize(
-    "fault, line",
+    "fault, words",
     [
-        (Fault(429, headers={"Retry-After": "0.05"}), "1 request got status 429 and was sent again"),
-        (Fault(500, "broken"), "1 request got status 500 and was sent again"),
-        (Fault(503, {"error": {"message": "busy"}}), "1 request got status 503 and was sent again"),
-        (Fault(seconds=1.5), "1 request timed out and was sent again"),
-        (Fault(body='{"choices"', promised=99), "1 request found no server, or lost it and was sent again"),
-        (Fault(body="<html>proxy</html>"), "1 request got something else than a chat completion and was sent again"),
-        (Fault(body=b"\xff\xfe"), "1 request got something else than a chat completion and was sent again"),
-        (Fault(body={"choices": []}), "1 request got something else than a chat completion and was sent again"),
-        (Fault(body=completion(None)), "1 answer is empty and does not count"),
-        ("I would say 90.", "1 answer holds no JSON object with a score and does not count"),
-        (Fault(body=completion('{"errors": [{"te', "length")), "1 answer was cut off and does not count"),
-        (judgement(1000), "1 answer has a score outside 0 to 100 and does not count"),
-        (judgement("high"), "1 answer has a score that is no number and does not count"),
+        (Fault(429, headers={"Retry-After": "0.05"}), "had a request that got status 429 and was sent again"),
+        (Fault(500, "broken"), "had a request that got status 500 and was sent again"),
+        (Fault(503, {"error": {"message": "busy"}}), "had a request that got status 503 and was sent again"),
+        (Fault(seconds=1.5), "had a request that timed out and was sent again"),
+        (Fault(body='{"choices"', promised=99), "had a request that found no server, or lost it and was sent again"),
+        (Fault(body="<html>"), "had a request that got something else than a chat completion and was sent again"),
+        (Fault(body=b"\xff\xfe"), "had a request that got something else than a chat completion and was sent again"),
+        (
+            Fault(body={"choices": []}),
+            "had a request that got something else than a chat completion and was sent again",
+        ),
+        (Fault(body=completion(None)), "got an answer without any text, which does not count"),
+        ("I would say 90.", "got an answer without a JSON object with a score, which does not count"),
+        (Fault(body=completion('{"errors": [{"te', "length")), "got an answer that was cut off, which does not count"),
+        (judgement(1000), "got an answer with a score outside 0 to 100, which does not count"),
+        (judgement("high"), "got an answer with a score that is no number, which does not count"),
     ],
 )
-def test_a_fault_is_mended_and_said_once(server, judge, fault, line):
+def test_a_fault_is_mended_and_said_once(server, judge, fault, words):
     clean = scored(judge())[:2]
     server.requests.clear()
     server.answer = once(fault)
     release()
     score, segments, notices = scored(judge(store=str(judge().settings.store) + "/other", timeout=1.0))
     assert (score, segments) == clean
-    assert notices == [f"judge: {line}"]
+    [line] = notices
+    assert re.fullmatch(f"judge: 1 segment {words} .segment \\d+.", line)
     assert len(server.requests) == len(SOURCES) + 1
 
 
 def test_faults_of_one_kind_share_a_line(server, judge):
-    server.answer = lambda n, request: Fault(500) if n in (3, 4, 7) else judgement(50)
-    score, _, notices = scored(judge())
-    assert score == pytest.approx(50) and notices == ["judge: 3 requests got status 500 and were sent again"]
+    """And systems that have the same share it, too."""
+    broken: dict[str, int] = {}
+
+    def answer(number, request):
+        text = data_of(request)["translation"]
+        broken[text] = broken.get(text, 0) + 1
+        fails = broken[text] == 1 and text in ("Sentence 3 .", "Sentence 8 .")
+        return Fault(500) if fails else judgement(50)
+
+    server.answer = answer
+    score, _, notices = scored(judge(systems=[HYPOTHESES, ["Another .", *HYPOTHESES[1:]]]))
+    assert score == pytest.approx(50)
+    assert notices == [
+        "judge: every system: 2 segments had a request that got status 500 and was sent again (segment 4, 9)"
+    ]
 
 
 def test_a_server_is_waited_for_as_long_as_it_says(server, judge):
@@ -143,7 +160,7 @@ def test_unreadable_answers_are_kept_too(server, judge):
     assert len(server.requests) == 11 + asking.TRIES
     assert before[0] == pytest.approx(40) and before[1][3] != before[1][3]  # NaN
     assert before[2] == [
-        "judge: 3 answers hold no JSON object with a score and do not count",
+        "judge: 1 segment got an answer without a JSON object with a score, which does not count (segment 4)",
         "judge: 1 segment has no answer that can be read and is left out (segment 4)",
     ]
     after = scored(judge())
@@ -162,7 +179,9 @@ def test_one_readable_sample_is_enough(server, judge):
 
     server.answer = answer
     score, _, notices = scored(judge(samples=2, concurrency=1))
-    assert score == pytest.approx(80) and "judge: 12 segments have fewer than 2 answers that can be read" in notices
+    assert score == pytest.approx(80) and any(
+        each.startswith("judge: 12 segments have fewer than 2 answers that can be read (segment 1,") for each in notices
+    )
 
 
 def test_a_text_that_the_server_refuses_is_left_out(server, judge):
@@ -172,16 +191,33 @@ def test_a_text_that_the_server_refuses_is_left_out(server, judge):
     score, segments, notices = scored(judge())
     assert score == pytest.approx(40) and segments[7] != segments[7] and len(server.requests) == 12
     assert notices == [
-        "judge: 1 request got status 400 and was given up (maximum context length is 512 tokens)",
+        "judge: 1 segment had a request that got status 400 and was given up (maximum context length is 512 tokens) (segment 8)",
         "judge: 1 segment has no answer that can be read and is left out (segment 8)",
     ]
+    release()  # a run that resumes has nothing else to ask about
+    assert scored(judge())[2] == notices and len(server.requests) == 13
+
+
+def test_a_server_that_takes_few_requests_gets_them_all(server, judge):
+    """However often a request is too many, as long as others are answered."""
+
+    def answer(number, request):
+        return judgement(50) if number % 5 == 0 else Fault(429)
+
+    server.answer = answer
+    score, _, notices = scored(judge(concurrency=6))
+    assert score == pytest.approx(50) and not any("given up" in each for each in notices)
+    assert len(server.requests) == 12 * 5
 
 
 def test_a_request_that_always_fails_does_not_stop_the_others(server, judge):
     server.answer = lambda n, request: Fault(500) if "Sentence 7 " in data_of(request)["translation"] else judgement(40)
     score, segments, notices = scored(judge(concurrency=2))
     assert score == pytest.approx(40) and segments[7] != segments[7]
-    assert notices[0] == "judge: 8 requests got status 500 and were sent again"
+    assert notices[:2] == [
+        "judge: 1 segment had a request that got status 500 and was sent again (segment 8)",
+        "judge: 1 segment had a request that got status 500 and was given up (segment 8)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -227,8 +263,8 @@ def test_a_text_that_always_fails_does_not_stop_a_run_that_resumes(server, judge
     after = scored(judge(samples=3, concurrency=1))
     assert after[0] == before[0] == pytest.approx(40) and after[2] == before[2]
     assert after[2][:2] == [
-        "judge: 24 requests got status 500 and were sent again",
-        "judge: 3 requests got status 500 and were given up",
+        "judge: 1 segment had a request that got status 500 and was sent again (segment 8)",
+        "judge: 1 segment had a request that got status 500 and was given up (segment 8)",
     ]
     server.answer = lambda *_: judgement(40)
     assert scored(judge(samples=3))[2] == []
@@ -400,6 +436,12 @@ def test_a_key_that_is_none_is_not_shown(judge, monkeypatch, key):
     assert key not in str(raised.value)
 
 
+def test_a_key_that_is_named_and_not_set(server, judge):
+    with pytest.raises(InputError, match="the environment variable NO_SUCH_KEY is not set"):
+        scored(judge(key_env="NO_SUCH_KEY"))
+    assert server.requests == []
+
+
 def test_a_key_that_travels_in_the_open_is_said(judge, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr(asking, "SENDS", 1)
@@ -418,3 +460,11 @@ def test_without_the_client(server, judge, monkeypatch):
         ModelError, match="the package openai is needed to ask a server: pip install 'ctx-metrics.judge.'"
     ):
         scored(judge(temperature=0.2))
+
+
+def test_no_answer_at_all(server, judge):
+    server.answer = lambda *_: "no"
+    with pytest.raises(
+        InputError, match="judge: no segment can be scored; .*12 segments have no answer that can be read"
+    ):
+        scored(judge())
