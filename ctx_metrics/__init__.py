@@ -17,6 +17,11 @@ if TYPE_CHECKING:  # the same names; tests/test_typing.py compares them with the
     from .errors import InputError as InputError
     from .errors import ModelError as ModelError
     from .errors import ResourceError as ResourceError
+    from .evaluation.prediction import Prediction as Prediction
+    from .evaluation.prediction import predict as predict
+    from .evaluation.result import Evaluation as Evaluation
+    from .evaluation.run import evaluate as evaluate
+    from .judge.metric import Judge as Judge
     from .learned.metrics import ESIM as ESIM
     from .learned.metrics import BiLSTM as BiLSTM
     from .learned.metrics import BiLSTMAtt as BiLSTMAtt
@@ -56,6 +61,7 @@ _NAMES = {
     "pairwise.metric": "Pairwise",
     "metricx.metric": "MetricX",
     "bleurt.metric": "BLEURT",
+    "judge.metric": "Judge",
     "metrics.nist": "NIST",
     "metrics.meteor": "METEOR",
     "pseudo_references.inputs": "PseudoFilter",
@@ -64,6 +70,9 @@ _NAMES = {
     "engine.memory": "release",
     "engine_options": "EngineOptions",
     "scoring.resample": "DocumentPairedTest resample_documents",
+    "evaluation.prediction": "Prediction predict",
+    "evaluation.result": "Evaluation",
+    "evaluation.run": "evaluate",
     "errors": "CtxMetricsError InputError ModelError ResourceError",
 }
 _HOMES = {name: f"ctx_metrics.{module}" for module, names in _NAMES.items() for name in names.split()}

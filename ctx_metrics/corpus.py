@@ -60,12 +60,12 @@ class Corpus:
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
-        self.hypotheses = [without_invisible(text) for text in _checked("hypotheses", self.hypotheses)]
+        self.hypotheses = [without_invisible(text) for text in checked_stream("hypotheses", self.hypotheses)]
         numbers = range(1, len(self.references) + 1)
         names = [f"reference stream {k}" if len(numbers) > 1 else "references" for k in numbers]
-        self.references = [_checked(*named, True) for named in zip(names, self.references, strict=True)]
+        self.references = [checked_stream(*named, True) for named in zip(names, self.references, strict=True)]
         if self.sources is not None:
-            self.sources = _checked("sources", self.sources)
+            self.sources = checked_stream("sources", self.sources)
         if self.doc_ids is not None:
             self.doc_ids = list_of_strings("document ids", self.doc_ids)
         if not self.hypotheses:
@@ -146,7 +146,7 @@ def list_of_strings(name: str, stream: Collection) -> list:
     return list(stream)
 
 
-def _checked(name: str, stream: Sequence[str | None], none_allowed: bool = False) -> list:
+def checked_stream(name: str, stream: Collection[str | None], none_allowed: bool = False) -> list:
     """Return a stream as a list without its byte-order mark; gives notice of that mark and of NUL characters."""
     stream = list_of_strings(name, stream)
     with_nul = []

@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .entry_points import installed, loaded
 from .errors import CtxMetricsError
@@ -120,9 +120,14 @@ def metric_table() -> MetricTable:
     return MetricTable(metrics.METRICS, _installed)
 
 
+def asks_for_help(word: str) -> bool:
+    """Whether a word of a command line is -h, --help or an abbreviation of it."""
+    return word in ("-h", "--help") or (len(word) > 2 and "--help".startswith(word))
+
+
 def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
     """Return the plugin metrics whose flags the command line may use, so that only those are imported."""
-    if any(arg in ("-h", "--help") or (len(arg) > 2 and "--help".startswith(arg)) for arg in argv):
+    if any(map(asks_for_help, argv)):
         return list(names)
     return [
         name
@@ -139,18 +144,37 @@ def wanted_metrics(names: list[str], argv: list[str]) -> list[str]:
     ]
 
 
+class Model(NamedTuple):
+    """A model, and the metric that runs it; MODEL where only the metric is known."""
+
+    metric: str
+    name: str
+
+
+def model_named(name: str, table: MetricTable) -> Model | None:
+    """Return the model that a word means which was given in a metric's place; None for a metric, or any other word.
+
+    >>> model_named("xcomet", {}), model_named("google/metricx-24-hybrid-xl-v2p6", {}), model_named("rouge", {})
+    (Model(metric='comet', name='Unbabel/XCOMET-XL'), Model(metric='metricx', name='google/metricx-24-hybrid-xl-v2p6'), None)
+    """
+    word = name.lower()
+    if word.upper() in table:
+        return None
+    model = next((model for pattern, model in COMET_MODELS.items() if re.search(pattern, word)), "")
+    other = re.search(OTHER_MODELS, word)
+    if not (model or other):
+        return None
+    metric, given = (other[0], "MODEL") if other else ("comet", model)
+    return Model(metric, name if "/" in name else given)
+
+
 def model_hint(name: str, table: MetricTable) -> str:
-    """Return advice if a model's name was given instead of a metric's; "" for a metric in the table, or any other word.
+    """Return advice if a model's name was given instead of a metric's; "" otherwise.
 
     >>> model_hint("xcomet", {})
     'xcomet is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XL'
     """
-    word = name.lower()
-    if word.upper() in table:
-        return ""
-    model = next((model for pattern, model in COMET_MODELS.items() if re.search(pattern, word)), "")
-    other = re.search(OTHER_MODELS, word)
-    if not (model or other):
-        return ""
-    metric, given = (other[0], "MODEL") if other else ("comet", model)
-    return f"{name} is a model, not a metric: give -m {metric} --{metric}-model {name if '/' in name else given}"
+    model = model_named(name, table)
+    return (
+        f"{name} is a model, not a metric: give -m {model.metric} --{model.metric}-model {model.name}" if model else ""
+    )

@@ -15,8 +15,14 @@ PAGE = Path(__file__).with_name("flags.md")
 HEAD = """\
 # Flags
 
-Every flag of the metrics in the sacrebleu command, and of what they share; `ctx-metrics score` has them too. In Python a
-metric's flag is a keyword of its class: `--bertr-max-length 99` is `BERTR(max_length=99)`. The settings declare their flags
+Every flag of the metrics in the sacrebleu command, and of what they share; `ctx-metrics score` has them too.
+`sacrebleu --help` names the main ones, `ctx-metrics flags slide` explains those of `slide`, `ctx-metrics flags` those that
+metrics share. A misspelt flag is an error that names the one that was probably meant. The shell completes all of them after
+
+    ctx-metrics completion bash > ~/.ctx-metrics.bash && echo '. ~/.ctx-metrics.bash' >> ~/.bashrc
+
+`ctx-metrics completion --help` says how in zsh and fish. In Python a metric's flag is a keyword of its class:
+`--bertr-max-length 99` is `BERTR(max_length=99)`. The settings declare their flags
 ([why](decisions/49-settings-declare-their-flags.md)), and `python docs/flags.py` writes this page from them.
 """
 SHARED = {

@@ -17,6 +17,8 @@ FAMILIES: dict[str, set[str]] = {
     "annotate": set(),
     "bleurt": set(),
     "choice": {"annotate"},
+    "evaluation": {"report"},
+    "judge": {"roundtrip"},
     "learned": set(),
     "meta": {"report"},
     "metricx": set(),
@@ -25,6 +27,7 @@ FAMILIES: dict[str, set[str]] = {
     "pseudo_references": {"meta", "training"},
     "report": {"meta"},
     "roundtrip": set(),
+    "shell": set(),
     "training": {"learned", "meta"},
 }
 HEIGHTS = {package: -floor for floor, packages in enumerate(CORE) for package in packages}

@@ -24,7 +24,7 @@ from plugin_conftest import Forked
 from safetensors.torch import load_file, save_file
 from selection import some
 
-from ctx_metrics import BERTR, SLIDE, EngineOptions, InputError
+from ctx_metrics import BERTR, SLIDE, EngineOptions, InputError, evaluate, predict
 from ctx_metrics.learned.networks import Shape
 from ctx_metrics.models.comet.checkpoint import convert
 
@@ -422,5 +422,5 @@ def test_the_code_in_a_checkpoint_is_not_run(runs, folder, tmp_path, monkeypatch
 @pytest.mark.parametrize("case", EXPRESSIONS, ids=lambda case: case.wrong)
 def test_an_expression_raises_its_error(case):
     with pytest.raises(InputError) as caught:
-        eval(case.command, {"BERTR": BERTR, "SLIDE": SLIDE, "EngineOptions": EngineOptions})
+        eval(case.command, {each.__name__: each for each in (BERTR, SLIDE, EngineOptions, evaluate, predict)})
     assert is_as_printed(f"{caught.type.__name__}: {caught.value}", case.printed), str(caught.value)

@@ -49,6 +49,7 @@ ELSEWHERE = [
     *("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore", "prsentbleu", "prbleu", "prchrf"),
     "pairwise",  # systems are compared with each other: tests/pairwise/test_pairwise.py
     "metricx",  # a checkpoint is needed, and lower is better: tests/metricx/test_metricx.py
+    "judge",  # a server is needed: tests/judge/test_judge_laws.py
     *("nist", "meteor"),  # words are compared, by no model: tests/test_lexical_laws.py
 ]
 

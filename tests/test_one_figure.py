@@ -1,12 +1,14 @@
 """The sacrebleu command's files, `ctx-metrics score` and Python give one figure, and one name to a system: for every metric."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from bleurt_folders import make as make_bleurt
 from comet_checkpoints import RECIPES, build
+from judge_server import serving
 from metricx_folders import make as make_metricx
 from plugin_conftest import A, B, lines_of, run_forked
 from sacrebleu.metrics import METRICS
@@ -40,6 +42,7 @@ class Given(NamedTuple):
     checkpoint: str
     metricx: str
     bleurt: str
+    judge: dict[str, str]
     rows: list[dict]
 
     def lines(self, file: str) -> list[str]:
@@ -47,8 +50,13 @@ class Given(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def given(tmp_path_factory) -> Given:
+def given(tmp_path_factory) -> Iterator[Given]:
     """Both commands with all metrics at once, each in one run."""
+    with serving() as server:
+        yield written(tmp_path_factory, server.url)
+
+
+def written(tmp_path_factory, url: str) -> Given:
     folder = tmp_path_factory.mktemp("one")
     for file, of_examples in FILES.items():
         (folder / file).write_text("".join(f"{line}\n" for line in lines_of(of_examples)[LINES]), encoding="utf-8")
@@ -62,6 +70,8 @@ def given(tmp_path_factory) -> Given:
     shared += ["--pseudo-refs", "pseudo.txt", "--pseudo-filter", "mas", "--doccomet-model", checkpoint]
     metricx, bleurt = str(make_metricx(folder / "metricx-24-tiny")), str(make_bleurt(folder / "bleurt-tiny"))
     shared += ["--metricx-model", metricx, "--bleurt-model", bleurt]
+    judge = {"url": url, "model": "toy", "store": str(folder / "answers")}
+    shared += [word for key, value in judge.items() for word in (f"--judge-{key}", value)]
     of_both = ["-i", "mt.a.txt", "mt.b.v2.txt", "-m", *metrics, *shared]
     levels = ["--level", "segment", "document", "system", "--format", "json", "-o", "scores.json"]
     jobs = {
@@ -71,7 +81,9 @@ def given(tmp_path_factory) -> Given:
     forked = {name: {"args": args, "env": {"FOLDER": str(folder), "COMMAND": name}} for name, args in jobs.items()}
     for name, done in run_forked(folder / "forks", SETUP, BODY, forked).items():
         assert done.returncode == 0, (name, done.stderr)
-    return Given(folder, checkpoint, metricx, bleurt, json.loads((folder / "scores.json").read_text(encoding="utf-8")))
+    return Given(
+        folder, checkpoint, metricx, bleurt, judge, json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    )
 
 
 def in_python(name: str, given: Given) -> dict[tuple[str, str], list[float]]:
@@ -92,7 +104,7 @@ def in_python(name: str, given: Given) -> dict[tuple[str, str], list[float]]:
         engine=EngineOptions(quiet=True),
     )
     models = {"doccomet": given.checkpoint, "metricx": given.metricx, "bleurt": given.bleurt}
-    settings = {"model": models[name]} if name in models else {}
+    settings = given.judge if name == "judge" else {"model": models[name]} if name in models else {}
     metric = run_context.build(METRICS[name.upper()], context, settings)
     found = {}
     for system, hypotheses in zip(NAMES, systems):

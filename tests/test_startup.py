@@ -36,6 +36,7 @@ LIGHT = [
     (WORDS, {"torch", "nltk"}),
     (SACREBLEU.format(f"{REF} -i {A} --docids {DOCIDS}"), {"torch", "ctx_metrics.metrics.bertr"}),
     (SACREBLEU.format("--help"), {"torch"}),
+    ("from ctx_metrics import evaluate; evaluate(['a'], ['a'], metrics='chrf').system", {"torch", "pandas", "altair"}),
     ("import ctx_metrics.pseudo_references.inputs", {"torch", "numpy"}),
     ("import ctx_metrics.roundtrip.back_translation, ctx_metrics.roundtrip.cli", {"torch"}),
     (COSINE, {"sentence_transformers"}),
@@ -175,7 +176,7 @@ def test_sacrebleu_imported_before_the_package(imported):
     )
     done = python(code, CTX_METRICS_NO_AUTOLOAD="1")
     assert done.returncode == 0, done.stderr
-    assert "--docids" in done.stdout and done.stdout.count("Context for plugin metrics") == 1
+    assert "--docids" in done.stdout and done.stdout.count("Metrics of ctx-metrics") == 1
 
 
 def test_installing_twice_changes_nothing():

@@ -73,6 +73,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from ctx_metrics import BERTR, COMET, METEOR, NIST, PRBLEU, RTTChrF, SLIDE, InputError, Pairwise, PseudoFilter, read_lines
+from ctx_metrics import evaluate, predict
 from ctx_metrics.engine_options import EngineOptions
 
 texts: Sequence[str] = read_lines("ref.txt")
@@ -87,6 +88,12 @@ PRBLEU(pseudo_references=[texts], pseudo_filter=PseudoFilter("mas"), lowercase=T
 RTTChrF(sources=texts, roundtrips=[texts], average=True, beta=3)
 Pairwise(against=[texts], baseline=False)
 METEOR(stem="none"), NIST(info_references=[texts])
+result = evaluate(texts, references=texts, sources=np.array(texts), docs=texts, metrics=["bleu", "comet"], model="x")
+bleu: float = result.system["bleu"]
+each_one: list[float] = result["system"].segments["comet"]
+several = evaluate({"A": texts, "B": texts}, [texts, [None, "a"]], metrics={"slide": {"window": 3}}, target_lang="en")
+ranks: dict[str, dict[str, int]] = several.compare(test="bootstrap", samples=100).ranks
+predicted: list[float] = predict([{"src": "a", "mt": "b"}], model="x").scores
 try:
     pass
 except InputError:
@@ -99,6 +106,11 @@ WRONG = {
     'METEOR(target_lang=["en"])': 'incompatible type "list[str]"',
     "COMET(spans=1.5)": "incompatible type",
     "from ctx_metrics import COMTE": 'has no attribute "COMTE"',
+    "evaluate(texts, reference=texts)": 'Unexpected keyword argument "reference" for "evaluate"; did you mean "references"',
+    "evaluate(texts, metrics=7)": "incompatible type",
+    'several.compare(tset="bootstrap")': 'Unexpected keyword argument "tset"',
+    'several.compare(test="t")': "incompatible type",
+    "result.scorse": 'has no attribute "scorse"',
     "free.corpus_scores(texts, None)": 'has no attribute "corpus_scores"',
 }
 

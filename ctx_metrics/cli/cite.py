@@ -47,6 +47,7 @@ PAPERS = {
     "pairwise": ["guzman-etal-2015-pairwise", "bradley-terry-1952-rank"],
     "metricx": ["juraska-etal-2024-metricx", "juraska-etal-2023-metricx"],
     "bleurt": ["sellam-etal-2020-bleurt", "pu-etal-2021-learning"],
+    "judge": ["kocmi-federmann-2023-large", "junczys-dowmunt-2025-gemba", "kocmi-etal-2024-error"],
     "nist": ["doddington-2002-automatic"],
     "meteor": ["banerjee-lavie-2005-meteor", "denkowski-lavie-2011-meteor"],
     "bleu": ["papineni-etal-2002-bleu"],

@@ -12,13 +12,14 @@ from ..entry_points import loaded_or_named
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import Directory, File
 from ..language import language_pair
-from ..registry import MetricTable, model_hint, wanted_metrics
+from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
 from ..run.wrappers import Reader, Wrap, installed_wrappers, reader_of, wrapped, wraps_of
-from ..settings import CommandLine, SuggestingParser, add_flags, setting
+from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..writing import check_not_input, check_output, open_closed
 from .capture import Command, Run
+from .overview import main_flags, overview
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,8 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
         def __init__(self, *args, **options):
             command.run = None  # the last run is over; sacrebleu next reads its metrics' classes
             self._given: list[argparse.Action] = []
+            self._main: dict[str, list[str]] = {}  # flags of each metric
+            self._shared: list[argparse.Action] = []
             super().__init__(*args, **options)
 
         def parse_args(self, args=None, namespace=None):
@@ -194,8 +197,20 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
             stock = set(map(id, self._actions))
             add_shared_arguments(self, inputs)
             add_run_arguments(self, wanted, outputs)
-            for cls in (cls for name, cls in classes.items() if own[name]):
-                cls.add_arguments(self.add_argument_group(f"{cls.__name__} related arguments"))
+            self._shared = [action for action in self._actions if id(action) not in stock]
+            named = wanted_metrics(table.plugins, [word for word in argv if not asks_for_help(word)])
+            for name, cls in classes.items():
+                before = len(self._actions)
+                if own[name]:
+                    cls.add_arguments(self.add_argument_group(f"{cls.__name__} related arguments"))
+                of_metric = self._actions[before:]
+                self._main[name] = main_flags(cls, name, of_metric)
+                _hide([] if name in named else of_metric)
+            self._main |= {name: ["(cannot be used)"] for name in broken}
+            _hide(self._shared)
+            for action in self._actions:
+                if action.dest == "metrics":
+                    action.metavar = "NAME"
             self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
             try:
                 line = super().parse_args(argv, namespace or CommandLine())
@@ -218,6 +233,17 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
                 check_output()
             return line
 
+        def format_help(self):
+            self.epilog = overview(self._main, self._shared)
+            return super().format_help()
+
+        def error(self, message):
+            if message.startswith("unrecognized arguments: "):
+                flags = [word.partition("=")[0] for word in message.split()[2:] if word.startswith("--")]
+                meant = (closest(flag, self._option_string_actions, abbreviated=True) for flag in flags)
+                message += next(filter(None, meant), "")
+            super().error(message)
+
         def _get_values(self, action, arg_strings):  # called for given arguments, not for defaults
             self._given.append(action)
             return super()._get_values(action, arg_strings)
@@ -236,6 +262,12 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
             return [each for each in options if id(each[0]) not in self._plugin_actions] or options
 
     return PluginArgumentParser
+
+
+def _hide(actions: Iterable[argparse.Action]) -> None:
+    """Leave actions out of the usage and the help, which has an overview of them."""
+    for action in actions:
+        action.help = argparse.SUPPRESS
 
 
 def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Collection[str]) -> bool:

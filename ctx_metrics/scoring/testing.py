@@ -12,6 +12,7 @@ from ..flag_types import Positive, Probability, Seed
 from ..notices import counted, notice
 from ..run.context import capabilities
 from ..settings import setting
+from ..wording import setting_named, worded
 from .resample import say_few_documents
 
 RESAMPLES, TRIALS, SEED, ALPHA = 1000, 10_000, 12345, 0.05  # sacrebleu's
@@ -59,8 +60,9 @@ class SystemTests:
         ranges = [] if doc_ids is None else document_ranges(doc_ids)
         if self.resample == "document" and len(ranges) < 2:
             found = counted(len(ranges), "document", "documents")
+            by_documents, by_segments = (setting_named(flag, "resample", unit) for unit in ("document", "segment"))
             raise InputError(
-                f"{flag} document needs at least 2 documents, but the document ids hold {found}; use {flag} segment"
+                f"{by_documents} needs at least 2 documents, but the document ids hold {found}; use {by_segments}"
             )
         by_document = self.resample != "segment" and len(ranges) > 1
         return Design(self, len(systems), len(systems[0]), ranges if by_document else None)
@@ -132,7 +134,8 @@ class Design:
             say_few_documents(self.units)
         for name, metric in metrics.items():
             if self.ranges is None and self.units > 1 and capabilities(metric).dependent_rows:
-                mend = f"leave out {flag} segment" if self.testing.resample == "segment" else "give --docids FILE"
+                out = f"leave out {setting_named(flag, 'resample', 'segment')}"
+                mend = out if self.testing.resample == "segment" else f"give {worded('--docids FILE', 'docs')}"
                 notice(f"{name}: segments share scores, so p-values of single segments are too small; {mend}")
         if self.pairs:
             self._say_undecidable(flag)
@@ -147,11 +150,12 @@ class Design:
         """Give notice if even the smallest possible p-value is not significant, because few units have few outcomes."""
         testing, pairs = self.testing, 1 if self.testing.no_holm else self.pairs
         smallest, few = 1 / (1 + testing.trials), counted(testing.trials, "trial", "trials")
-        more = "more --samples of ctx-metrics compare"
+        more = worded("more --samples of ctx-metrics compare", "more samples")
         swaps = 2.0 ** (1 - self.units)  # the share of the outcomes in which no unit or every unit is swapped
         if testing.test == RANDOMIZATION and swaps > smallest:
             smallest, few = swaps, self._units
-            more = "more segments" if self.ranges is None else f"more documents, or {flag} segment"
+            by_segments = setting_named(flag, "resample", "segment")
+            more = "more segments" if self.ranges is None else f"more documents, or {by_segments}"
         if self.units > 1 and smallest * pairs >= testing.alpha:
             corrected = (
                 f" ({min(smallest * pairs, 1):.2g} with Holm's correction for {pairs} pairs)" if pairs > 1 else ""

@@ -28,7 +28,7 @@ ALIKE = (
     "train-comet train-paraphrase"
 ).split()
 HALF = "comet-regression classifier".split()
-NO_NETWORK_OF_THEIR_OWN = {"rttbleu", "rttsentbleu", "rttchrf", "prsentbleu", "prchrf", "nist", "meteor"}
+NO_NETWORK_OF_THEIR_OWN = {"rttbleu", "rttsentbleu", "rttchrf", "prsentbleu", "prchrf", "nist", "meteor", "judge"}
 
 
 def scores(name, folders, device, dtype="fp32") -> np.ndarray:

@@ -66,7 +66,7 @@ def metrics_alone() -> Iterator[str]:
 
 SUBCOMMANDS = (
     "score align annotate compare mbr rerank report meta train pairwise roundtrip filter-refs paraphrase doctor cite "
-    "convert"
+    "convert flags completion"
 ).split()
 BELOW = [
     *("meta paraphrase", "train comet", "train bilstm", "train bilstmatt", "train esim", "train pairwise"),

@@ -22,7 +22,7 @@ def metrics() -> list[type[ContextMetric]]:
 
 
 def test_signatures_name_every_keyword():
-    assert len(metrics()) == 21
+    assert len(metrics()) == 22
     for cls in metrics():
         names = inspect.signature(cls).parameters
         assert "given" not in names and names.keys() >= capabilities(cls).reads

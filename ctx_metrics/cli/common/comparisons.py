@@ -43,7 +43,7 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
     if form == "table":
         below = output.signatures((column.title, column.signature) for column in found.columns)
         return "\n\n".join([tables(found, decimals), below]) + "\n"
-    objects = [each for column in found.columns for each in _objects(found, column)]
+    objects = objects_of(found)
     if form in SEPARATED:
         columns = [name for name in objects[0] if name != "signature"]
         return output.cells(
@@ -119,6 +119,11 @@ def _cell(name: str, value: Any, decimals: int | None) -> Any:
     if name == "alpha":
         return f"{value:g}"
     return output.number(value, output.decimals_of("tsv", decimals if name in SCORES else None))
+
+
+def objects_of(found: Compared) -> list[dict[str, Any]]:
+    """Return one record for each metric and pair of systems, the better one first."""
+    return [each for column in found.columns for each in _objects(found, column)]
 
 
 def _objects(found: Compared, column: Column) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from sacrebleu.metrics import BLEU
 
 from ...flag_types import Name, Number, Whole
-from ...registry import MetricTable, metric_table, model_hint, wanted_metrics
+from ...registry import MetricTable, asks_for_help, metric_table, model_hint, wanted_metrics
 from ...run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ...run.wrappers import installed_wrappers, wrapped, wraps_of
 from ...settings import CommandLine, add_flags, setting
@@ -125,7 +125,7 @@ def add_metric_arguments(parser: ArgumentParser, name: str, table: MetricTable) 
 def add_own_flags(parser: ArgumentParser, argv: Sequence[str], default: Sequence[str] = ()) -> None:
     """Add the flags of the metrics that the command line names, or else of the default ones, and of sacrebleu's metrics."""
     table = metric_table()
-    words = [name_of(word) for word in argv if word != "-h" and not (len(word) > 2 and "--help".startswith(word))]
+    words = [name_of(word) for word in argv if not asks_for_help(word)]
     shown = wanted_metrics(table.plugins, words) or default
     own = {name: add_metric_arguments(parser, name, table) for name in shown}
     parser.set_defaults(own=own | add_sacrebleu_arguments(parser, words))

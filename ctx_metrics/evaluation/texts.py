@@ -1,0 +1,113 @@
+"""From what a user has, such as lists and columns of tables, to the checked texts of a run."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+from ..corpus import Segments, checked_stream, document_ranges, list_of_strings, named
+from ..engine_options import EngineOptions
+from ..errors import InputError
+from ..language import LANGUAGES, check_language
+from ..notices import counted
+from ..run.context import Context, MetricSettings, capabilities
+from ..run.inputs import FileInput
+from ..run.streams import names_fault
+from ..run.text_checks import check_texts
+
+Texts = Collection[str]
+References = Collection[str | None] | Collection[Collection[str | None]]
+ONE = "system"  # the name of a system that has none
+
+
+def context_of(
+    hypotheses: Texts | Mapping[str, Texts],
+    references: References | None,
+    sources: Texts | None,
+    docs: Collection[Any] | None,
+    languages: tuple[str | None, str | None],
+    engine: EngineOptions,
+    checks: bool,
+) -> tuple[list[str], Context]:
+    """Return the systems' names, and the context of their texts; gives notice of odd texts if `checks`."""
+    several = isinstance(hypotheses, Mapping)
+    of_systems = hypotheses if isinstance(hypotheses, Mapping) else {ONE: hypotheses}
+    if not of_systems:
+        raise InputError("hypotheses: there is no system")
+    names = [str(name) for name in of_systems]
+    if fault := names_fault(names, len(names), "hypotheses"):
+        raise InputError(fault)
+    titles = names if several else ["hypotheses"]
+    systems = [_stream(title, texts) for title, texts in zip(titles, of_systems.values(), strict=True)]
+    if not systems[0]:
+        raise InputError("no hypotheses to score")
+    against = None if references is None else _references(references, len(systems[0]))
+    source = None if sources is None else _stream("sources", sources)
+    doc_ids = None if docs is None else named([_id(each) for each in _list("docs", docs)], "docs")
+    for stream in [*systems, *(against or ()), *filter(None, (source, doc_ids))]:
+        if len(stream) != len(systems[0]):
+            raise InputError(f"{stream.name}: {_segments(stream)} for {_segments(systems[0])} of {systems[0].name}")
+    if doc_ids is not None:
+        document_ranges(doc_ids, "docs")
+    for name, language in zip(LANGUAGES, languages, strict=True):
+        if language is not None:
+            check_language(name, language)
+    if checks:
+        check_texts(systems, against or [], source, languages)
+    return names, Context(against, systems, source, doc_ids, *languages, engine)
+
+
+def with_given_inputs(
+    context: Context, names: Sequence[str], metrics: Sequence[MetricSettings], given: Mapping[str, Any]
+) -> Context:
+    """Return the context with the inputs that the metrics read beside the texts of every run."""
+    known = {name: each for metric in metrics for each in capabilities(metric.cls).inputs for name in each.keywords}
+    inputs = {}
+    for name, value in given.items():
+        if name not in known:
+            reads = f"they read {', '.join(known)}" if known else "they read none"
+            raise InputError(f"inputs: none of the metrics reads {name!r}; {reads}")
+        if isinstance(value, Mapping) and name in known[name].streams:
+            each = known[name]
+            if not (isinstance(each, FileInput) and each.per_system) or value.keys() != {*names}:
+                raise InputError(f"inputs: {name} is a list of streams, or a dict with one for each system by its name")
+            value = [value[system] for system in names]
+        inputs[name] = value
+    return replace(context, inputs=inputs)
+
+
+def _list(name: str, stream: Any) -> list[Any]:
+    if hasattr(stream, "columns"):
+        raise InputError(f"{name}: this is a table; give one of its columns, or dict(table[['a', 'b']]) for systems")
+    return list_of_strings(name, stream)
+
+
+def _stream(name: str, texts: Any) -> Segments:
+    return named(checked_stream(name, _list(name, texts)), name)
+
+
+def _references(given: Any, segments: int) -> list[Segments]:
+    """Return streams; the user gives one as a list of strings, or several as a list of lists."""
+    whole = _list("references", given)
+    if any(isinstance(each, str) for each in whole) or all(each is None for each in whole):
+        streams = [whole]
+    else:
+        streams = [_list(f"reference stream {number}", each) for number, each in enumerate(whole, 1)]
+        lengths = {len(stream) for stream in streams}
+        if len(streams) == segments and len(lengths) == 1 and lengths != {segments}:
+            raise InputError(
+                f"references: {counted(len(streams), 'list', 'lists')} of {counted(lengths.pop(), 'text', 'texts')} "
+                f"for {counted(segments, 'segment', 'segments')}; a list holds one reference of every segment: give "
+                "list(zip(*references))"
+            )
+    names = [f"reference stream {k}" if len(streams) > 1 else "references" for k in range(1, len(streams) + 1)]
+    return [named(checked_stream(*each, True), each[0]) for each in zip(names, streams, strict=True)]
+
+
+def _id(doc: Any) -> Any:
+    """A document id as text; tables often number their documents."""
+    return str(doc) if isinstance(doc, Integral) else doc
+
+
+def _segments(stream: Segments) -> str:
+    return counted(len(stream), "segment", "segments")

@@ -1,0 +1,280 @@
+"""Asks a judge: answers are kept on disk, and those that are missing are requested, several at a time."""
+
+import random
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+
+from ..errors import CtxMetricsError, InputError, ModelError
+from ..notices import Progress, counted, notice
+from ..scale.kept import KeptResults, key_of
+from ..wording import worded
+from .answer import Judgement, Unreadable, read_answer
+from .judging import Judging
+from .prompt import RESPONSE_FORMATS, Messages
+from .server import Failed, Reply, Server
+
+TRIES = 3  # answers that are requested for a sample until one can be read
+SENDS = 8  # how often a request is sent that is not answered
+IN_A_ROW = 3  # texts whose requests fail so often before the run stops, if no other request is answered between them
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before a request is sent again; doubled each time
+PATIENCE = 600.0  # longest wait, in seconds, that a server may ask for
+BYTES_PER_TOKEN = 4
+
+
+@dataclass
+class Sample:
+    """One of the answers about an example.
+
+    tried        answers to it that were read so far
+    judgement    what the answer says; None until one could be read
+    faults       what went wrong, in words that follow a segment
+    """
+
+    messages: Messages
+    number: int
+    tried: int = 0
+    judgement: Judgement | None = None
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        return sum(len(each["content"].encode("utf-8", "replace")) for each in self.messages)
+
+
+class Stopped(Exception):
+    """Ends a worker because another one has met an error."""
+
+
+@dataclass
+class Asking:
+    """Gets the samples about some examples.
+
+    replies    the models and the hosts that the answers are from
+    """
+
+    server: Server
+    store: KeptResults
+    label: str
+    quiet: bool = False
+    replies: set[tuple[str, str]] = field(default_factory=set)
+    _failing: set[str] = field(default_factory=set)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _not_before: float = 0.0
+    _error: BaseException | None = None
+
+    @property
+    def judging(self) -> Judging:
+        return self.server.judging
+
+    def samples(self, questions: Sequence[Messages], unit: str) -> list[list[Sample]]:
+        """The samples about each question; one whose judgement is None got no answer that can be read."""
+        found = [[Sample(each, number) for number in range(self.judging.samples)] for each in questions]
+        every = [sample for own in found for sample in own]
+        left = [sample for sample in every if not self._is_settled(sample)]
+        segments = sum(any(self._is_open(sample) for sample in own) for own in found)
+        if left or self.judging.dry_run:
+            self._announce(left, segments, len(every), unit)
+        if left:
+            self._request(left, len(every))
+        self._say_models()
+        return found
+
+    def _is_open(self, sample: Sample) -> bool:
+        return sample.judgement is None and sample.tried < TRIES
+
+    def _is_settled(self, sample: Sample) -> bool:
+        """Whether kept answers settle a sample; reads them."""
+        while self._is_open(sample):
+            reply = self.store.get(self._key(sample), Reply, lambda _: True)
+            if reply is None:
+                return False
+            self._take(sample, reply)
+        return True
+
+    def _key(self, sample: Sample) -> str:
+        """The name of a sample's next answer, made from all that it depends on."""
+        own = self.judging
+        asked = own.model, sample.messages, own.temperature, own.max_tokens, RESPONSE_FORMATS[own.format]
+        return key_of("judge", *asked, sample.number, sample.tried)
+
+    def _take(self, sample: Sample, reply: Reply) -> None:
+        sample.tried += 1
+        try:
+            sample.judgement = read_answer(reply.text, reply.cut)
+        except Unreadable as error:
+            sample.faults.append(f"got an answer {error}, which does not count")
+        with self.server.lock:
+            self.replies.add((reply.model, reply.host))
+
+    def _announce(self, left: Sequence[Sample], segments: int, samples: int, unit: str) -> None:
+        """Say what is about to leave this machine; a run in blocks says so again when the requests have doubled."""
+        own, server = self.judging, self.server
+        tokens = sum(sample.bytes for sample in left) // BYTES_PER_TOKEN
+        about = f"about {round(tokens, 2 - len(str(tokens))):,} tokens"
+        many = f"{counted(segments, unit, f'{unit}s')}, {counted(len(left), 'request', 'requests')}, {about}"
+        kept = f" ({counted(samples - len(left), 'answer is', 'answers are')} kept)" if samples > len(left) else ""
+        if own.dry_run:
+            raise CtxMetricsError(
+                f"{self.label}: dry run: {many} would go to {own.host}{kept}, and nothing was sent; leave out "
+                f"{worded('--judge-dry-run', 'dry_run')} to score"
+            )
+        if own.max_requests is not None and server.sent + len(left) > own.max_requests:
+            sent = f", and {server.sent:,} were sent" if server.sent else ""
+            raise InputError(
+                f"{self.label}: {counted(len(left), 'request is', 'requests are')} needed{sent}, but at most "
+                f"{own.max_requests:,} are allowed; nothing more was sent; raise {_most()}, or score less"
+            )
+        server.client  # noqa: B018  # raises if it is not installed, or the key is none
+        server.planned += len(left)
+        if server.planned >= 2 * server.announced and sys.stderr:
+            earlier = f", after {server.planned - len(left):,} before" if server.announced else ""
+            server.announced = server.planned
+            sys.stderr.write(f"ctx-metrics: {self.label}: {many} go to {own.host}{kept}{earlier}\n")
+            sys.stderr.flush()
+
+    def _request(self, left: Sequence[Sample], samples: int) -> None:
+        """Request the answers to the open samples. The first request goes alone, to see whether the server takes any."""
+        ordered = sorted(left, key=lambda sample: sample.bytes)
+        with Progress(self.label, "answer", samples, done=samples - len(left), quiet=self.quiet) as bar:
+            try:
+                for part in (ordered[:1], ordered[1:]):
+                    self._at_once(part, bar)
+            except KeyboardInterrupt as error:
+                self._stop.set()
+                kept = f"the answers so far are kept in {self.store.path}; the same command continues after them"
+                raise KeyboardInterrupt(f"{self.label}: {kept}") from error
+
+    def _at_once(self, samples: Sequence[Sample], bar: Progress) -> None:
+        """Complete some samples, several at the same time; raises the first error after all requests under way."""
+        waiting, finished = deque(samples), SimpleQueue[Sample]()
+        number = min(self.judging.concurrency, len(samples))
+        threads = [threading.Thread(target=self._work, args=(waiting, finished), daemon=True) for _ in range(number)]
+        for thread in threads:
+            thread.start()
+        left = len(samples)
+        while left and (any(thread.is_alive() for thread in threads) or not finished.empty()):
+            try:
+                finished.get(timeout=0.2)
+            except Empty:
+                continue
+            left -= 1
+            bar.update()
+        if self._error is not None:
+            raise self._error
+
+    def _work(self, waiting: "deque[Sample]", finished: "SimpleQueue[Sample]") -> None:
+        if hasattr(signal, "pthread_sigmask"):  # where SIGPIPE ends the command, a server that hangs up must not
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
+        while not self._stop.is_set():
+            try:
+                sample = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                self._complete(sample)
+            except Stopped:
+                return
+            except BaseException as error:  # it is raised in the main thread
+                self._error = self._error or error
+                self._stop.set()
+                return
+            finished.put(sample)
+
+    def _complete(self, sample: Sample) -> None:
+        """Request answers to a sample until one can be read, or the server gives none."""
+        while self._is_open(sample):
+            reply = self._reply(sample)
+            if reply is None:
+                return
+            self.store.put(self._key(sample), reply)
+            self._take(sample, reply)
+
+    def _reply(self, sample: Sample) -> Reply | None:
+        """The answer to one request, which is sent again while the server is busy or out of reach; None if there is none."""
+        server, text = self.server, sample.messages[-1]["content"]
+        sends, answered = 0, server.answered
+        while True:
+            self._pause()
+            self._count()
+            sends += 1
+            try:
+                reply = server.answer(sample.messages)
+            except Failed as failed:
+                takes_others = server.answered > 0 or len(self.replies) > 0  # so the fault is the text's
+                if failed.never or not (failed.again or takes_others):
+                    raise ModelError(self._words(failed)) from None
+                if failed.wait is not None and failed.wait > PATIENCE:
+                    raise ModelError(f"{self._words(failed)}; it asks to wait {failed.wait:,.0f} seconds") from None
+                if failed.busy and server.answered > answered:  # it works off the requests at its own pace
+                    sends, answered = 1, server.answered
+                if failed.again and sends < SENDS:
+                    sample.faults.append(f"had a request that {failed.why} and was sent again")
+                    self._wait_after(failed, sends)
+                    continue
+                if failed.again:
+                    self._check_others(failed, text)
+                said = f" ({failed.fix})" if failed.fix else ""
+                sample.faults.append(f"had a request that {failed.why} and was given up{said}")
+                return None
+            with server.lock:
+                server.answered += 1
+                self._failing.clear()
+            return reply
+
+    def _check_others(self, failed: Failed, text: str) -> None:
+        """Raise ModelError if no other text is answered either."""
+        with self.server.lock:
+            self._failing.add(text)
+            stops = len(self._failing) == IN_A_ROW or (failed.lost and self.server.answered == 0)
+        if stops:
+            raise ModelError(f"{self._words(failed)}, {SENDS} times; {self._continues()}")
+
+    def _wait_after(self, failed: Failed, sends: int) -> None:
+        """Wait before a request is sent again: all workers if the server says how long, else this one."""
+        longest = min(FIRST_WAIT * 2 ** (sends - 1), LONGEST_WAIT)
+        with self.server.lock:
+            if failed.wait is not None:
+                self._not_before = max(self._not_before, time.monotonic() + failed.wait)
+        if failed.wait is None and self._stop.wait(longest * random.uniform(0.75, 1.0)):
+            raise Stopped
+
+    def _pause(self) -> None:
+        """Wait until the server takes requests again."""
+        while not self._stop.is_set():
+            left = self._not_before - time.monotonic()
+            if left <= 0:
+                return
+            self._stop.wait(left)
+        raise Stopped
+
+    def _count(self) -> None:
+        server, most = self.server, self.judging.max_requests
+        with server.lock:
+            if most is not None and server.sent >= most:
+                raise InputError(
+                    f"{self.label}: {most:,} requests were sent, which is all that {_most()} allows, since some had to be "
+                    f"sent again; {self._continues()}"
+                )
+            server.sent += 1
+
+    def _words(self, failed: Failed) -> str:
+        return f"{self.label}: a request to {self.judging.host} {failed.why}{f': {failed.fix}' if failed.fix else ''}"
+
+    def _continues(self) -> str:
+        return f"the answers so far are kept in {self.store.path}, and the same command continues after them"
+
+    def _say_models(self) -> None:
+        """Give notice of answers that are not all from one model on this server."""
+        if len(self.replies) > 1 or any(host != self.judging.host for _, host in self.replies):
+            places = ", ".join(f"{model or self.judging.model} on {host}" for model, host in sorted(self.replies))
+            notice(f"the answers are those of {places}", metric=self.label)
+
+
+def _most() -> str:
+    return worded("--judge-max-requests", "max_requests")

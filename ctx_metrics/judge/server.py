@@ -1,0 +1,198 @@
+"""A server with OpenAI's chat interface: sends one request, and says what became of it. The key stays in this module."""
+
+import json
+import logging
+import os
+import threading
+import time
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ..errors import InputError, ModelError
+from ..notices import notice, quiet_libraries
+from ..opening import reason
+from ..wording import setting_named
+from .judging import KEY_ENV, SMALLEST_KEY, Judging
+from .prompt import RESPONSE_FORMATS, Messages
+
+EXTRA = "pip install 'ctx-metrics[judge]'"
+NO_KEY = "none"  # sent where there is no key, because the client demands one
+SHOWN = 200  # most characters of a server's message
+REFUSES_ALL = {401, 402, 403, 404, 405}  # whatever is asked
+LATER = {408, 409, 425, 429}  # besides those from 500
+
+
+class Reply(NamedTuple):
+    """A server's answer, as it is kept.
+
+    cut      whether it ends because of the most tokens
+    host     of the server
+    model    as the server calls it
+    """
+
+    text: str
+    cut: bool
+    host: str
+    model: str
+
+
+class Failed(Exception):
+    """A request without an answer.
+
+    why      in words that follow "request"
+    fix      what to do about it, or ""
+    again    whether to send it again
+    busy     whether that is because the server gets too many
+    never    whether the server refuses any request
+    lost     whether there is no server
+    wait     seconds that the server asks to wait, or None
+    """
+
+    def __init__(
+        self,
+        why: str,
+        *,
+        fix: str = "",
+        again: bool = False,
+        busy: bool = False,
+        never: bool = False,
+        lost: bool = False,
+        wait: float | None = None,
+    ):
+        super().__init__(why)
+        self.why, self.fix, self.again, self.busy = why, fix, again, busy
+        self.never, self.lost, self.wait = never, lost, wait
+
+
+class Server:
+    """A judge's server. It counts over the whole process, so that a cap holds for all blocks of a run.
+
+    sent, answered    numbers of requests, and of those that were answered
+    """
+
+    def __init__(self, judging: Judging):
+        self.judging, self.lock = judging, threading.Lock()
+        self.sent = self.answered = self.planned = self.announced = 0
+        self._given = os.environ.get(judging.key_env)
+
+    def is_current(self) -> bool:
+        return self._given == os.environ.get(self.judging.key_env)
+
+    @cached_property
+    def client(self) -> Any:
+        """OpenAI's client, which neither repeats a request nor follows the server to another address."""
+        try:
+            import openai
+        except ImportError as error:
+            raise ModelError(f"judge: the package openai is needed to ask a server: {EXTRA}") from error
+        key = self._key()
+        quiet_libraries()  # sacrebleu has them tell of every request
+        logging.getLogger("openai").setLevel(logging.ERROR)
+        timeout = self.judging.timeout
+        http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout)
+        return openai.OpenAI(api_key=key, base_url=self.judging.url, timeout=timeout, max_retries=0, http_client=http)
+
+    def _key(self) -> str:
+        name, key = self.judging.key_env, (self._given or "").strip()
+        if not key and name != KEY_ENV:
+            raise InputError(f"judge: the environment variable {name} is not set; set it to the server's key")
+        if not key:
+            return NO_KEY
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise InputError(f"judge: the environment variable {name} holds no key: it has characters that no key has")
+        if self.judging.is_open:
+            notice(
+                f"the key in {name} and the texts go to {self.judging.host} unencrypted (http); use https, or name another "
+                f"variable with {setting_named('--judge-key-env', 'key_env')}",
+                metric="judge",
+            )
+        return key
+
+    def answer(self, messages: Messages) -> Reply:
+        """Send one request and return its answer; raises Failed."""
+        create = self.client.chat.completions.with_raw_response.create
+        import openai
+
+        own = self.judging
+        more: dict[str, Any] = {"response_format": RESPONSE_FORMATS[own.format], "max_tokens": own.max_tokens}
+        more = {name: value for name, value in more.items() if value is not None}
+        try:
+            raw = create(model=own.model, messages=messages, temperature=own.temperature, **more)
+            return self._reply(raw.http_response.text)
+        except openai.APITimeoutError:
+            raise Failed("timed out", again=True) from None
+        except openai.APIStatusError as error:
+            raise self._refusal(error) from None
+        except openai.APIConnectionError as error:
+            cause = self.clean(reason(error.__cause__ or error))
+            raise Failed("found no server, or lost it", fix=cause, again=True, lost=True) from None
+
+    def _reply(self, body: str) -> Reply:
+        """Read the body of an answer, of which servers leave out one thing or another."""
+        try:
+            found = json.loads(body)
+            choice = found["choices"][0]
+            text, cut = choice["message"].get("content"), choice.get("finish_reason") == "length"
+            model = found.get("model")
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise Failed("got something else than a chat completion", again=True) from None
+        if isinstance(text, list):  # of parts
+            text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
+        text = text if isinstance(text, str) else ""
+        served = self.clean(model) if isinstance(model, str) else ""
+        return Reply(self.without_key(text), cut, self.judging.host, served)
+
+    def _refusal(self, error: Any) -> Failed:
+        status = error.status_code
+        said = self.clean(_message(error.body))
+        code = error.body.get("code") if isinstance(error.body, dict) else None
+        broke = code == "insufficient_quota"
+        again = (status in LATER or status >= 500) and not broke
+        fix = said
+        if status in (401, 403):
+            name = self.judging.key_env
+            other = setting_named("--judge-key-env", "key_env")
+            fix = f"{said or 'it wants a key'} (the key is in the environment variable {name}; {other} names another)"
+        elif status == 404:
+            fix = f"{said or 'nothing is there'} (does the URL lack /v1, or has the model another name?)"
+        never = status in REFUSES_ALL or 300 <= status < 400 or broke
+        wait = _wait(error.response.headers)
+        return Failed(f"got status {status}", fix=fix, again=again, busy=status == 429, never=never, wait=wait)
+
+    def clean(self, text: str) -> str:
+        """A server's words for a terminal: one short line, without control characters and without the key."""
+        line = "".join(character if character.isprintable() else " " for character in self.without_key(text))
+        return " ".join(line.split())[:SHOWN]
+
+    def without_key(self, text: str) -> str:
+        key = (self._given or "").strip()
+        return text.replace(key, "***") if len(key) >= SMALLEST_KEY else text
+
+
+def _message(body: Any) -> str:
+    """The message in the body of an error, of which servers have several forms."""
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        found = inner.get("message", inner.get("detail", "")) if isinstance(inner, dict) else inner
+        return found if isinstance(found, str) else json.dumps(found)
+    return body if isinstance(body, str) else ""
+
+
+def _wait(headers: Any) -> float | None:
+    """The seconds of Retry-After, which is a number or a date; None without one.
+
+    >>> _wait({"retry-after": "2"}), _wait({"retry-after": "soon"}), _wait({})
+    (2.0, None, None)
+    """
+    text = headers.get("retry-after")
+    if text is None:
+        return None
+    try:
+        found = float(text)
+    except ValueError:
+        try:
+            found = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(found, 0.0) if found == found else None

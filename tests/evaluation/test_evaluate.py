@@ -1,0 +1,338 @@
+"""evaluate gives the figures of `ctx-metrics score`, from lists, arrays and columns of tables."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bleurt_folders
+import metricx_folders
+import numpy as np
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from comet_checkpoints import RECIPES, build
+from judge_server import serving
+from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of
+
+import ctx_metrics
+from ctx_metrics import EngineOptions, InputError, PseudoFilter, evaluate
+from ctx_metrics.registry import metric_table
+
+FEW = 22  # segments, of the first two documents
+OUTPUTS_A, OUTPUTS_B, OUTPUTS_C, REFERENCES, SOURCES, DOCS = (
+    lines_of(name)[:FEW] for name in (A, B, C, REF, SOURCE, DOCIDS)
+)
+SYSTEMS = {"a": OUTPUTS_A, "b": OUTPUTS_B}
+CPU = EngineOptions(device="cpu")
+PSEUDO = ["prsentbleu", "prbleu", "prchrf"]
+ROUND_TRIPS = ["rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore"]
+# metrics; settings of each; further flags, and the keywords that say the same
+RUNS: dict[str, tuple[dict[str, dict], list[str], dict]] = {
+    "words": (
+        {"bleu": {}, "chrf": {"word_order": 2}, "ter": {}, "nist": {}, "meteor": {}},
+        ["--chrf-word-order", "2"],
+        {},
+    ),
+    "documents": ({"bertr": {}, "slide": {"window": 3}}, ["--slide-window", "3"], {}),
+    "embedded": ({"bertscore": {}, "comet": {}, "bilstm": {}, "bilstmatt": {}, "esim": {}, "pairwise": {}}, [], {}),
+    "pseudo-references": (
+        {name: {} for name in PSEUDO},
+        ["--pseudo-refs", "c", "--pseudo-filter", "mas"],
+        {"inputs": {"pseudo_references": [OUTPUTS_C], "pseudo_filter": PseudoFilter("mas")}},
+    ),
+    "round trips": (
+        {name: {} for name in ROUND_TRIPS},
+        ["--roundtrip", "b", "a", "--rtt-bt-name", "toy"],
+        {"inputs": {"roundtrips": {"b": OUTPUTS_A, "a": OUTPUTS_B}, "backtranslator": "toy"}},
+    ),
+    # `given` fills these in
+    "models": ({}, [], {}),
+    "judge": ({}, [], {}),
+}
+LIKE_THESE = [name for name in RUNS if name not in ("words", "documents")]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, ctx) -> Path:
+    for name, lines in {**SYSTEMS, "c": OUTPUTS_C, "ref": REFERENCES, "src": SOURCES, "doc": DOCS}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def judge() -> Iterator[str]:
+    with serving() as server:
+        yield server.url
+
+
+def given(run: str, folder: Path, url: str) -> tuple[dict[str, dict], list[str], dict]:
+    own: dict[str, dict[str, Any]] = {}
+    if run == "models":
+        own = {
+            "doccomet": {"model": build(RECIPES["regression"], folder / "regression")},
+            "metricx": {"model": metricx_folders.make(folder / "metricx-24")},
+            "bleurt": {"model": bleurt_folders.make(folder / "bleurt", texts=[*REFERENCES, *OUTPUTS_A])},
+        }
+    if run == "judge":
+        pytest.importorskip("openai")
+        own = {"judge": {"url": url, "model": "toy", "samples": 1, "store": folder / "store"}}
+    if not own:
+        return RUNS[run]
+    flags = [word for name, of in own.items() for key, value in of.items() for word in (f"--{name}-{key}", str(value))]
+    as_text = {
+        name: {key: str(value) if key != "samples" else value for key, value in of.items()} for name, of in own.items()
+    }
+    return as_text, flags, {}
+
+
+def test_every_metric_is_in_a_run():
+    named = {name for metrics, _, _ in RUNS.values() for name in metrics} | {"doccomet", "metricx", "bleurt", "judge"}
+    assert {name.lower() for name in metric_table()} == named
+
+
+@pytest.mark.parametrize("run", [pytest.param(run, marks=[pytest.mark.full] * (run in LIKE_THESE)) for run in RUNS])
+def test_the_figures_are_those_of_the_command(ctx, files, judge, run):
+    metrics, flags, keywords = given(run, files, judge)
+    languages = ("en", "en") if run == "round trips" else ("de", "en")
+    argv = [
+        "-s",
+        "src",
+        "-t",
+        "a",
+        "b",
+        "-r",
+        "ref",
+        "--docids",
+        "doc",
+        "-l",
+        "-".join(languages),
+        "-m",
+        *metrics,
+        *flags,
+    ]
+    done = ctx("score", *argv, "--ctx-device", "cpu", "--format", "jsonl", "--level", "segment", "document", "system")
+    assert done.code == 0, done.err
+    result = evaluate(
+        SYSTEMS,
+        REFERENCES,
+        sources=SOURCES,
+        docs=DOCS,
+        metrics=metrics,
+        source_lang=languages[0],
+        target_lang=languages[1],
+        engine=CPU,
+        **keywords,
+    )
+    of_levels = {
+        "segment": lambda row, of: of.segments[row["metric"]][row["segment"] - 1],
+        "document": lambda row, of: of.documents[row["metric"]][row["document"]],
+        "system": lambda row, of: of.system[row["metric"]],
+    }
+    rows = done.objects()
+    assert len(rows) == (FEW + 2 + 1) * 2 * len(metrics)
+    for row in rows:
+        score = of_levels[row["level"]](row, result[row["system"]])
+        assert type(score) is float
+        # the command multiplies some by its --scale
+        assert row["score"] in (score, score * 100 / 100) or (math.isnan(score) and row["score"] is None)
+    signatures = {row["metric"]: row["signature"] for row in rows if row["level"] == "system"}
+    # the command's pseudo-references have the name of their file
+    assert run == "pseudo-references" or signatures == result.signatures
+    # what the command has asked for is kept
+    assert run == "judge" or done.err.count("\n") == len(result.notices)
+
+
+def test_one_system_needs_no_name():
+    outputs, references = (
+        ["It rains in the city.", "We went home by train."],
+        ["It rains in the city.", "We took the train home."],
+    )
+    result = evaluate(outputs, references=references, metrics=["bleu", "chrf"])
+    assert result.system == pytest.approx({"bleu": 56.81, "chrf": 62.89}, abs=0.01)
+    assert result.segments["chrf"] == pytest.approx([100, 30.09], abs=0.01)
+    assert result.documents == {"bleu": {}, "chrf": {}} and list(result) == ["system"]
+    assert "BLEU" in str(result) and "nrefs:1|case:mixed" in str(result)
+    assert result.signatures.keys() == {"bleu", "chrf"}
+
+
+def test_arrays_and_columns_of_tables_are_lists():
+    import pandas
+
+    plain = evaluate(SYSTEMS, REFERENCES, docs=DOCS, metrics=["bertr", "chrf"], target_lang="en", engine=CPU)
+    frame = pandas.DataFrame({**SYSTEMS, "ref": REFERENCES, "doc": [0] * 13 + [1] * 9}, index=range(100, 100 + FEW))
+    table = evaluate(
+        dict(frame[["a", "b"]]),
+        frame["ref"],
+        docs=frame["doc"],
+        metrics=["bertr", "chrf"],
+        target_lang="en",
+        engine=CPU,
+    )
+    arrays = evaluate(
+        {name: np.array(texts) for name, texts in SYSTEMS.items()},
+        np.array([REFERENCES, OUTPUTS_C]),
+        metrics=["bertr", "chrf"],
+        target_lang="en",
+        engine=CPU,
+    )
+    assert [each.segments for each in table.values()] == [each.segments for each in plain.values()]
+    assert list(table["a"].documents["chrf"]) == ["0", "1"]
+    assert list(table["a"].documents["chrf"].values()) == list(plain["a"].documents["chrf"].values())
+    assert "nrefs:2" in arrays.signatures["bertr"]
+    assert all(two >= one for two, one in zip(arrays["a"].segments["bertr"], plain["a"].segments["bertr"]))
+
+
+def test_tables_of_pandas_have_all_levels():
+    result = evaluate(SYSTEMS, REFERENCES, docs=DOCS, metrics={"bleu": {}, "chrf:++": {"word_order": 2}})
+    of_systems = result.to_pandas()
+    assert list(of_systems.columns) == ["system", "bleu", "chrf:++"] and list(of_systems["system"]) == ["a", "b"]
+    assert list(of_systems["chrf:++"]) == [of.system["chrf:++"] for of in result.values()]
+    of_documents, of_segments = result.to_pandas("document"), result.to_pandas("segment")
+    assert list(of_documents["document"]) == ["news-harbour", "talk-bees"] * 2
+    assert list(of_segments["segment"]) == [*range(1, FEW + 1)] * 2
+    assert list(of_segments["bleu"]) == [score for of in result.values() for score in of.segments["bleu"]]
+    assert list(evaluate(["a"], ["a"], metrics="bleu").to_pandas("segment").columns) == ["system", "segment", "bleu"]
+
+
+def test_one_metric_can_score_twice():
+    """With a label each."""
+    result = evaluate(
+        OUTPUTS_A, REFERENCES, metrics={"comet:short": {}, "comet:mean": {"multiref": "mean"}}, engine=CPU
+    )
+    assert result.system["comet:short"] == result.system["comet:mean"] > 0
+    assert "multiref:mean" in result.signatures["comet:mean"] and "multiref:max" in result.signatures["comet:short"]
+
+
+def test_notebooks_show_a_table_whose_names_are_escaped():
+    html = evaluate({"<b>A": ["It rains here."]}, ["It rains here."], metrics="chrf")._repr_html_()
+    assert "&lt;b&gt;A" in html and "<b>A" not in html and "100.0" in html and "case:mixed" in html
+
+
+def test_pairs_are_compared_as_by_the_command(ctx, files):
+    result = evaluate(SYSTEMS, REFERENCES, docs=DOCS, metrics=["chrf", "ter"])
+    argv = ["-t", "a", "b", "-r", "ref", "--docids", "doc", "-m", "chrf", "ter", "--samples", "50", "--seed", "3"]
+    done = ctx("compare", *argv, "--format", "json")
+    found = result.compare(samples=50, seed=3)
+    assert found.pairs == json.loads(done.out)
+    assert found.ranks == {"chrf": {"a": 1, "b": 1}, "ter": {"a": 1, "b": 1}}
+    assert str(found) + "\n" == ctx("compare", *argv).out
+    assert (
+        found.table("latex", autorank="wmt25") == ctx("compare", *argv, "--format", "latex", "--autorank", "wmt25").out
+    )
+    frame = found.to_pandas()
+    assert list(frame["difference"]) == [each["difference"] for each in found.pairs]
+    better = result.compare(resample="segment", test="bootstrap", holm=False).pairs
+    assert {each["correction"] for each in better} == {"none"} and all(each["units"] == FEW for each in better)
+
+
+def test_the_report_is_that_of_the_command(ctx, files):
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    result = evaluate(
+        SYSTEMS,
+        REFERENCES,
+        sources=SOURCES,
+        docs=DOCS,
+        metrics=["chrf", "bertr"],
+        source_lang="de",
+        target_lang="en",
+        engine=CPU,
+        explain=True,
+    )
+    result.report(files / "mine.html")
+    argv = ["-s", "src", "-t", "a", "b", "-r", "ref", "--docids", "doc", "-l", "de-en", "-m", "chrf", "bertr"]
+    assert ctx("report", *argv, "--ctx-device", "cpu", "-o", "theirs.html", "-q").code == 0
+    # the notices name keywords here and flags there
+    mine, theirs = (re.sub("<ul>.*</ul>", "", (files / f"{name}.html").read_text()) for name in ("mine", "theirs"))
+    assert mine == theirs
+    assert "use more documents, or resample=" in (files / "mine.html").read_text()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("recipe", ["regression", "referenceless", "xcomet"])
+def test_predict_gives_a_model_s_own_scores(tmp_path, recipe):
+    model = str(build(RECIPES[recipe], tmp_path / recipe))
+    samples = [dict(zip(("src", "mt", "ref"), texts)) for texts in zip(SOURCES, OUTPUTS_A, REFERENCES)]
+    found = ctx_metrics.predict(samples, model=model, engine=CPU)
+    metric = ctx_metrics.COMET([REFERENCES], sources=SOURCES, model=model, engine=CPU)
+    scores = [each.score for each in metric.segment_scores(OUTPUTS_A)]
+    assert [100 * score for score in found.scores] == pytest.approx(scores, abs=1e-9)
+    assert 100 * found.system_score == pytest.approx(metric.corpus_score(OUTPUTS_A).score, abs=1e-9)
+    assert (found.error_spans is not None) == (recipe == "xcomet")
+    if found.error_spans:
+        assert len(found.error_spans) == FEW and {"start", "end", "severity"} <= sum(found.error_spans, [])[0].keys()
+
+
+def test_predict_without_references_or_with_some(caplog):
+    samples = [
+        {"src": "Es regnet.", "mt": "It rains.", "ref": "It is raining.", "id": "7"},
+        {"mt": "We went.", "ref": None},
+    ]
+    with pytest.raises(InputError, match="sources, segment 2: expected a string, got NoneType"):
+        ctx_metrics.predict(samples)
+    for each in samples:
+        each.pop("src", None)
+    scored = ctx_metrics.predict(samples, engine=CPU)
+    assert scored.scores[0] > 0 and math.isnan(scored.scores[1]) and scored.error_spans is None
+    assert "samples: 1 sample has keys that are not read (id)" in caplog.text
+    assert "1 segment has no whole reference and is left out (segment 2)" in caplog.text
+
+
+def test_each_notice_is_given_once_and_kept(caplog):
+    odd = ["Tom &amp; Ann went home.", "It rains."]
+    result = evaluate({"a": odd, "b": [*odd]}, ["Tom and Ann went home.", "It rains."], sources=odd, metrics=["chrf"])
+    assert [record.getMessage() for record in caplog.records] == list(result.notices)
+    assert any("HTML" in each for each in result.notices) and any("sources" in each for each in result.notices)
+    assert not evaluate(odd, odd, metrics=["chrf"], text_checks=False).notices
+
+
+WRONG = {
+    "one string": (lambda: evaluate("It rains.", ["a"]), "hypotheses: expected a list of strings, got one string"),
+    "a number": (lambda: evaluate(["a", 7], ["a", "b"]), "hypotheses, segment 2: expected a string, got int"),
+    "a missing value": (lambda: evaluate({"A": ["a", math.nan]}, ["a", "b"]), "A, segment 2: expected a string, got nan"),
+    "no text": (lambda: evaluate([], []), "no hypotheses to score"),
+    "no system": (lambda: evaluate({}, []), "hypotheses: there is no system"),
+    "a name": (lambda: evaluate({" ": ["a"]}, ["a"]), "hypotheses has an empty name"),
+    "lengths": (lambda: evaluate(["a"], ["a", "b"]), "references: 2 segments for 1 segment of hypotheses"),
+    "lengths of systems": (lambda: evaluate({"A": ["a"], "B": []}, ["a"]), "B: 0 segments for 1 segment of A"),
+    "references by segment": (lambda: evaluate(["a", "b"], [["a"], ["b"]]), "give list(zip(*references))"),
+    "documents": (lambda: evaluate([*"abc"], [*"abc"], docs=[1, 2, 1]), "docs, line 3: '1' returns"),
+    "a language pair": (lambda: evaluate(["a"], ["a"], target_lang="de-en"), "target_lang 'de-en' is a language pair"),
+    "a metric": (lambda: evaluate(["a"], ["a"], metrics="comte"), "metrics: there is no 'comte'; did you mean comet?"),
+    "another metric": (lambda: evaluate(["a"], ["a"], metrics=["rouge"]), "metrics: there is no 'rouge'; there are bleu, "),
+    "a model": (lambda: evaluate(["a"], ["a"], metrics="xcomet"), "give metrics={'comet': {'model': 'Unbabel/XCOMET-XL'}}"),
+    "no metric": (lambda: evaluate(["a"], ["a"], metrics=[]), "metrics: none is named"),
+    "no model": (lambda: evaluate(["a"], ["a"], metrics="bleu", model="x"), "none of the metrics has a quality model"),
+    "no reference": (lambda: evaluate(["a"], metrics="bleu"), "bleu: needs a reference: give references"),
+    "inputs": (lambda: evaluate(["a"], ["a"], metrics="bleu", inputs={"roundtrips": []}), "none of the metrics reads"),
+    "inputs of systems": (
+        lambda: evaluate(["a"], sources=["a"], metrics="rttbleu", inputs={"roundtrips": {"x": ["a"]}}),
+        "roundtrips is a list of streams, or a dict with one for each system by its name",
+    ),
+    "samples": (lambda: ctx_metrics.predict([{"src": "a"}]), "samples, sample 1: this is not a dict with mt"),
+    "one system": (lambda: evaluate(["a"], ["a"], metrics="bleu").compare(), "there is only one system"),
+    "several systems": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").system, "such as result['a'].system"),
+    "a level": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("word"), "level 'word' is none of system"),
+    "no documents": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("document"), "need docs"),
+    "alpha": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(alpha=5), "alpha=5 is not between 0 and 1"),
+    "resample": (
+        lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(resample="document"),
+        "resample='document' needs at least 2 documents, but the document ids hold 0 documents; use resample='segment'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_bad_input_is_one_line_that_names_the_fix(fault):
+    call, says = WRONG[fault]
+    with pytest.raises(InputError) as raised:
+        call()
+    assert says in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_misspelt_setting_is_a_type_error():
+    with pytest.raises(TypeError, match="did you mean 'window'"):
+        evaluate(["a"], ["a"], metrics={"slide": {"windw": 3}})

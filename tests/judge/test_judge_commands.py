@@ -1,0 +1,238 @@
+"""`judge` in every command."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_conftest import ctx  # noqa: F401  a fixture
+from judge_server import data_of, judgement, score_of, serving
+from plugin_conftest import lines_of
+from report_pages import data_in
+
+from ctx_metrics import Judge, read_lines, release
+
+NAMES = ["a", "b", "c"]
+SYSTEMS = [lines_of(f"system_{name}.en.txt")[:12] for name in NAMES]
+SOURCES, REFERENCES = lines_of("source.de.txt")[:12], lines_of("ref.en.txt")[:12]
+DOCIDS = ["d1"] * 5 + ["d2"] * 7
+KEY = "sk-test-0123456789abcdef"
+
+
+def first_word(text: str) -> str:
+    return text.split()[0]
+
+
+@pytest.fixture(autouse=True)
+def new_servers():
+    release()
+
+
+@pytest.fixture
+def server():
+    with serving() as made:
+        made.answer = lambda _, request: judgement(
+            score_of(request), (first_word(data_of(request)["translation"]), "major")
+        )
+        yield made
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    for name, lines in zip([*NAMES, "src", "ref", "ids"], [*SYSTEMS, SOURCES, REFERENCES, DOCIDS], strict=True):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+@pytest.fixture
+def flags(server, tmp_path) -> list[str]:
+    own = {
+        "--judge-url": server.url,
+        "--judge-model": "toy",
+        "--judge-samples": "1",
+        "--judge-store": str(tmp_path / "s"),
+    }
+    return ["-m", "judge", *(word for pair in own.items() for word in pair)]
+
+
+@pytest.fixture
+def given(files, flags) -> list:
+    systems = ["-t", *(files / each for each in NAMES)]
+    return ["-s", files / "src", *systems, "-r", files / "ref", "--docids", files / "ids", "-l", "de-en", *flags]
+
+
+@pytest.fixture
+def segments(server, tmp_path) -> np.ndarray:
+    """The segments' scores in Python, [3, 12]."""
+    own = {"url": server.url, "model": "toy", "samples": 1, "store": str(tmp_path / "other")}
+    metric = Judge([REFERENCES], SYSTEMS, sources=SOURCES, **own)
+    found = np.array([[each.score for each in metric.segment_scores(system, None)] for system in SYSTEMS])
+    server.requests.clear()
+    server.keys.clear()
+    release()
+    return found
+
+
+def sacrebleu(files, *more, **env) -> subprocess.CompletedProcess:
+    command = [
+        Path(sys.executable).with_name("sacrebleu"),
+        files / "ref",
+        "-i",
+        *(files / each for each in NAMES),
+        *more,
+    ]
+    kept = {**os.environ, "HF_HUB_OFFLINE": "1", **env}
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=kept)
+
+
+def test_the_sacrebleu_command_with_a_paired_test_of_documents(files, flags, server, segments, tmp_path):
+    """All systems in one pass, after one line; files hold the spans; the key is in none of them, nor in what is shown."""
+    more = ["--source", files / "src", "--docids", files / "ids", "-l", "de-en", "--paired-bs", "--paired-bs-n", "50"]
+    more += ["-f", "json", "--ctx-resample", "document", "--ctx-seg-scores", tmp_path / "files"]
+    more += ["--ctx-report", tmp_path / "report.html", "-m", "bleu", *flags[1:]]
+    done = sacrebleu(files, *more, OPENAI_API_KEY=KEY)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    found = [row["Judge"]["score"] for row in rows]
+    assert found == pytest.approx(segments.mean(1).tolist(), abs=0.05) and rows[1]["Judge"]["p_value"] <= 1
+    sent = len(server.requests)
+    assert (
+        len(re.findall(rf"judge: 3?\d segments, {sent} requests, about [\d,]+ tokens go to {server.host}", done.stderr))
+        == 1
+    )
+    assert set(server.keys) == {f"Bearer {KEY}"}
+    first = first_word(SYSTEMS[0][0])
+    details = [json.loads(line) for line in read_lines(str(tmp_path / "files" / "judge-ref.seg.jsonl"))]
+    assert details[0]["error_spans"] == [
+        {"text": first, "severity": "major", "confidence": 1.0, "start": 0, "end": len(first)}
+    ]
+    page = data_in((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert page["details"]["0 0"]["spans"] == [{"start": 0, "end": len(first), "severity": "major"}]
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) > 5 and not any(KEY.encode() in path.read_bytes() for path in written)
+    assert KEY not in done.stdout + done.stderr and "HTTP" not in done.stderr
+    again = sacrebleu(files, *more)
+    assert again.stdout == done.stdout and len(server.requests) == sent and "requests" not in again.stderr
+
+
+def test_score_and_its_model_flag(ctx, files, given, server, segments):
+    done = ctx("score", *given, "--level", "segment", "--format", "jsonl")
+    rows = done.objects()
+    assert [row["score"] for row in rows] == pytest.approx(segments.ravel().tolist(), abs=1e-3)
+    assert rows[0]["error_spans"][0]["text"] == first_word(SYSTEMS[0][0])
+    store = given[given.index("--judge-store") + 1]
+    model = ["-m", "judge", "slide", "--model", f"{server.url}?samples=1&store={store}#toy", "--slide-window", "1"]
+    texts = given[: given.index("-m")]
+    done = ctx("score", *texts, *model, "--format", "tsv", "--level", "system")
+    assert done.code == 0, done.err
+    both = [float(row["score"]) for row in done.rows() if row["metric"] == "judge"]
+    assert both == pytest.approx(segments.mean(1).tolist(), abs=0.01)
+    assert len([row for row in done.rows() if row["metric"].startswith("slide")]) == 3
+
+
+def test_spans_as_a_table(ctx, given, tmp_path):
+    done = ctx("score", *given, "--spans", tmp_path / "predictions.tsv")
+    assert done.code == 0, done.err
+    header, *rows = [line.split("\t") for line in read_lines(str(tmp_path / "predictions.tsv"))]
+    found = dict(zip(header, rows[0]))
+    assert (found["start_indices"], found["end_indices"]) == ("0", str(len(first_word(SYSTEMS[0][0]))))
+    assert found["error_types"] == "major" and len(rows) == 36
+
+
+def test_compare(ctx, given, segments):
+    done = ctx("compare", *given, "--format", "jsonl")
+    assert done.code == 0, done.err
+    systems = segments.mean(1)
+    for row in done.objects():
+        own, other = (NAMES.index(row[each]) for each in ("system", "other"))
+        assert row["difference"] == pytest.approx(systems[own] - systems[other], abs=1e-4)
+
+
+@pytest.mark.full  # the run of sacrebleu above writes one too
+def test_report(ctx, given, segments, tmp_path):
+    assert ctx("report", *given, "-o", tmp_path / "report.html").code == 0
+    page = data_in((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert page["metrics"][0]["system"] == pytest.approx(segments.mean(1).tolist(), abs=1e-4)
+    assert len(page["details"]) == 36
+
+
+def test_annotate_goes_on_after_what_is_kept(ctx, flags, segments, server, tmp_path):
+    """In blocks; one line says what is sent, and a second one only when the requests have doubled. A fault has one line."""
+    server.answer = lambda _, request: judgement(score_of(request), ("", "major"))
+    table = tmp_path / "table.jsonl"
+    texts = [*zip(SOURCES, SYSTEMS[0], REFERENCES, strict=True)] * 2
+    table.write_text("".join(json.dumps({"src": s, "mt": m, "ref": r}) + "\n" for s, m, r in texts))
+    done = ctx("annotate", table, "-o", tmp_path / "out", *flags, "--block", "5", "-q")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for part in sorted((tmp_path / "out").glob("part-*")) for line in read_lines(str(part))]
+    assert [row["judge"] for row in rows] == pytest.approx([*segments[0], *segments[0]], abs=1e-3)
+    assert len(server.requests) == 12
+    shown = done.out + done.err
+    assert shown.count("24 segments have marked errors without a place") == shown.count("without a place") == 1
+    assert re.findall("judge: (.*), about .*? tokens go to [^,\n]*(.*)", done.err) == [
+        ("5 segments, 5 requests", ""),
+        ("5 segments, 5 requests", ", after 5 before"),
+    ]
+
+
+def test_rerank(ctx, files, flags, server, tmp_path):
+    done = ctx("rerank", *(files / each for each in NAMES), "-s", files / "src", *flags, "-q")
+    assert done.code == 0, done.err
+    assert all("reference" not in data_of(request) for request in server.requests)
+    own = {"url": server.url, "model": "toy", "samples": 1, "store": str(tmp_path / "s")}
+    scores = [[s.score for s in Judge([], sources=SOURCES, **own).segment_scores(each)] for each in SYSTEMS]
+    best = np.array(scores).argmax(0)
+    assert done.out.splitlines() == [SYSTEMS[k][i] for i, k in enumerate(best)]
+
+
+def test_mbr(ctx, files, flags, server):
+    """Each candidate is judged against each of the others as a reference."""
+    short = [*flags, "--judge-inputs", "mt+ref"]
+    done = ctx("mbr", *(files / each for each in NAMES), *short, "-q")
+    assert done.code == 0, done.err
+    values = np.zeros((3, 12))
+    for request in server.requests:
+        data = data_of(request)
+        for i in range(12):
+            own = [k for k in range(3) if SYSTEMS[k][i] == data["translation"]]
+            others = sum(SYSTEMS[k][i] == data["reference"] for k in range(3))
+            values[own, i] += score_of(request) * others
+    assert done.out.splitlines() == [SYSTEMS[k][i] for i, k in enumerate(values.argmax(0))]
+
+
+def test_meta(ctx, flags, segments, tmp_path):
+    table = tmp_path / "judged.tsv"
+    rows = [("system", "segment", "doc", "src", "ref", "mt", "score")] + [
+        (system, i, DOCIDS[i], SOURCES[i], REFERENCES[i], text, segments[k, i])
+        for k, (system, lines) in enumerate(zip(NAMES, SYSTEMS, strict=True))
+        for i, text in enumerate(lines)
+    ]
+    table.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
+    done = ctx("meta", table, "-l", "de-en", *flags, "-p", "seg-pearson", "--format", "tsv")
+    assert done.code == 0, done.err
+    values = [float(row["value"]) for row in done.rows() if row["metric"] == "judge"]
+    assert values and values == pytest.approx([1.0] * len(values), abs=1e-6)
+
+
+def test_a_dry_run(ctx, given, server):
+    done = ctx("score", *given, "--judge-dry-run")
+    assert re.fullmatch(
+        rf"judge: dry run: \d+ segments, \d+ requests, about [\d,]+ tokens would go to {server.host}, and nothing was "
+        "sent; leave out --judge-dry-run to score",
+        done.err.splitlines()[-1].removeprefix("ctx-metrics: error: "),
+    )
+    assert done.code == 1 and done.out == ""
+    assert server.requests == []
+
+
+def test_doctor(ctx, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    out = ctx("doctor").out
+    assert "Judges\n" in out and re.search("OPENAI_API_KEY +is set\n", out) and KEY not in out
+    assert re.search(f"answers +none in {tmp_path}/ctx-metrics/judge\n", out)

@@ -1,0 +1,470 @@
+"""Servers that are slow, fail, or answer nonsense: no answer is lost or requested twice, and each fault gives a line."""
+
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+import zlib
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+from judge_server import Fault, completion, data_of, judgement, score_of, serving
+from selection import some
+
+from ctx_metrics import InputError, Judge, ModelError, release
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.judge import asking
+from ctx_metrics.notices import collected
+
+SOURCES = [f"Satz Nummer {i} ." for i in range(12)]
+HYPOTHESES = [f"Sentence {i} ." for i in range(12)]
+KEY = "sk-test-0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    monkeypatch.setattr(asking, "FIRST_WAIT", 0.001)
+    release()  # servers count over the process
+
+
+@pytest.fixture
+def server():
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture
+def judge(server, tmp_path):
+    def make(**given) -> Judge:
+        own = {"url": server.url, "model": "toy", "samples": 1, "store": str(tmp_path), "concurrency": 4}
+        return Judge([], sources=SOURCES, engine=EngineOptions(quiet=True), **{**own, **given})
+
+    return make
+
+
+def scored(metric: Judge) -> tuple[float, list[float], list[str]]:
+    """The score, the segments' scores and the notices."""
+    with collected() as notices:
+        score = metric.corpus_score(HYPOTHESES, None).score
+        segments = [each.score for each in metric.segment_scores(HYPOTHESES, None)]
+    return score, segments, [str(each) for each in notices]
+
+
+def once(fault, number: int = 5):
+    """A fault as one answer, and none at all before and after it."""
+    return lambda n, request: fault if n == number else judgement(score_of(request))
+
+
+@pytest.mark.parametrize(
+    "fault, words",
+    [
+        (Fault(429, headers={"Retry-After": "0.05"}), "had a request that got status 429 and was sent again"),
+        (Fault(500, "broken"), "had a request that got status 500 and was sent again"),
+        (Fault(503, {"error": {"message": "busy"}}), "had a request that got status 503 and was sent again"),
+        (Fault(seconds=1.5), "had a request that timed out and was sent again"),
+        (Fault(body='{"choices"', promised=99), "had a request that found no server, or lost it and was sent again"),
+        (Fault(body="<html>"), "had a request that got something else than a chat completion and was sent again"),
+        (Fault(body=b"\xff\xfe"), "had a request that got something else than a chat completion and was sent again"),
+        (
+            Fault(body={"choices": []}),
+            "had a request that got something else than a chat completion and was sent again",
+        ),
+        (Fault(body=completion(None)), "got an answer without any text, which does not count"),
+        ("I would say 90.", "got an answer without a JSON object with a score, which does not count"),
+        (Fault(body=completion('{"errors": [{"te', "length")), "got an answer that was cut off, which does not count"),
+        (judgement(1000), "got an answer with a score outside 0 to 100, which does not count"),
+        (judgement("high"), "got an answer with a score that is no number, which does not count"),
+    ],
+)
+def test_a_fault_is_mended_and_said_once(server, judge, fault, words):
+    clean = scored(judge())[:2]
+    server.requests.clear()
+    server.answer = once(fault)
+    release()
+    score, segments, notices = scored(judge(store=str(judge().settings.store) + "/other", timeout=1.0))
+    assert (score, segments) == clean
+    [line] = notices
+    assert re.fullmatch(f"judge: 1 segment {words} .segment \\d+.", line)
+    assert len(server.requests) == len(SOURCES) + 1
+
+
+def test_faults_of_one_kind_share_a_line(server, judge):
+    """And systems that have the same share it, too."""
+    broken: dict[str, int] = {}
+
+    def answer(number, request):
+        text = data_of(request)["translation"]
+        broken[text] = broken.get(text, 0) + 1
+        fails = broken[text] == 1 and text in ("Sentence 3 .", "Sentence 8 .")
+        return Fault(500) if fails else judgement(50)
+
+    server.answer = answer
+    score, _, notices = scored(judge(systems=[HYPOTHESES, ["Another .", *HYPOTHESES[1:]]]))
+    assert score == pytest.approx(50)
+    assert notices == [
+        "judge: every system: 2 segments had a request that got status 500 and was sent again (segment 4, 9)"
+    ]
+
+
+def test_a_server_is_waited_for_as_long_as_it_says(server, judge):
+    """By all workers, whether it says so in seconds or by a date."""
+    for number, header in enumerate((lambda: "0.6", lambda: formatdate(time.time() + 2, usegmt=True))):
+        server.times = []
+        server.requests.clear()
+        server.answer = lambda n, request: Fault(429, headers={"Retry-After": header()}) if n == 1 else judgement(50)
+        scored(judge(store=f"{judge().settings.store}/{number}"))
+        assert server.times[1] - server.times[0] >= 0.55
+        release()
+
+
+def test_all_workers_wait(server, judge):
+    server.seconds = 0.05
+    server.answer = once(Fault(429, headers={"Retry-After": "0.7"}), 3)
+    scored(judge(concurrency=2))
+    gaps = [after - before for before, after in zip(server.times, server.times[1:])]
+    assert max(gaps) > 0.5 and sum(gap > 0.5 for gap in gaps) == 1
+
+
+def test_concurrency_is_bounded(server, judge):
+    server.seconds = 0.05
+    scored(judge(concurrency=3))
+    assert server.most == 3
+
+
+def test_a_slow_server_is_asked_in_parallel(server, judge):
+    server.seconds = 0.3
+    start = time.monotonic()
+    scored(judge(concurrency=11))
+    assert time.monotonic() - start < 0.3 * 6 and len(server.requests) == 12
+
+
+def test_nothing_is_requested_twice(server, judge):
+    first = scored(judge(samples=3))
+    assert len(server.requests) == 36
+    assert scored(judge(samples=3)) == first and len(server.requests) == 36
+    scored(judge(samples=4))
+    assert len(server.requests) == 48  # one more for each
+    scored(judge(samples=4, temperature=0.5))
+    assert len(server.requests) == 96
+
+
+def test_unreadable_answers_are_kept_too(server, judge):
+    server.answer = lambda n, request: "no" if "Sentence 3 " in data_of(request)["translation"] else judgement(40)
+    before = scored(judge())
+    assert len(server.requests) == 11 + asking.TRIES
+    assert before[0] == pytest.approx(40) and before[1][3] != before[1][3]  # NaN
+    assert before[2] == [
+        "judge: 1 segment got an answer without a JSON object with a score, which does not count (segment 4)",
+        "judge: 1 segment has no answer that can be read and is left out (segment 4)",
+    ]
+    after = scored(judge())
+    assert len(server.requests) == 11 + asking.TRIES and after[2] == before[2]
+
+
+def test_one_readable_sample_is_enough(server, judge):
+    """A segment's other samples are left out, and it is counted."""
+    seen: set[str] = set()
+
+    def answer(number, request):
+        text = data_of(request)["translation"]
+        first = text not in seen
+        seen.add(text)
+        return judgement(80) if first else "no"
+
+    server.answer = answer
+    score, _, notices = scored(judge(samples=2, concurrency=1))
+    assert score == pytest.approx(80) and any(
+        each.startswith("judge: 12 segments have fewer than 2 answers that can be read (segment 1,") for each in notices
+    )
+
+
+def test_a_text_that_the_server_refuses_is_left_out(server, judge):
+    """As where it is longer than the model reads."""
+    long = Fault(400, {"error": {"message": "maximum context length is 512 tokens"}})
+    server.answer = lambda n, request: long if "Sentence 7 " in data_of(request)["translation"] else judgement(40)
+    score, segments, notices = scored(judge())
+    assert score == pytest.approx(40) and segments[7] != segments[7] and len(server.requests) == 12
+    assert notices == [
+        "judge: 1 segment had a request that got status 400 and was given up (maximum context length is 512 tokens) (segment 8)",
+        "judge: 1 segment has no answer that can be read and is left out (segment 8)",
+    ]
+    release()  # a run that resumes has nothing else to ask about
+    assert scored(judge())[2] == notices and len(server.requests) == 13
+
+
+def test_a_server_that_takes_few_requests_gets_them_all(server, judge):
+    """However often a request is too many, as long as others are answered."""
+
+    def answer(number, request):
+        return judgement(50) if number % 5 == 0 else Fault(429)
+
+    server.answer = answer
+    score, _, notices = scored(judge(concurrency=6))
+    assert score == pytest.approx(50) and not any("given up" in each for each in notices)
+    assert len(server.requests) == 12 * 5
+
+
+def test_a_request_that_always_fails_does_not_stop_the_others(server, judge):
+    server.answer = lambda n, request: Fault(500) if "Sentence 7 " in data_of(request)["translation"] else judgement(40)
+    score, segments, notices = scored(judge(concurrency=2))
+    assert score == pytest.approx(40) and segments[7] != segments[7]
+    assert notices[:2] == [
+        "judge: 1 segment had a request that got status 500 and was sent again (segment 8)",
+        "judge: 1 segment had a request that got status 500 and was given up (segment 8)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault, words",
+    [
+        (
+            Fault(401, {"error": {"message": f"Incorrect API key: {KEY}"}}),
+            "got status 401: Incorrect API key: \\*\\*\\*",
+        ),
+        (Fault(404, {"error": {"message": "no model toy"}}), "got status 404: no model toy .does the URL lack /v1"),
+        (Fault(400, {"error": {"message": "no response_format"}}), "got status 400: no response_format$"),
+        (Fault(422, {"detail": [{"msg": "no"}]}), "got status 422: "),
+        (Fault(307, headers={"Location": "http://127.0.0.1:9/v1"}), "got status 307"),
+        (Fault(429, {"error": {"message": "pay", "code": "insufficient_quota"}}), "got status 429: pay$"),
+        (Fault(429, headers={"Retry-After": "7200"}), "it asks to wait 7,200 seconds"),
+        (Fault(401, {"error": {"message": "\x1b[31mred\n" + "x" * 999}}), "got status 401: .31mred x{190}"),
+    ],
+)
+def test_a_server_that_takes_no_request_gets_one(server, judge, fault, words, monkeypatch):
+    """The first request goes alone."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.answer = lambda *_: fault
+    with pytest.raises(ModelError, match=words) as raised:
+        scored(judge())
+    assert len(server.requests) == 1
+    assert KEY not in str(raised.value) and str(raised.value).isprintable()
+
+
+def test_a_server_that_always_fails_stops_the_run(server, judge):
+    server.answer = lambda *_: Fault(500)
+    with pytest.raises(ModelError, match="got status 500, 8 times; the answers so far are kept in .*, and the same"):
+        scored(judge(concurrency=1, samples=2))
+    assert len(server.requests) == asking.SENDS * 5  # two texts and a half
+
+
+@pytest.mark.full
+def test_a_text_that_always_fails_does_not_stop_a_run_that_resumes(server, judge):
+    """With nothing else to ask about."""
+    poison = lambda n, request: Fault(500) if "Sentence 7 " in data_of(request)["translation"] else judgement(40)  # noqa: E731
+    server.answer = poison
+    before = scored(judge(samples=3, concurrency=1))
+    release()
+    after = scored(judge(samples=3, concurrency=1))
+    assert after[0] == before[0] == pytest.approx(40) and after[2] == before[2]
+    assert after[2][:2] == [
+        "judge: 1 segment had a request that got status 500 and was sent again (segment 8)",
+        "judge: 1 segment had a request that got status 500 and was given up (segment 8)",
+    ]
+    server.answer = lambda *_: judgement(40)
+    assert scored(judge(samples=3))[2] == []
+
+
+def test_no_server(judge):
+    with pytest.raises(ModelError, match="to 127.0.0.1:9 found no server, or lost it: .*refused.*, 8 times"):
+        scored(judge(url="http://127.0.0.1:9/v1"))
+
+
+@pytest.mark.full
+def test_a_server_that_dies_leaves_what_it_answered(server, judge):
+    server.answer = lambda n, request: judgement(score_of(request)) if n <= 6 else Fault(500)
+    with pytest.raises(ModelError, match="8 times"):
+        scored(judge(concurrency=1))
+    server.answer, server.requests = (lambda n, request: judgement(score_of(request))), []
+    release()
+    scored(judge())
+    assert len(server.requests) == 6
+
+
+def test_a_cap_that_is_too_small_stops_before_the_first(server, judge):
+    with pytest.raises(InputError, match="12 requests are needed, but at most 11 are allowed; nothing more was sent"):
+        scored(judge(max_requests=11))
+    assert server.requests == []
+    scored(judge(max_requests=12))
+    assert len(server.requests) == 12
+
+
+def test_a_cap_counts_what_is_sent_again(server, judge):
+    server.answer = lambda n, request: Fault(500) if n % 2 else judgement(50)
+    with pytest.raises(InputError, match="14 requests were sent, which is all that max_requests allows"):
+        scored(judge(max_requests=14))
+    assert len(server.requests) == 14
+    release()
+    server.answer = lambda *_: judgement(50)
+    assert scored(judge(max_requests=14))[0] == pytest.approx(50)
+    assert len(server.requests) == 14 + 12 - 7
+
+
+def test_answers_of_other_models_are_named(server, judge):
+    """As where a name on the server has changed its meaning since an earlier run."""
+    server.model = "toy-2025"
+    server.answer = once(Fault(401), 7)
+    with pytest.raises(ModelError):
+        scored(judge(concurrency=1))
+    server.model, server.answer = "toy-2026", lambda n, request: judgement(50)
+    release()
+    _, _, notices = scored(judge())
+    assert notices == [f"judge: the answers are those of toy-2025 on {server.host}, toy-2026 on {server.host}"]
+    with serving() as other:
+        _, _, notices = scored(judge(url=other.url))
+    assert other.requests == [] and "toy-2025 on" in notices[0]
+
+
+def test_damaged_answers_are_requested_again(server, judge, tmp_path):
+    before = scored(judge())
+    [one, *_] = sorted(tmp_path.glob("*/*.json.z"))
+    one.write_bytes(one.read_bytes()[:-3])
+    score, segments, notices = scored(judge())
+    assert (score, segments) == before[:2] and len(server.requests) == 13
+    assert notices[0].startswith("--judge-store ") and notices[0].endswith("is ignored, because it is damaged")
+
+
+def test_a_store_of_others_is_refused(judge, tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(InputError, match="--judge-store .*: other users may write there"):
+        scored(judge())
+
+
+HANGS_UP = """
+import os, signal, sys
+from ctx_metrics.judge import asking, server
+from ctx_metrics.cli import main
+
+asking.FIRST_WAIT = 0.001
+def hang_up(self, messages):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        os.write(write, b"x")
+    except BrokenPipeError:
+        raise server.Failed("found no server, or lost it", again=True, lost=True) from None
+
+server.Server.answer = hang_up
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_server_that_hangs_up_does_not_end_the_command(tmp_path):
+    """The command lets SIGPIPE end it, for `| head`."""
+    (tmp_path / "text").write_text("A cat.\n")
+    command = ["score", "-s", "text", "-t", "text", "-m", "judge", "--judge-url", "http://localhost:9/v1", "-q"]
+    command += ["--judge-model", "toy", "--judge-store", "store"]
+    done = subprocess.run([sys.executable, "-c", HANGS_UP, *command], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1 and "found no server, or lost it, 8 times" in done.stderr
+
+
+RUN = """
+import sys
+from ctx_metrics import Judge
+from ctx_metrics.engine_options import EngineOptions
+url, store, *rest = sys.argv[1:]
+lines = lambda name: [f"{name} {i} ." for i in range(12)]
+metric = Judge([], sources=lines("Satz Nummer"), url=url, model="toy", samples=2, store=store, concurrency=3)
+print(metric.corpus_score(lines("Sentence"), None).score)
+"""
+
+
+@pytest.mark.parametrize("how", some([signal.SIGKILL, signal.SIGINT], [signal.SIGKILL]))
+def test_a_killed_run_resumes(server, tmp_path, how):
+    """To the same scores, without a repeated request."""
+    given = iter(range(10, 100))
+    answers: dict[str, str] = {}
+
+    def answer(number, request):
+        text = judgement(next(given))
+        answers.setdefault(json.dumps(request), text)
+        return text
+
+    server.answer, server.seconds = answer, 0.1
+    whole = [sys.executable, "-c", RUN, server.url, str(tmp_path / "store")]
+    env = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    run = subprocess.Popen(whole, stderr=subprocess.PIPE, env=env)
+    while len(server.requests) < 10:
+        time.sleep(0.01)
+    run.send_signal(how)
+    start = time.monotonic()
+    run.communicate()
+    assert time.monotonic() - start < 5 and run.returncode != 0
+    time.sleep(0.3)  # the server has answered what it had got
+    kept, sent = len(list(Path(tmp_path, "store").glob("*/*.json.z"))), len(server.requests)
+    assert 4 <= kept <= sent < 24
+    first = subprocess.run(whole, capture_output=True, text=True, env=env, check=True)
+    assert len(server.requests) == sent + 24 - kept  # all that was not kept, and no more
+    assert f"({kept} answers are kept)" in first.stderr
+    again = subprocess.run(whole, capture_output=True, text=True, env=env, check=True)
+    assert again.stdout == first.stdout and again.stderr == ""
+    assert len(server.requests) == sent + 24 - kept
+
+
+def test_the_key_goes_to_the_server_alone(server, judge, tmp_path, monkeypatch, capfd):
+    """A server repeats it in answers and errors; it is in no file, message, cache or traceback."""
+    monkeypatch.setenv("MY_KEY", f" {KEY}\n")
+    echo = Fault(500, {"error": {"message": f"Bearer {KEY}"}})
+    server.answer = lambda n, request: echo if n == 3 else f"Bearer {KEY} {judgement(50)}"
+    metric = judge(key_env="MY_KEY")
+    scored(metric)
+    assert set(server.keys) == {f"Bearer {KEY}"}
+    server.answer = lambda *_: Fault(401, {"error": {"message": f"not {KEY}"}})
+    with pytest.raises(ModelError) as raised:
+        scored(judge(key_env="MY_KEY", temperature=0.1))
+    told = "".join(traceback.TracebackException.from_exception(raised.value, capture_locals=False).format())
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    answers = b"".join(zlib.decompress(path.read_bytes().split(b"\n", 1)[1]) for path in tmp_path.rglob("*.json.z"))
+    assert b"***" in answers and b"errors" in answers
+    shown = "".join(capfd.readouterr())
+    for where in (told, repr(metric), str(metric.get_signature()), shown):
+        assert KEY not in where
+    for where in (written, answers, pickle.dumps(metric)):
+        assert KEY.encode() not in where
+
+
+@pytest.mark.parametrize("key", ["sk-\u00e4", "two words", "a\nb"])
+def test_a_key_that_is_none_is_not_shown(judge, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InputError, match="OPENAI_API_KEY holds no key") as raised:
+        scored(judge())
+    assert key not in str(raised.value)
+
+
+def test_a_key_that_is_named_and_not_set(server, judge):
+    with pytest.raises(InputError, match="the environment variable NO_SUCH_KEY is not set"):
+        scored(judge(key_env="NO_SUCH_KEY"))
+    assert server.requests == []
+
+
+def test_a_key_that_travels_in_the_open_is_said(judge, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr(asking, "SENDS", 1)
+    with collected() as notices, pytest.raises(ModelError):
+        judge(url="http://judge.invalid/v1").corpus_score(HYPOTHESES, None)
+    assert any("go to judge.invalid unencrypted (http)" in str(each) for each in notices)
+
+
+def test_without_the_client(server, judge, monkeypatch):
+    """What is kept needs no client; anything else says how to get it."""
+    before = scored(judge())
+    release()
+    monkeypatch.setitem(sys.modules, "openai", None)
+    assert scored(judge()) == before
+    with pytest.raises(
+        ModelError, match="the package openai is needed to ask a server: pip install 'ctx-metrics.judge.'"
+    ):
+        scored(judge(temperature=0.2))
+
+
+def test_no_answer_at_all(server, judge):
+    server.answer = lambda *_: "no"
+    with pytest.raises(
+        InputError, match="judge: no segment can be scored; .*12 segments have no answer that can be read"
+    ):
+        scored(judge())
