@@ -385,7 +385,7 @@ def test_a_killed_run_resumes(server, tmp_path, how):
         answers.setdefault(json.dumps(request), text)
         return text
 
-    server.answer, server.seconds = answer, 0.1
+    server.answer, server.seconds = answer, 0.3
     whole = [sys.executable, "-c", RUN, server.url, str(tmp_path / "store")]
     env = {**os.environ, "HF_HUB_OFFLINE": "1"}
     run = subprocess.Popen(whole, stderr=subprocess.PIPE, env=env)
@@ -395,7 +395,7 @@ def test_a_killed_run_resumes(server, tmp_path, how):
     start = time.monotonic()
     run.communicate()
     assert time.monotonic() - start < 5 and run.returncode != 0
-    time.sleep(0.3)  # the server has answered what it had got
+    time.sleep(0.9)  # the server has answered what it had got
     kept, sent = len(list(Path(tmp_path, "store").glob("*/*.json.z"))), len(server.requests)
     assert 4 <= kept <= sent < 24
     first = subprocess.run(whole, capture_output=True, text=True, env=env, check=True)
