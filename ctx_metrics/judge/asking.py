@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from typing import NamedTuple
 
 from ..errors import CtxMetricsError, InputError, ModelError
 from ..notices import Progress, counted, notice
@@ -27,20 +28,31 @@ PATIENCE = 600.0  # longest wait, in seconds, that a server may ask for
 BYTES_PER_TOKEN = 4
 
 
+class Fault(NamedTuple):
+    """What went wrong, in words that follow one segment, and several."""
+
+    one: str
+    many: str
+
+
+def past(words: str) -> Fault:
+    """A fault told in the past tense, which is the same after several segments."""
+    return Fault(words, words)
+
+
 @dataclass
 class Sample:
     """One of the answers about an example.
 
     tried        answers to it that were read so far
     judgement    what the answer says; None until one could be read
-    faults       what went wrong, in words that follow a segment
     """
 
     messages: Messages
     number: int
     tried: int = 0
     judgement: Judgement | None = None
-    faults: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -108,7 +120,7 @@ class Asking:
         try:
             sample.judgement = read_answer(reply.text, reply.cut)
         except Unreadable as error:
-            sample.faults.append(f"got an answer {error}, which does not count")
+            sample.faults.append(past(f"got an answer {error}, which does not count"))
         with self.server.lock:
             self.replies.add((reply.model, reply.host))
 
@@ -214,13 +226,13 @@ class Asking:
                 if failed.busy and server.answered > answered:  # it works off the requests at its own pace
                     sends, answered = 1, server.answered
                 if failed.again and sends < SENDS:
-                    sample.faults.append(f"had a request that {failed.why} and was sent again")
+                    sample.faults.append(past(f"had a request that {failed.why} and was sent again"))
                     self._wait_after(failed, sends)
                     continue
                 if failed.again:
                     self._check_others(failed, text)
                 said = f" ({failed.fix})" if failed.fix else ""
-                sample.faults.append(f"had a request that {failed.why} and was given up{said}")
+                sample.faults.append(past(f"had a request that {failed.why} and was given up{said}"))
                 return None
             with server.lock:
                 server.answered += 1

@@ -15,7 +15,7 @@ from ..roundtrip.back_translation import user_cache
 from ..scale.folders import LocalFolder
 from ..scale.kept import KeptResults
 from .answer import Placed, together
-from .asking import TRIES, Asking, Sample
+from .asking import TRIES, Asking, Fault, Sample
 from .judging import Judging
 from .prompt import messages, prompt_hash
 from .server import Server
@@ -31,7 +31,7 @@ class JudgeEstimator(Estimator):
     languages    of the source and of the hypothesis, as the judge is told; None: it is not
     leaves_out   whether an example without an answer has the value NaN, instead of raising ModelError, and who asks gives
                  notice of the faults
-    faults       what went wrong with examples that were asked about, in words that follow a segment
+    faults       what went wrong with examples that were asked about
     """
 
     choices = INPUTS
@@ -50,7 +50,7 @@ class JudgeEstimator(Estimator):
     ):
         self.judging, self.inputs, self._languages = judging, inputs, languages
         self._leaves_out, self._quiet = leaves_out, quiet
-        self.faults: dict[Example, list[str]] = {}
+        self.faults: dict[Example, list[Fault]] = {}
 
     @cached_property
     def store(self) -> KeptResults:
@@ -87,11 +87,10 @@ class JudgeEstimator(Estimator):
         if judgements:
             found = together(judgements, example.hypothesis)
             if len(judgements) < len(samples):
-                faults[f"has fewer than {len(samples)} answers that can be read"] = None
+                faults[_of_now(f"fewer than {len(samples)} answers that can be read")] = None
         if found.unplaced:
-            faults[
-                "has marked errors without a place in the hypothesis (omissions, or words that it does not hold)"
-            ] = None
+            without = "errors without a place in the hypothesis (omissions, or words that it does not hold)"
+            faults[_of_now(f"marked {without}")] = None
         if faults:
             self.faults[example] = list(faults)
         return found.estimate
@@ -101,7 +100,7 @@ class JudgeEstimator(Estimator):
     ) -> None:
         """Give notice of the faults, and raise ModelError for examples without an answer."""
         for fault, number in Counter(fault for each in examples for fault in self.faults.get(each, ())).items():
-            notice(Notice(f"{unit} {fault}", f"{unit}s {of_several(fault)}", number, unit="", metric=label))
+            notice(Notice(f"{unit} {fault.one}", f"{unit}s {fault.many}", number, unit="", metric=label))
         if without := sum(math.isnan(each.value) for each in estimates.values()):
             raise ModelError(
                 f"{label}: {counted(without, f'{unit} has', f'{unit}s have')} no answer that can be read, after up to "
@@ -122,13 +121,8 @@ class JudgeEstimator(Estimator):
         }
 
 
-def of_several(fault: str) -> str:
-    """A fault's words after several segments.
-
-    >>> of_several("has fewer than 3 answers that can be read")
-    'have fewer than 3 answers that can be read'
-    """
-    return f"have{fault.removeprefix('has')}" if fault.startswith("has ") else fault
+def _of_now(words: str) -> Fault:
+    return Fault(f"has {words}", f"have {words}")
 
 
 def store_folder(judging: Judging | None) -> Path:

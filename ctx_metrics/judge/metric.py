@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..metrics.keywords import References, Systems
     from ..models.estimator import Estimator
+    from .asking import Fault
 
 OWN = Judging("http://localhost", "")  # for its defaults
 
@@ -161,8 +162,6 @@ class Judge(EstimatorMetric):
         self, corpus: Corpus, windows: Sequence[Window], estimates_of: Sequence[Sequence[Estimate]]
     ) -> SystemResult:
         """Return one system's result, from the segments that have an answer."""
-        from .estimator import of_several
-
         answered = [[each for each in own if not math.isnan(each.value)] for own in estimates_of]
         kept = [bool(good or not own) for good, own in zip(answered, estimates_of, strict=True)]
         result = super()._result(
@@ -173,18 +172,18 @@ class Judge(EstimatorMetric):
         left_out = [window.start for window, keep in zip(windows, kept, strict=True) if not keep]
         result.counts["unanswered"] = len(left_out)
         for fault, segments in self._faults(corpus, windows).items():
-            result.notices.append(Notice.at(segments, f"segment {fault}", f"segments {of_several(fault)}"))
+            result.notices.append(Notice.at(segments, f"segment {fault.one}", f"segments {fault.many}"))
         if left_out:
             one, many = (f"no answer that can be read and {verb} left out" for verb in ("is", "are"))
             result.notices.append(Notice.at(left_out, f"segment has {one}", f"segments have {many}", kind="unanswered"))
         return result
 
-    def _faults(self, corpus: Corpus, windows: Sequence[Window]) -> dict[str, list[int]]:
+    def _faults(self, corpus: Corpus, windows: Sequence[Window]) -> "dict[Fault, list[int]]":
         """The segments with each fault."""
         from .estimator import JudgeEstimator
 
         assert isinstance(self.estimator, JudgeEstimator)
-        places: dict[str, list[int]] = {}
+        places: dict[Fault, list[int]] = {}
         for window in windows if self.estimator.faults else ():
             examples = self._examples(corpus, window, self.estimator.inputs)
             for fault in dict.fromkeys(fault for each in examples for fault in self.estimator.faults.get(each, ())):
