@@ -150,6 +150,11 @@ class Model(NamedTuple):
     metric: str
     name: str
 
+    @property
+    def flags(self) -> str:
+        """The flags of the sacrebleu command that run it."""
+        return f"-m {self.metric} --{self.metric}-model {self.name}"
+
 
 def model_named(name: str, table: MetricTable) -> Model | None:
     """Return the model that a word means which was given in a metric's place; None for a metric, or any other word.
@@ -175,6 +180,4 @@ def model_hint(name: str, table: MetricTable) -> str:
     'xcomet is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XL'
     """
     model = model_named(name, table)
-    return (
-        f"{name} is a model, not a metric: give -m {model.metric} --{model.metric}-model {model.name}" if model else ""
-    )
+    return f"{name} is a model, not a metric: give {model.flags}" if model else ""

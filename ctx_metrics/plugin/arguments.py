@@ -213,7 +213,11 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
                     action.metavar = "NAME"
             self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
             try:
-                line = super().parse_args(argv, namespace or CommandLine())
+                line, unknown = self.parse_known_args(argv, namespace or CommandLine())
+                if unknown:
+                    flags = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+                    meant = (closest(flag, self._option_string_actions, abbreviated=True) for flag in flags)
+                    self.error(f"unrecognized arguments: {' '.join(unknown)}{next(filter(None, meant), '')}")
             except SystemExit:  # --help or an unknown flag: say whose flags are missing
                 for fault in broken.values():
                     sys.stderr.write(f"ctx-metrics: {fault}\n")
@@ -236,13 +240,6 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
         def format_help(self):
             self.epilog = overview(self._main, self._shared)
             return super().format_help()
-
-        def error(self, message):
-            if message.startswith("unrecognized arguments: "):
-                flags = [word.partition("=")[0] for word in message.split()[2:] if word.startswith("--")]
-                meant = (closest(flag, self._option_string_actions, abbreviated=True) for flag in flags)
-                message += next(filter(None, meant), "")
-            super().error(message)
 
         def _get_values(self, action, arg_strings):  # called for given arguments, not for defaults
             self._given.append(action)

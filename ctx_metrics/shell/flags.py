@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..plugin.arguments import add_run_arguments, add_shared_arguments, installed_outputs
-from ..registry import metric_table, model_hint
+from ..registry import metric_table, model_named
 from ..run.context import capabilities, checked_flags
 from ..run.inputs import FileInput, installed_inputs
 from ..settings import CommandLine, closest, setting
@@ -20,8 +20,11 @@ def metric(text: str) -> str:
     table, name = metric_table(), text.lower()
     if name.upper() not in table:
         known = [each.lower() for each in table]
-        hint = model_hint(text, table).partition(": ")[2] or closest(name, known).removeprefix("; ")
-        raise ArgumentTypeError(f"there is no metric {text!r}; " + (hint or f"there are {', '.join(known)}"))
+        if model := model_named(text, table):
+            hint = f"; give {model.flags}"
+        else:
+            hint = closest(name, known) or f"; there are {', '.join(known)}"
+        raise ArgumentTypeError(f"there is no metric {text!r}{hint}")
     return name
 
 
