@@ -225,6 +225,7 @@ def test_the_aligned_lines_of_a_run_are_written(inside, aligned, tmp_path):
 SACREBLEU = ("ref.txt", "--docids", "ids.txt", "-l", "de-en", "-m", "bleu", "chrf", "bertr")
 
 
+@pytest.mark.full
 def test_sacrebleu_scores_the_aligned_lines(data, aligned):
     lost = sacrebleu(*SACREBLEU, "-i", "lost", "other.jsonl", "--ctx-align", cwd=data)
     whole = sacrebleu(*SACREBLEU, "-i", "made/lost.txt", "made/other.txt", cwd=data)

@@ -20,6 +20,7 @@ def test_the_page_prints_what_it_shows(ctx):
     assert_about_as_printed(done.err + done.out, unwrapped(printed))
 
 
+@pytest.mark.full
 def test_the_table_of_the_page_is_written(ctx, tmp_path):
     (command, _), (_, printed) = blocks(TEXT.split("## Tables for papers")[1].split("\n## ")[0])
     path = tmp_path / "systems.tex"

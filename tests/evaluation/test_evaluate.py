@@ -228,6 +228,7 @@ def test_pairs_are_compared_as_by_the_command(ctx, files):
     assert {each["correction"] for each in better} == {"none"} and all(each["units"] == FEW for each in better)
 
 
+@pytest.mark.full
 def test_the_report_is_that_of_the_command(ctx, files):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")

@@ -12,6 +12,7 @@ def text_of(outputs) -> str:
     return "".join("".join(each.get("text") or each["data"]["text/plain"]) for each in outputs)
 
 
+@pytest.mark.full
 def test_the_notebook_shows_what_it_holds(monkeypatch, multilingual):
     """python tests/notebook.py writes it anew."""
     pytest.importorskip("pandas")

@@ -90,6 +90,7 @@ def sacrebleu(files, *more, **env) -> subprocess.CompletedProcess:
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=kept)
 
 
+@pytest.mark.full
 def test_the_sacrebleu_command_with_a_paired_test_of_documents(files, flags, server, segments, tmp_path):
     """All systems in one pass, after one line; files hold the spans; the key is in none of them, nor in what is shown."""
     more = ["--source", files / "src", "--docids", files / "ids", "-l", "de-en", "--paired-bs", "--paired-bs-n", "50"]

@@ -123,6 +123,7 @@ def test_a_server_is_waited_for_as_long_as_it_says(server, judge):
         release()
 
 
+@pytest.mark.full
 def test_all_workers_wait(server, judge):
     server.seconds = 0.05
     server.answer = once(Fault(429, headers={"Retry-After": "0.7"}), 3)
@@ -167,6 +168,7 @@ def test_unreadable_answers_are_kept_too(server, judge):
     assert len(server.requests) == 11 + asking.TRIES and after[2] == before[2]
 
 
+@pytest.mark.full
 def test_one_readable_sample_is_enough(server, judge):
     """A segment's other samples are left out, and it is counted."""
     seen: set[str] = set()
@@ -354,6 +356,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.full
 def test_a_server_that_hangs_up_does_not_end_the_command(tmp_path):
     """The command lets SIGPIPE end it, for `| head`."""
     (tmp_path / "text").write_text("A cat.\n")
@@ -374,6 +377,7 @@ print(metric.corpus_score(lines("Sentence"), None).score)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", some([signal.SIGKILL, signal.SIGINT], [signal.SIGKILL]))
 def test_a_killed_run_resumes(server, tmp_path, how):
     """To the same scores, without a repeated request."""

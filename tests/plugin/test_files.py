@@ -229,6 +229,7 @@ def test_paired_tests_write_the_same(runs):
         assert (runs["paired"].folder / path.name).read_text() == path.read_text()
 
 
+@pytest.mark.full
 def test_every_mode_writes_the_same(runs):
     single = runs["confidence"].folder
     for name, other in (("slide-ref_en", "sentences"), ("bleu-ref_en", "bleu sentences")):
