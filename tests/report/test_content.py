@@ -73,6 +73,7 @@ def html(content) -> str:
     return page(content, "a <title>")
 
 
+@pytest.mark.full
 def test_the_page_holds_all_texts_and_scores(content, html):
     data = data_in(html)
     assert data["outputs"] == [TEXTS["a"], TEXTS["b"]] and data["references"] == [TEXTS["ref"]]
