@@ -52,7 +52,7 @@ class AlignedTexts(Wrapper):
 
 
 def _read(folder: str | None, test_set: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
-    from .output import files, links_beside, tables, write
+    from .output import counts_table, files, gaps, links_beside, write
     from .systems import align_systems
     from .testset import read_test_set
 
@@ -69,7 +69,8 @@ def _read(folder: str | None, test_set: str | None, paths: Sequence[str], encodi
     systems = align_systems(paths, encoding, beside)
     for target, system in zip(targets, systems, strict=False):
         write(target, system, beside.doc_ids)
-    return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside), streams)
+    signature = {"align": systems[0].signature}
+    return Read([system.lines for system in systems], signature, [counts_table(systems)], gaps(systems), streams)
 
 
 def _read_rows(beside: Context) -> Read:

@@ -15,6 +15,7 @@ from ..meta.measures.spans import Span
 from ..models.estimator import ErrorSpan
 from ..notices import notice
 from ..run.context import Context
+from ..run.wrappers import Gap
 from ..scoring.comparison import Column
 from ..scoring.testing import Design
 from ..scoring.token_matching import SegmentMatch, TokenMatchingMetric
@@ -53,6 +54,11 @@ class Content:
         ids = self.context.doc_ids
         return [] if ids is None else [(ids[start], start, end) for start, end in document_ranges(ids)]
 
+    @property
+    def gaps(self) -> Sequence[Gap]:
+        """What systems leave out and add."""
+        return self.context.read.gaps if self.context.read else ()
+
 
 def check_size(systems: Sequence[Sequence[str]]) -> None:
     outputs = len(systems) * len(systems[0])
@@ -88,6 +94,7 @@ def as_data(content: Content) -> dict[str, Any]:
             }
             for each in content.columns
         ],
+        "gaps": [*content.gaps],
         "windows": [*_windows(content)],
         "parts": _parts(content),
         "marked": [

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..cli.common.comparisons import interval
 from ..cli.common.output import number
 from ..errors import InputError
-from ..meta.measures.spans import SEVERITIES
+from ..meta.measures.spans import UNCOUNTED
 from ..notices import counted
 from ..scoring.comparison import Column
 from .columns import missing_words
@@ -28,6 +28,7 @@ EXTRA = "pip install 'ctx-metrics[report]'"
 VEGA = "window.vegaEmbed = vegaEmbed;"
 SCRIPTS = "page tables marks differences why selection segments documents charts open".split()
 PARTS = [("overview", "Overview"), ("segments", "Segments"), ("documents", "Documents"), ("charts", "Charts")]
+WORST_FIRST = ("critical", "major", "minor", *UNCOUNTED)  # severities of errors
 # Only the page's own scripts run, each known by its hash, and nothing is loaded. Vega writes style attributes.
 POLICY = (
     "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -187,5 +188,5 @@ def error_counts(marked: Marked, systems: int) -> tuple[list[str], list[list[int
     for (s, _), spans in marked.spans.items():
         counts[s].update(span.severity for span in spans)
         segments[s] += bool(spans)
-    found = [each for each in SEVERITIES if any(own[each] for own in counts)]
+    found = [each for each in WORST_FIRST if any(own[each] for own in counts)]
     return found, [[own[each] for each in found] for own in counts], segments

@@ -27,8 +27,16 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
+class Gap(NamedTuple):
+    """A segment that a system leaves out, or the text that it adds after a segment; -1 is before the first one."""
+
+    system: int
+    segment: int
+    added: str | None = None
+
+
 class Read(NamedTuple):
-    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and tables for a report.
+    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and what a report shows.
 
     streams    what it read in place of flags, by role: src, ref, doc
     notices    about the rows of a table
@@ -37,6 +45,7 @@ class Read(NamedTuple):
     systems: "list[Segments]"
     signature: dict[str, Any]
     tables: Sequence[Table] = ()
+    gaps: Sequence[Gap] = ()
     streams: "Mapping[str, list[Segments]]" = MappingProxyType({})
     notices: Sequence[Notice] = ()
 

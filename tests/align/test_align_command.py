@@ -207,13 +207,16 @@ def test_a_report_shows_what_is_left_out_and_added(inside, data, tmp_path):
     page = tmp_path / "report.html"
     done = inside("report", "-t", tmp_path / "lost.txt", *COMMON, "-m", "chrf", "--align", "-o", page)
     assert done.code == 0, done.err
-    [table] = re.findall("<h3>Left out and added</h3>.*?</table>", page.read_text(encoding="utf-8"), re.DOTALL)
+    text = page.read_text(encoding="utf-8")
+    [table] = re.findall('<table class="reading" id="gaps">.*?</table>', text, re.DOTALL)
     rows = [
-        [html.unescape(text) for text in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)]
         for row in table.split("<tr>")[2:]
     ]
     assert rows[0] == ["lost", IDS[4], "5", "left out", lines_of(REF)[4]]
-    assert rows[-1] == ["lost", IDS[-1], f"after {SIZE}", "added", extra]
+    assert rows[-1] == ["lost", IDS[-1], str(SIZE), "added after", extra]
+    found = data_in(text)["gaps"]
+    assert found[0] == [0, 4, None] and found[-1] == [0, SIZE - 1, extra]
 
 
 def test_the_aligned_lines_of_a_run_are_written(inside, aligned, tmp_path):

@@ -80,8 +80,8 @@ def opened(driver, page, part=""):
 
 
 def filled(driver):
-    """Wait until segments are listed and all have their contents, which they get when they come near the window."""
-    listed = "return [...document.querySelectorAll('#segment-list article')].map(box => box.childElementCount)"
+    """Wait until segments are listed and all parts of the list have their contents, which they get near the window."""
+    listed = "return [...document.querySelectorAll('#segment-list > div')].map(part => part.childElementCount)"
     WebDriverWait(driver, 10).until(lambda each: (counts := each.execute_script(listed)) and all(counts))
 
 
@@ -91,8 +91,9 @@ def errors(driver):
 
 def shown(driver):
     """The numbers of the segments that are listed, in order."""
-    boxes = driver.find_elements(By.CSS_SELECTOR, "#segment-list article")
-    return [int(box.get_attribute("data-segment")) for box in boxes]
+    return driver.execute_script(
+        "return [...document.querySelectorAll('#segment-list article')].map(box => Number(box.dataset.segment))"
+    )
 
 
 def detailed(driver):
@@ -385,7 +386,7 @@ def test_it_prints(driver, report, part):
     pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
     assert pdf.startswith(b"%PDF") and len(pdf) > 5_000
     if part == "segments":
-        assert not driver.find_elements(By.CSS_SELECTOR, "#segment-list article:empty")
+        assert not driver.find_elements(By.CSS_SELECTOR, "#segment-list > div:empty")
     assert not errors(driver)
 
 
@@ -484,3 +485,36 @@ def test_error_spans_are_marked(driver, tmp_path):
         shown_marks = [(mark.get_attribute("title"), mark.text) for mark in marks]
         assert shown_marks == [(kind, text.strip()) for kind, text in wanted]
     assert not errors(driver)
+
+
+def test_a_long_list_is_filled_where_it_is_read(driver, tmp_path):
+    """Of 2,000 segments only those near the window are in the page, also after a jump; printing has all."""
+    texts = [f"It rains for {k} days." for k in range(2000)]
+    (tmp_path / "a").write_text("".join(f"{line}\n" for line in texts))
+    (tmp_path / "human.seg.score").write_text("".join(f"a\t{k}\n" for k in range(2000)))
+    page = made(tmp_path / "page.html", "-t", tmp_path / "a", "--scores", tmp_path / "human.seg.score")
+    opened(driver, page, "#segments")
+    assert shown(driver)[:3] == [0, 1, 2] and len(shown(driver)) < 300
+    driver.execute_script("location.hash = 'segment-1500'")
+    WebDriverWait(driver, 5).until(lambda each: texts[1499] in each.find_element(By.ID, "segment-1500").text)
+    WebDriverWait(driver, 5).until(lambda each: 0 not in shown(each))
+    box = driver.find_element(By.ID, "segment-1500")
+    assert box.is_displayed() and len(shown(driver)) < 300
+    assert (box.get_attribute("aria-posinset"), box.get_attribute("aria-setsize")) == ("1500", "2000")
+    driver.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert shown(driver) == [*range(2000)]
+    assert not errors(driver)
+
+
+def test_only_the_pages_own_scripts_run(driver, report):
+    """The policy lets no script run that is added to the page, no expression, and nothing be loaded."""
+    opened(driver, report, "#charts")
+    drawn(driver)
+    assert not errors(driver)
+    driver.execute_script(
+        "const script = document.createElement('script'); script.textContent = \"document.title = 'broken'\"; document.body.append(script);"
+        "const image = document.createElement('img'); image.src = 'https://example.org/x.png'; document.body.append(image);"
+    )
+    assert driver.title == "a and b, de → en"
+    refused = [entry["message"] for entry in errors(driver)]
+    assert any("script-src" in each for each in refused) and any("img-src" in each for each in refused)

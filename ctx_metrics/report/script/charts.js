@@ -41,6 +41,7 @@ function drawCharts() {
         ast: true, // expressions are interpreted: no text runs as code
       },
     );
+    figure.querySelector(".plot summary")?.setAttribute("aria-label", "Save the chart as an image");
     view.addEventListener("click", (/** @type {any} */ _, /** @type {any} */ item) => {
       if (item?.datum?.segment) location.hash = `segment-${item.datum.segment}`;
     });
@@ -56,7 +57,7 @@ function showCharts() {
   setTools(byId("chart-tools"), [...sharedTools(set), ...(data.metrics.length > 1 ? [secondMetric(set)] : [])]);
   if (!views.length) views = drawCharts();
   const [system, other] = state.systems;
-  const against = other >= 0 && other !== system ? other : ordered(state.metric).find((s) => s !== system);
+  const against = other >= 0 ? other : ordered(state.metric).find((s) => s !== system);
   const values = { system, against, metric: state.metric, other: state.other };
   views.forEach(async (each) => {
     const view = await each;

@@ -15,12 +15,17 @@ function showDocuments() {
 }
 
 /** An element that can be scrolled sideways, also with the keyboard. @param {HTMLElement} child @param {string} name */
-const scrolled = (child, name) => element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, child);
+const scrolled = (child, name) =>
+  element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, child);
 
 /** A score as text and as a bar, from the lowest to the highest of all. @param {number|null} score @param {[number, number]} range */
 function bar(score, [low, high]) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  for (const [name, value] of Object.entries({ viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }))
+  for (const [name, value] of Object.entries({
+    viewBox: "0 0 100 8",
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  }))
     made.setAttribute(name, value);
   const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   rect.setAttribute("width", String(score === null ? 0 : Math.max(1, (100 * (score - low)) / (high - low || 1))));
@@ -43,7 +48,7 @@ function documentTable() {
   const order = data.documents.map((_, d) => d).sort((a, b) => key(a) - key(b) || a - b);
   const range = rangeOf(documents || []);
   const others = data.metrics.filter((_, m) => m !== state.metric);
-  const compare = other >= 0 && other !== system;
+  const compare = other >= 0;
   const difference = (/** @type {number} */ d) => {
     const [a, b] = [score(d), score(d, other)];
     return a === null || b === null ? "-" : `${a < b ? "" : "+"}${shown(a - b)}`;
@@ -65,7 +70,7 @@ function documentTable() {
 function documentParts(d) {
   const { id, start, end } = data.documents[d];
   const metric = data.metrics[state.metric];
-  const systems = state.systems.filter((s, k, all) => s >= 0 && all.indexOf(s) === k);
+  const systems = state.systems.filter((s) => s >= 0);
   const range = rangeOf(metric.segments);
   const cell = (/** @type {(Node|string)[]} */ nodes, /** @type {string|null} */ language) =>
     element("td", {}, element("p", { dir: "auto", lang: language }, ...nodes));
@@ -74,6 +79,19 @@ function documentParts(d) {
     made.append(bar(metric.segments[s][i], range));
     return made;
   };
+  const added = (/** @type {number} */ i) =>
+    systems.some((s) => additions(s, i).length)
+      ? [
+          [
+            "added",
+            ...(data.source ? [""] : []),
+            ...data.references.map(() => ""),
+            ...systems.map((s) =>
+              cell([element("span", { class: "gap" }, additions(s, i).join(" "))], data.target_lang),
+            ),
+          ],
+        ]
+      : [];
   const windows = data.windows.flatMap((each) =>
     systems.map((s) => ({
       title: data.metrics[each.metric].title,
@@ -89,12 +107,18 @@ function documentParts(d) {
       ...data.references.map((_, k) => (k ? `reference ${k + 1}` : "reference")),
       ...systems.map((s) => `${data.systems[s]} (${score(s)})`),
     ],
-    Array.from({ length: end - start }, (_, k) => start + k).map((i) => [
-      element("a", { href: `#segment-${i + 1}` }, String(i + 1)),
-      ...(data.source ? [cell([data.source[i]], data.source_lang)] : []),
-      ...data.references.map((each) => cell([each[i]], data.target_lang)),
-      ...systems.map((s) => output(s, i)),
-    ]),
+    [
+      ...(start ? [] : added(-1)),
+      ...Array.from({ length: end - start }, (_, k) => start + k).flatMap((i) => [
+        [
+          element("a", { href: `#segment-${i + 1}` }, String(i + 1)),
+          ...(data.source ? [cell([data.source[i]], data.source_lang)] : []),
+          ...data.references.map((each) => cell([each[i]], data.target_lang)),
+          ...systems.map((s) => output(s, i)),
+        ],
+        ...added(i),
+      ]),
+    ],
     { class: "reading" },
   );
   return [

@@ -16,10 +16,9 @@ function open() {
     if (name === "segment") detailed.add(Number(number) - 1);
     showSegments();
     if (name === "segment") {
-      const box = byId("segment-list").querySelector(`#segment-${number}`);
-      fill(box);
-      box?.scrollIntoView();
-      setTimeout(() => box?.scrollIntoView(), 300); // once the boxes above it are filled and have their final heights
+      const show = () => boxOf(Number(number) - 1)?.scrollIntoView();
+      show();
+      setTimeout(show, 300); // once the segments above it are filled and have their final heights
     }
   } else if (part === "documents") {
     reading = name === "document" && data.documents[Number(number) - 1] ? Number(number) - 1 : -1;
@@ -38,15 +37,17 @@ document
   );
 const baselines = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".baseline"))];
 const showBaseline = (/** @type {number} */ shownOne) => baselines.forEach((each, k) => (each.hidden = k !== shownOne));
-document.querySelectorAll("[data-for=baseline]").forEach((select) =>
-  select.addEventListener("change", () => showBaseline(/** @type {HTMLSelectElement} */ (select).selectedIndex)),
-);
+document
+  .querySelectorAll("[data-for=baseline]")
+  .forEach((select) =>
+    select.addEventListener("change", () => showBaseline(/** @type {HTMLSelectElement} */ (select).selectedIndex)),
+  );
 showBaseline(0);
 document.querySelectorAll("#systems, .baseline > table").forEach(sortable);
 addEventListener("hashchange", open);
 addEventListener("beforeprint", () => {
   printing = true;
-  byId("segment-list").querySelectorAll("article").forEach(fill);
+  [...byId("segment-list").children].forEach(fill);
 });
 addEventListener("afterprint", () => (printing = false));
 addEventListener("keydown", (event) => {

@@ -5,7 +5,7 @@
  * @typedef {{id: string, start: number, end: number}} Doc
  * @typedef {{systems: string[], metrics: Metric[], source: string[]|null, references: string[][], outputs: string[][],
  *            words: string[], documents: Doc[], key: string, source_lang: string|null, target_lang: string|null,
- *            windows: {metric: number, rows: [number, number, number|null][][]}[],
+ *            gaps: [number, number, string|null][], windows: {metric: number, rows: [number, number, number|null][][]}[],
  *            matches: Match[], parts: Object<string, Object<string, number>>, marked: {title: string, spans: Object<string, Span[]>}[],
  *            charts: any[]}} Data
  * @typedef {[number, number[]|null, number[]|null, number[]|null, number[]|null]} Pair
@@ -25,6 +25,17 @@ async function unpacked() {
 const data = await unpacked();
 const documentOf = new Int32Array(data.outputs[0].length).fill(-1);
 data.documents.forEach((doc, number) => documentOf.fill(number, doc.start, doc.end));
+
+/** The text that systems add after segments, and null for segments that they leave out, by "SYSTEM SEGMENT"; -1 is before the
+ * first segment. @type {Map<string, (string|null)[]>} */
+const gaps = new Map();
+for (const [s, i, added] of data.gaps) gaps.set(`${s} ${i}`, [...(gaps.get(`${s} ${i}`) || []), added]);
+
+/** @param {number} s @param {number} i */
+const additions = (s, i) => (gaps.get(`${s} ${i}`) || []).filter((added) => added !== null);
+
+/** @param {number} s @param {number} i */
+const isLeftOut = (s, i) => Boolean(gaps.get(`${s} ${i}`)?.includes(null));
 
 /** Create an element with attributes and children; texts are inserted as text, never as HTML.
  * @param {string} tag @param {Object<string, any>} [attributes] @param {...(Node|string|null)} children */

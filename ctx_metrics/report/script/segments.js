@@ -44,9 +44,10 @@ const scoresBeside = (i, s, first) =>
     return made;
   });
 
-/** An output, in which words or error spans are marked. @param {number} i @param {number} s @param {string|null} other the text that it is compared with */
+/** An output, in which words or error spans are marked, or that it is left out. @param {number} i @param {number} s @param {string|null} other the text that it is compared with */
 function markedOutput(i, s, other) {
   const text = data.outputs[s][i];
+  if (isLeftOut(s, i)) return [element("span", { class: "gap" }, "left out")];
   if (state.marks === "words") return compared(text, other === null ? [] : [other], "ins");
   return spanned(text, data.marked[Number(state.marks)].spans[`${s} ${i}`] || []);
 }
@@ -68,7 +69,12 @@ function segmentParts(i) {
   const details = element("div", { class: "details", hidden: !detailed.has(i) });
   const more = element(
     "button",
-    { type: "button", class: "more", "aria-expanded": String(detailed.has(i)), "aria-label": `Details of segment ${i + 1}` },
+    {
+      type: "button",
+      class: "more",
+      "aria-expanded": String(detailed.has(i)),
+      "aria-label": `Details of segment ${i + 1}`,
+    },
     "Details",
   );
   const fillDetails = () => details.replaceChildren(...(detailed.has(i) ? detailsOf(i, systems) : []));
@@ -84,7 +90,7 @@ function segmentParts(i) {
     { class: "texts" },
     ...(data.source ? [line("source", [data.source[i]], data.source_lang, "source")] : []),
     ...(reference === null ? [] : [line("reference", referenceMarked(i, 0, outputs), data.target_lang, "reference")]),
-    ...systems.map((s, k) =>
+    ...systems.flatMap((s, k) => [
       line(
         data.systems[s],
         markedOutput(i, s, reference ?? (k > 0 ? outputs[0] : null)),
@@ -92,14 +98,19 @@ function segmentParts(i) {
         "output",
         scoresBeside(i, s, systems[0]),
       ),
-    ),
+      ...additions(s, i).map((added) => line("added after it", [added], data.target_lang, "added")),
+    ]),
     details,
   );
   return [
     element(
       "div",
       { class: "head" },
-      element("h3", {}, element("a", { href: `#segment-${i + 1}` }, element("span", { class: "said" }, "Segment "), String(i + 1))),
+      element(
+        "h3",
+        {},
+        element("a", { href: `#segment-${i + 1}` }, element("span", { class: "said" }, "Segment "), String(i + 1)),
+      ),
       element("label", { class: "mark", title: "Mark this segment" }, box),
       more,
       ...(name ? [element("a", { href: `#document-${documentOf[i] + 1}`, class: "document", title: name }, name)] : []),
@@ -123,18 +134,39 @@ const detailsOf = (i, systems) => [
   ...why(i, systems),
 ];
 
-/** Fill the box of a segment, if it is empty. @param {Element|null} box */
-function fill(box) {
-  if (!(box instanceof HTMLElement) || box.firstChild) return;
-  box.style.minHeight = "";
-  box.append(...segmentParts(Number(box.dataset.segment)));
+const AT_ONCE = 20; // segments in a part of the list, which is filled and emptied as a whole
+
+/** The numbers of the segments that are listed, in order. @type {number[]} */
+let listed = [];
+
+/** Fill a part of the list, if it is empty. @param {Element} part */
+function fill(part) {
+  if (!(part instanceof HTMLElement) || part.firstChild) return;
+  const first = Number(part.dataset.first);
+  part.append(
+    ...listed.slice(first, first + AT_ONCE).map((i, k) =>
+      element(
+        "article",
+        {
+          id: `segment-${i + 1}`,
+          "data-segment": i,
+          tabindex: "-1",
+          "aria-label": `Segment ${i + 1}`,
+          "aria-posinset": first + k + 1,
+          "aria-setsize": listed.length,
+        },
+        ...segmentParts(i),
+      ),
+    ),
+  );
+  part.style.minHeight = "";
 }
 
-/** Empty a box but keep its height, so that a page with many segments stays fast. @param {Element} box @param {number} height */
-function empty(box, height) {
-  if (!(box instanceof HTMLElement) || !box.firstChild || box.contains(document.activeElement)) return;
-  box.style.minHeight = `${height}px`;
-  box.replaceChildren();
+/** Empty a part of the list but keep its height. @param {Element} part @param {number} height */
+function empty(part, height) {
+  if (!(part instanceof HTMLElement) || !part.firstChild || part.contains(document.activeElement)) return;
+  part.style.minHeight = `${height}px`;
+  part.replaceChildren();
 }
 
 let printing = false;
@@ -148,32 +180,36 @@ const near = new IntersectionObserver(
   { rootMargin: "1500px" },
 );
 
-/** List the segments that the tools select; boxes are only filled while they are near the window. */
+/** The box of a segment that is listed; its part of the list is filled. @param {number} i */
+function boxOf(i) {
+  const part = byId("segment-list").children[Math.floor(listed.indexOf(i) / AT_ONCE)];
+  if (part) fill(part);
+  return document.getElementById(`segment-${i + 1}`);
+}
+
+/** List the segments that the tools select; only the parts of the list near the window are filled. */
 function listSegments() {
-  const numbers = chosen();
+  listed = chosen();
   near.disconnect();
-  const boxes = numbers.map((i, k) =>
-    element("article", {
-      id: `segment-${i + 1}`,
-      "data-segment": i,
-      tabindex: "-1",
-      "aria-label": `Segment ${i + 1}`,
-      "aria-posinset": k + 1,
-      "aria-setsize": numbers.length,
-    }),
+  const parts = Array.from({ length: Math.ceil(listed.length / AT_ONCE) }, (_, k) =>
+    element("div", { "data-first": k * AT_ONCE }),
   );
-  byId("segment-list").replaceChildren(...boxes);
-  boxes.forEach((box) => near.observe(box));
+  byId("segment-list").replaceChildren(...parts);
+  if (parts.length) fill(parts[0]);
+  const height = parts[0]?.offsetHeight || 0; // the others are about as high
+  parts.slice(1).forEach((part) => (part.style.minHeight = `${height}px`));
+  parts.forEach((part) => near.observe(part));
   const all = data.outputs[0].length;
   byId("segment-count").textContent =
-    numbers.length === all ? `${all.toLocaleString("en")} segments` : `${numbers.length.toLocaleString("en")} of ${all.toLocaleString("en")} segments`;
+    listed.length === all
+      ? `${all.toLocaleString("en")} segments`
+      : `${listed.length.toLocaleString("en")} of ${all.toLocaleString("en")} segments`;
   byId("segment-heads").replaceChildren(
     ...metricsBeside().map((m, k) => element("span", { class: k ? "score" : "score selected" }, data.metrics[m].title)),
   );
-  const severities = [...new Set(Object.values(data.marked[Number(state.marks)]?.spans || {}).flatMap((each) => each.map((span) => span[2])))];
   byId("segment-legend").replaceChildren(
     ...(state.marks !== "words"
-      ? ["Errors: ", ...severities.flatMap((each) => [element("mark", { class: each }, each), " "])]
+      ? ["Errors: ", ...["critical", "major", "minor"].flatMap((each) => [element("mark", { class: each }, each), " "])]
       : data.references.length
         ? [element("ins", {}, "not in the reference"), " ", element("del", {}, "in no output shown")]
         : [element("ins", {}, "not in the first output")]),
@@ -220,7 +256,9 @@ function showSegments() {
           choice(
             "Highlight",
             [
-              .../** @type {[string, string][]} */ (data.marked.map((each, k) => [String(k), `errors by ${each.title}`])),
+              .../** @type {[string, string][]} */ (
+                data.marked.map((each, k) => [String(k), `errors by ${each.title}`])
+              ),
               ["words", "words that differ"],
             ],
             state.marks,
@@ -237,7 +275,10 @@ function showSegments() {
         ? [
             choice(
               "Document",
-              [["-1", "all"], .../** @type {[string, string][]} */ (data.documents.map((doc, d) => [String(d), doc.id]))],
+              [
+                ["-1", "all"],
+                .../** @type {[string, string][]} */ (data.documents.map((doc, d) => [String(d), doc.id])),
+              ],
               String(state.document),
               (value) => list({ document: Number(value) }),
             ),

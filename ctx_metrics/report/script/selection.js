@@ -16,8 +16,7 @@ const state = {
 };
 
 /** The systems whose outputs are shown. */
-const systemsShown = () =>
-  state.all ? data.systems.map((_, s) => s) : state.systems.filter((s, k, all) => s >= 0 && all.indexOf(s) === k);
+const systemsShown = () => (state.all ? data.systems.map((_, s) => s) : state.systems.filter((s) => s >= 0));
 
 /** The selections that all parts of the page share. @param {(change: Partial<typeof state>) => void} set @param {boolean} [all] whether all systems can be selected */
 function sharedTools(set, all = false) {
@@ -25,10 +24,16 @@ function sharedTools(set, all = false) {
   const metrics = /** @type {[string, string][]} */ (data.metrics.map((each, m) => [String(m), each.title]));
   const [system, other] = state.systems;
   const pair = [
-    choice("System", named, String(system), (value) => set({ systems: [Number(value), other] })),
+    choice("System", named, String(system), (value) =>
+      set({ systems: [Number(value), Number(value) === other ? -1 : other] }),
+    ),
     choice(
       "Compare with",
-      [["-1", "none"], ...named, .../** @type {[string, string][]} */ (all ? [["all", "all systems"]] : [])],
+      [
+        ["-1", "none"],
+        ...named.filter((_, s) => s !== system),
+        .../** @type {[string, string][]} */ (all ? [["all", "all systems"]] : []),
+      ],
       all && state.all ? "all" : String(other),
       (value) => set(value === "all" ? { all: true } : { all: false, systems: [system, Number(value)] }),
     ),
@@ -40,7 +45,7 @@ function sharedTools(set, all = false) {
 /** The second metric. @param {(change: Partial<typeof state>) => void} set */
 const secondMetric = (set) =>
   choice(
-    "against",
+    "Second metric",
     data.metrics.map((each, m) => [String(m), each.title]),
     String(state.other),
     (value) => set({ other: Number(value) }),

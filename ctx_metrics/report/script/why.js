@@ -19,7 +19,9 @@ function why(i, systems) {
   for (const s of systems) {
     for (const each of data.windows) {
       const around = each.rows[s].filter(([first, last]) => first <= i && i < last);
-      const told = around.map(([first, last, score]) => `window of segments ${segmentsNamed(first, last)}: ${shown(score)}`);
+      const told = around.map(
+        ([first, last, score]) => `window of segments ${segmentsNamed(first, last)}: ${shown(score)}`,
+      );
       if (told.length) add(`${data.metrics[each.metric].title}: ${data.systems[s]}`, [told.join(", ")]);
     }
     for (const each of data.matches) {
@@ -44,7 +46,8 @@ function why(i, systems) {
         );
     }
     const parts = Object.entries(data.parts[`${s} ${i}`] || {});
-    if (parts.length) add(`parts, ${data.systems[s]}`, [parts.map(([name, value]) => `${name} ${shown(value)}`).join(", ")]);
+    if (parts.length)
+      add(`parts, ${data.systems[s]}`, [parts.map(([name, value]) => `${name} ${shown(value)}`).join(", ")]);
   }
   return found;
 }
