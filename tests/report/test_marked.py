@@ -38,7 +38,7 @@ def test_spans_are_those_of_the_runs_systems_and_segments(table, caplog):
         (0, 0): [(0, 2, "minor"), (3, 8, "major")],
         (1, 1): [(0, 2, "critical")],
     }
-    assert error_counts(found, 2) == (["major", "critical", "minor"], [[1, 0, 1], [0, 1, 0]], [1, 1])
+    assert error_counts(found, 2) == (["critical", "major", "minor"], [[0, 1, 1], [1, 0, 0]], [1, 1])
     assert re.fullmatch(r".*people.tsv: 1 row is of other systems, and left out", caplog.messages[0])
 
 
