@@ -232,8 +232,9 @@ def _check(line: CommandLine, architecture: Architecture, recipe: Recipe) -> Non
             error(f"--{name.replace('_', '-')} is not for {kind}, {why}")
     if architecture.inputs == "mt+src+ref" and kind != "comet":
         error(f"{kind} reads mt+ref or mt+src; for mt+src+ref train comet")
-    if architecture.language_tag and not architecture.unified:
-        error("--language-tag works only with comet --inputs")
+    for name in ("language_tag", "plain_quotes"):
+        if getattr(architecture, name) and not architecture.unified:
+            error(f"--{name.replace('_', '-')} works only with comet --inputs")
     if data.synthetic and not (architecture.unified and "src" in architecture.reads):
         error(
             "--synthetic is only for comet with --inputs mt+src or mt+src+ref, which learns to score without references"

@@ -162,6 +162,7 @@ def test_odd_documents_are_named(inside, tmp_path, what):
 COMMON = ("-r", "ref.txt", "--docids", "ids.txt", "-l", "de-en", "-q")
 
 
+@pytest.mark.full
 def test_scores_are_those_of_the_aligned_lines(inside, aligned):
     metrics = ("-m", "bleu", "chrf", "ter", "bertr", "slide", "--slide-model", "embedded", "--format", "json")
     levels = ("--level", "segment", "document", "system")

@@ -77,6 +77,7 @@ def test_an_addition_is_in_no_line(english):
     assert (addition.after, addition.text, addition.lines) == (1, added, (2,))
 
 
+@pytest.mark.full
 def test_with_sources():
     [found] = Aligner("en", across=True).align([Document(" ".join(HYPOTHESES), SOURCES)])
     assert found.lines == HYPOTHESES

@@ -498,11 +498,11 @@ def test_slide_needs_whole_documents(ctx, tmp_path):
 @pytest.mark.full
 def test_a_killed_run_goes_on(table, tmp_path):
     """SIGKILL at five moments: the result is that of a run in peace, byte for byte."""
-    many = [{**row, "mt": f"{row['mt']} {number}"} for number in range(40) for row in rows()]
+    many = [{**row, "mt": f"{row['mt']} {number}"} for number in range(20) for row in rows()]
     write_tsv(table, many)
     model = build(RECIPES["referenceless"], tmp_path / "model")
     command = [COMMAND, "annotate", str(table), "-m", "comet", "chrf", "--comet-model", str(model)]
-    command += ["--block", "50", "-q", "-o"]
+    command += ["--block", "25", "-q", "-o"]
     done = subprocess.run([*command, tmp_path / "whole"], capture_output=True, env=environment(), check=True)
     killed = 0
     for seed in range(5):
@@ -553,8 +553,8 @@ def test_a_worker_without_the_model(ctx, table, tmp_path, monkeypatch):
 def test_a_killed_worker_is_replaced(table, tmp_path):
     """The worker that scores is killed again and again; each block comes once."""
     pytest.importorskip("ray")
-    write_tsv(table, [{**row, "mt": f"{row['mt']} {number}"} for number in range(40) for row in rows()])
-    command = [COMMAND, "annotate", str(table), "-m", "bertr", "-l", "de-en", "--block", "100", "-q"]
+    write_tsv(table, [{**row, "mt": f"{row['mt']} {number}"} for number in range(20) for row in rows()])
+    command = [COMMAND, "annotate", str(table), "-m", "bertr", "-l", "de-en", "--block", "50", "-q"]
     env = environment(OMP_NUM_THREADS="1")
     subprocess.run([*command, "-o", tmp_path / "whole"], check=True, capture_output=True, env=env)
     run = subprocess.Popen(

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 
+import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import EXAMPLES, NAME_A, NAME_B, NAME_C, REF, A, B, C
 
@@ -59,6 +60,7 @@ def of_json(text):
 READERS = {"latex": of_latex, "markdown": of_markdown, "table": of_terminal, "csv": of_csv, "json": of_json}
 
 
+@pytest.mark.full
 def test_the_numbers_are_the_same_in_all_formats(ctx):
     given = [*THREE, "-q", "-w", "2", "--autorank", "wmt25"]
     found = {form: read(ctx(*given, "--format", form).out) for form, read in READERS.items()}

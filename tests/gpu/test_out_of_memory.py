@@ -17,9 +17,7 @@ from ctx_metrics.errors import ResourceError
 
 PERCENT = ("mbr", "mbr-references", "prbleu")
 NAMES = [name for name in RUNS if name != "prbleu-mas"]  # which does not use the card
-# a metric of one sequence with spans, one of a network on top, a subcommand, a training
-DEFAULT = "comet-xcomet esim mbr train-bilstm".split()
-OF_TRAINING = 40  # allocations of a training that are tried, evenly spread
+OF_TRAINING = 20  # allocations of a training that are tried, evenly spread
 
 
 class Sweep:
@@ -81,16 +79,6 @@ def _places(error: BaseException) -> list[str]:
 @pytest.fixture
 def sweep(folders):
     return lambda name, **settings: Sweep(name, folders, **settings)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", some(NAMES, DEFAULT))
-def test_some_allocations(name, sweep):
-    """The first one, among the weights, in the forward, behind it, and the last one."""
-    runs = sweep(name)
-    count = runs.allocations
-    assert runs.wrong(sorted({1, count // 4, 2 * count // 3, count - 4, count})) == {}
-    assert runs.wrong([count // 2], for_good=True) == {}
 
 
 @pytest.mark.full

@@ -112,6 +112,7 @@ def test_faults_of_one_kind_share_a_line(server, judge):
     ]
 
 
+@pytest.mark.full
 def test_a_server_is_waited_for_as_long_as_it_says(server, judge):
     """By all workers, whether it says so in seconds or by a date."""
     for number, header in enumerate((lambda: "0.6", lambda: formatdate(time.time() + 2, usegmt=True))):

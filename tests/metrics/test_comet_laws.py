@@ -26,7 +26,6 @@ CASES = [
     ("slide", "ranking"),
     ("slide", "kiwi"),
     ("slide", "xcomet"),
-    ("slide", "xcomet-lite"),
     ("doccomet", "regression"),
     ("doccomet", "referenceless"),
     ("comet", "multilingual"),

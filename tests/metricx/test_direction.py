@@ -75,6 +75,7 @@ def oriented(model) -> dict:
     return found
 
 
+@pytest.mark.full
 @EVERY
 def test_compare_ranks_the_best_first(ctx, files, model, oriented, name, tmp_path):
     systems, _ = oriented[name]

@@ -207,6 +207,7 @@ def test_nothing_is_made_where_something_is_wrong(train, learned, folder):
     assert learned == [] and names(folder) == sorted([*before, "file"])
 
 
+@pytest.mark.full
 def test_what_cannot_be_read_leaves_no_folder(train, folder):
     """Features are computed before the PCA fails; what was there before stays."""
     before = names(folder)

@@ -338,6 +338,7 @@ def test_in_the_command(whole, format, forked_sacrebleu):
         assert found == pytest.approx(expected, abs=0.06)
 
 
+@pytest.mark.full
 def test_one_system_in_the_command(of_chrf, forked_sacrebleu):
     flags = ["ref.en.txt", "-i", "system_a.en.txt", "-m", "pairwise", "--pairwise-model", of_chrf]
     alone = forked_sacrebleu(*flags)

@@ -128,6 +128,7 @@ def by_model(systems, folder, languages=("en", "de"), engine=CPU, **settings):
     return round_trips(systems, *languages, BackTranslation(f"hf:{folder}", **settings), engine)
 
 
+@pytest.mark.full
 def test_a_model_translates_every_line_by_itself():
     toy, lines = toys.trained_marian(), toys.lines(40, seed=1)
     systems = [lines, ["", *lines[::-1]]]

@@ -76,6 +76,7 @@ def test_the_value_is_that_of_a_plain_forward_with_the_tag(models, kind, inputs)
         assert empty.empty and empty.value == 0
 
 
+@pytest.mark.full
 def test_the_tag_is_part_of_what_is_cut_and_counted(models):
     plain, tagged = (load_estimator(str(models["xlmr"][0]), QUIET, "mt+src", target_lang=each) for each in (None, "de"))
     size = tagged.special_tokens - plain.special_tokens

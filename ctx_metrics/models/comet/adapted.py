@@ -34,6 +34,7 @@ FIELDS: dict[str, Any] = {
     "shares": list,
     "weights_sha256": str,
 }
+_PLAIN = str.maketrans(dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛‹›", "'"))
 
 
 class MatchFeatures(nn.Module):
@@ -80,6 +81,9 @@ class AdaptedCheckpoint:
         self.tagged: bool = config.get("tag", False)  # whether it has learned to read language_tag before a hypothesis
         if not isinstance(self.tagged, bool):
             raise cannot_be(folder, "tag", repr(self.tagged)[:60])
+        self.plain_quotes: bool = config.get("plain_quotes", False)  # whether it reads plain_quotes of each text
+        if not isinstance(self.plain_quotes, bool):
+            raise cannot_be(folder, "plain_quotes", repr(self.plain_quotes)[:60])
         self.root, self.file = folder, folder / WEIGHTS
         self.languages: list[str] | None = config["languages"]
         self.source_languages: list[str] | None = config.get("source_languages")
@@ -188,6 +192,15 @@ def language_tag(language: str | None) -> str:
     ('pt: ', '')
     """
     return f"{code}: " if (code := primary(language)) else ""
+
+
+def plain_quotes(text: str) -> str:
+    """The text with one style of quotation marks and of apostrophes; its length stays.
+
+    >>> plain_quotes("„Ja“, «oui», it’s")
+    '"Ja", "oui", it\'s'
+    """
+    return text.translate(_PLAIN)
 
 
 def is_adapted(folder: Path) -> bool:

@@ -39,7 +39,7 @@ from ...errors import InputError, ModelError
 from ...notices import counted
 from ...wording import worded
 from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
-from .adapted import AdaptedCheckpoint, is_adapted, language_tag
+from .adapted import AdaptedCheckpoint, is_adapted, language_tag, plain_quotes
 from .checkpoint import (
     HEAD_LAYER,
     INPUTS,
@@ -352,6 +352,7 @@ class UnifiedEstimator(CometEstimator):
 
     shares_texts = False
     tag: str | None = None  # what is read before each hypothesis; None: the model has learned no tags
+    plain_quotes = False  # whether all styles of quotation marks are read as one
 
     def __init__(
         self,
@@ -385,6 +386,7 @@ class UnifiedEstimator(CometEstimator):
             self.features, shares = checkpoint.matching, checkpoint.shares
             self.learned_from = checkpoint.source_languages, checkpoint.languages
             self.tag = language_tag(target_lang) if checkpoint.tagged else None
+            self.plain_quotes = checkpoint.plain_quotes
             if self.inputs == "mt+src":
                 self.penalty, self.untranslated_value = WITHOUT_REFERENCE, UNTRANSLATED
             self.empty_value = 0.0  # empty outputs were never judged, and the network scores them higher than bad ones
@@ -417,6 +419,12 @@ class UnifiedEstimator(CometEstimator):
 
     def _work(self, examples: Sequence[Example]) -> int:
         return len(examples) * len(self.combinations)
+
+    def _tokenized(self, examples: Sequence[Example], most: int | None = None) -> dict[str, TokenIds]:
+        if not self.plain_quotes:
+            return super()._tokenized(examples, most)
+        read = {text: plain_quotes(text) for example in examples for text in example.texts(self.inputs)}
+        return dict(zip(read, self.encoder.tokenizer(list(read.values()), most), strict=True))
 
     def _sequences(self, examples: Sequence[Example]) -> Sequences:
         if self.tag:

@@ -31,6 +31,11 @@ class Architecture:
         "readings) and in scoring.",
         False,
     )
+    plain_quotes: bool = setting(
+        "With comet --inputs: read all styles of quotation marks and apostrophes as one, in training and in scoring, so "
+        "that a score does not depend on the style.",
+        False,
+    )
     rank: Positive | None = setting("Rank of the changes of the encoder that comet learns with --inputs. (Default: 32)")
     layers: Layers | None = setting(
         "Layers of the encoder to read; 0 is the embeddings. (Default: all but 0; comet: three of them)"

@@ -21,7 +21,7 @@ from ...engine.tokenizer import TextTokenizer, TokenIds
 from ...engine_options import EngineOptions
 from ...errors import InputError, ModelError
 from ...models import hub
-from ...models.comet.adapted import AdaptedCheckpoint, language_tag
+from ...models.comet.adapted import AdaptedCheckpoint, language_tag, plain_quotes
 from ...models.comet.checkpoint import ADAPTED_KIND, ENCODER_KINDS, INPUTS, SEPARATORS
 from ...models.comet.model import joined
 from ...models.folder import read_config
@@ -72,6 +72,7 @@ class UnifiedInputs:
     """The token ids of n rows' texts, and the network's inputs for each way to read them.
 
     spoken     the language of each data set, which outputs begin with; None: they have no such tags
+    plain      whether all styles of quotation marks are read as one
     lengths    number of tokens of each row's source or reference, and of its output
     bare       the rows whose output is read without its tag in this epoch
     """
@@ -84,9 +85,10 @@ class UnifiedInputs:
         most: int,
         max_length: int,
         spoken: Mapping[str, str | None] | None = None,
+        plain: bool = False,
     ):
         self.tokenizer, self.kind, self.most, self.max_length = tokenizer, kind, most, max_length
-        self.spoken, self.bare = spoken, frozenset[int]()
+        self.spoken, self.plain, self.bare = spoken, plain, frozenset[int]()
         columns: dict[str, Sequence[str | None]]
         columns = {"mt": texts.hypotheses, "src": texts.sources, "ref": texts.references}
         if spoken is not None:
@@ -94,7 +96,8 @@ class UnifiedInputs:
             columns["mt"] = [tag + text for tag, text in zip(tags, texts.hypotheses, strict=True)]
             columns["bare"] = texts.hypotheses
         distinct = list(dict.fromkeys(text for column in columns.values() for text in column if text is not None))
-        ids = dict(zip(distinct, tokenizer(distinct, max_length), strict=True))
+        as_read = [plain_quotes(text) for text in distinct] if plain else distinct
+        ids = dict(zip(distinct, tokenizer(as_read, max_length), strict=True))
         self.rows = [
             {name: ids[text] for name, text in zip(columns, of_row, strict=True) if text is not None}
             for of_row in zip(*columns.values(), strict=True)
@@ -105,7 +108,7 @@ class UnifiedInputs:
 
     def with_more(self, texts: TrainingSet) -> "UnifiedInputs":
         """Return the inputs of these rows, and then of more."""
-        more = UnifiedInputs(texts, self.tokenizer, self.kind, self.most, self.max_length, self.spoken)
+        more = UnifiedInputs(texts, self.tokenizer, self.kind, self.most, self.max_length, self.spoken, self.plain)
         more.rows, more.lengths = self.rows + more.rows, self.lengths + more.lengths
         return more
 
@@ -366,6 +369,7 @@ def learn_unified(
         "max_length": min(architecture.max_length or positions - 4, positions - 4),
         "network": {"hidden": architecture.feedforward or HEAD_WIDTH},
         **({"tag": True} if architecture.language_tag else {}),
+        **({"plain_quotes": True} if architecture.plain_quotes else {}),
     }
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
@@ -373,6 +377,8 @@ def learn_unified(
         given = matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
         if given.get("tag") and not architecture.language_tag:
             raise InputError(f"{init} reads language tags, which this training would unlearn; add --language-tag")
+        if given.get("plain_quotes") and not architecture.plain_quotes:
+            raise InputError(f"{init} reads plain quotes, and has learned no others; add --plain-quotes")
         restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
     first = {name: tensor.clone() for name, tensor in learned(network).items()} if init_share else {}
     texts = [*training.hypotheses, *training.references, *training.sources]
@@ -395,7 +401,7 @@ def learn_unified(
     check_tokens(tokenizer, training, development, config["max_length"])
     reading = tokenizer, config["encoder_model"], positions, config["max_length"]
     tagged = spoken if architecture.language_tag else None
-    inputs = [UnifiedInputs(each, *reading, tagged) for each in (training, development)]
+    inputs = [UnifiedInputs(each, *reading, tagged, architecture.plain_quotes) for each in (training, development)]
     for each, what in zip(inputs, ("training", "development"), strict=True):
         if each.cut:
             cut = counted(each.cut, f"{what} text was", f"{what} texts were")
