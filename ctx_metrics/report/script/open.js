@@ -13,6 +13,7 @@ function open() {
   if (part === "segments") {
     if (name === "segment" && !chosen().includes(Number(number) - 1))
       Object.assign(state, { text: "", document: -1, least: "", most: "", marked: false });
+    if (name === "segment") detailed.add(Number(number) - 1);
     showSegments();
     if (name === "segment") {
       const box = byId("segment-list").querySelector(`#segment-${number}`);
@@ -35,15 +36,13 @@ document
       navigator.clipboard.writeText(byId(/** @type {HTMLElement} */ (button).dataset.copy || "").textContent || ""),
     ),
   );
-document.querySelectorAll("[data-for=pairs-metric]").forEach((select) =>
-  select.addEventListener("change", () =>
-    document.querySelectorAll(".pairs").forEach((each, number) => {
-      /** @type {HTMLElement} */ (each).hidden = number !== /** @type {HTMLSelectElement} */ (select).selectedIndex;
-    }),
-  ),
+const baselines = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".baseline"))];
+const showBaseline = (/** @type {number} */ shownOne) => baselines.forEach((each, k) => (each.hidden = k !== shownOne));
+document.querySelectorAll("[data-for=baseline]").forEach((select) =>
+  select.addEventListener("change", () => showBaseline(/** @type {HTMLSelectElement} */ (select).selectedIndex)),
 );
-document.querySelectorAll("#part-overview > table").forEach(sortable);
-if (data.systems.length > 1) showBaseline(0);
+showBaseline(0);
+document.querySelectorAll("#systems, .baseline > table").forEach(sortable);
 addEventListener("hashchange", open);
 addEventListener("beforeprint", () => {
   printing = true;
@@ -55,6 +54,8 @@ addEventListener("keydown", (event) => {
   const boxes = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#segment-list article"))];
   if (byId("part-segments").hidden || !"jk".includes(event.key) || event.ctrlKey || event.metaKey) return;
   const at = boxes.findIndex((box) => box.getBoundingClientRect().top > -10);
-  boxes[Math.max(0, Math.min(boxes.length - 1, at + (event.key === "j" ? 1 : -1)))]?.scrollIntoView();
+  const box = boxes[Math.max(0, Math.min(boxes.length - 1, at + (event.key === "j" ? 1 : -1)))];
+  box?.scrollIntoView();
+  box?.focus({ preventScroll: true });
 });
 open();
