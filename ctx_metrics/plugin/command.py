@@ -95,8 +95,11 @@ class CommandTable(dict):
         if asked.tested and (asked.chosen or asked.by_document):
             _test_as_we_do(metric, run.document_ids() if asked.by_document else None)
         run.metrics[name] = metric
-        if len(run.metrics) == len(set(asked.flags.metrics)) and not asked.settings.ctx_no_text_checks:
-            run.check_texts(references)
+        if len(run.metrics) == len(set(asked.flags.metrics)):
+            for check in asked.checks:
+                check(run.metrics, run.names())
+            if not asked.settings.ctx_no_text_checks:
+                run.check_texts(references)
         if asked.flags.sentence_level:  # main() prints while it scores, and has only this metric
             _write_files(run)
         return metric

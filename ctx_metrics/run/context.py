@@ -194,8 +194,15 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
         if context.read:
-            vars(metric)["get_signature"] = _Signed(metric, context.read.signature)
+            signed(metric, context.read.signature)
     return metrics
+
+
+def signed(metric: "Metric", entries: Mapping[str, Any]) -> None:
+    """Add entries of the run to a metric's signature."""
+    before = vars(metric).get("get_signature")
+    known = before.entries if isinstance(before, _Signed) else {}
+    vars(metric)["get_signature"] = _Signed(metric, {**known, **entries})
 
 
 @dataclass(frozen=True)

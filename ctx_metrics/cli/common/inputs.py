@@ -19,7 +19,7 @@ from ...run.context import Context, MetricSettings, build_all, with_inputs, with
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
-from ...run.wrappers import reader_hint, reader_of
+from ...run.wrappers import Check, checks_of, reader_hint, reader_of
 from ...settings import CommandLine, setting
 from . import flags
 
@@ -124,10 +124,14 @@ class Inputs(NamedTuple):
     context: Context
     metrics: Sequence[MetricSettings]
     given: Mapping[str, str]
+    checks: Sequence[Check]
 
     def build(self, in_blocks: "InBlocks | None" = None) -> dict[str, Metric]:
         """Build all metrics before the first one scores, so that shared inputs are computed once."""
-        return build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference="give -r FILE")
+        metrics = build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference="give -r FILE")
+        for check in self.checks:
+            check(metrics, self.names)
+        return metrics
 
 
 def checked_texts(line: CommandLine) -> Texts:
@@ -216,7 +220,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
     words |= {"doc_ids": "the document ids"} if texts.docids else {}
     words = {} if reader else words
     words |= {each.name: f"the {each.words}" for each in given if each.name in streams}
-    return Inputs(names, context, [with_lines(each, lines) for each in metrics], words)
+    checks = checks_of(line, texts.files)
+    return Inputs(names, context, [with_lines(each, lines) for each in metrics], words, checks)
 
 
 def read_files(streams: Streams, encoding: str, paths: Mapping[str, Sequence[str] | None]) -> None:
