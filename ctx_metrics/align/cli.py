@@ -44,7 +44,7 @@ class Texts:
         "The systems' hypotheses, one file or folder per system.", flag="HYP", group="texts", nargs="+", action="store"
     )
     reference: File | None = setting(
-        "Reference segments, one per line, in a file, or in a folder with one file per document; without them, hypotheses are "
+        "Reference segments, one per line: a file, or a folder with one file per document. Without them, hypotheses are "
         "aligned with the source.",
         flag="-r --reference",
     )
