@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..corpus import Segments, named
 from ..errors import InputError
 from ..notices import counted, notice
 from ..reading import json_object, read_text, without_mark
-from ..run.context import Context
 from .inputs import differ
 
 _BETWEEN = re.compile(r"\n[^\S\n]*\n\s*")  # a blank line, or several
@@ -28,9 +26,6 @@ class TestSet(NamedTuple):
         """By role, without an empty one."""
         found = {"src": [self.sources], "doc": [self.doc_ids]}
         return found | ({"ref": self.references} if self.references else {})
-
-    def beside(self, context: Context) -> Context:
-        return replace(context, references=self.references, sources=self.sources, doc_ids=self.doc_ids)
 
 
 def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | None]) -> TestSet:

@@ -57,7 +57,7 @@ class Run:
         )
         beside = Context(references, (), sources, doc_ids, *self.asked.languages, self.asked.engine)
         assert self.asked.reader
-        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside)
+        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside, {})
         for system, lines in zip(systems, self.read.systems, strict=False):
             system[:] = lines
 

@@ -176,7 +176,9 @@ class Replacements:
         if run.asked.reader and file in (run.asked.flags.input or ()) and file not in run.asked.flags.refs:
             return []  # filter_subset has all that is read, and lets the reader fill it in
         if os.path.isdir(file):
-            raise InputError(f"cannot read {file}: it is a folder", fix=reader_hint("--ctx-"))
+            own = file in (run.asked.flags.input or ())
+            fix = reader_hint("--ctx-") if own else f"in ctx-metrics score, {reader_hint()}"
+            raise InputError(f"cannot read {file}: it is a folder", fix=fix)
         lines = split_lines(read_text(file, encoding), file)
         if not lines:
             raise InputError(f"{file} is empty; it must hold one segment per line")

@@ -41,8 +41,9 @@ class Read(NamedTuple):
     notices: Sequence[Notice] = ()
 
 
-# Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run.
-Reader = Callable[[Sequence[str], str, Context], Read]
+# Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run, and
+# beside those that are folders, by role.
+Reader = Callable[[Sequence[str], str, Context, Mapping[str, Sequence[str]]], Read]
 # Reads the outputs of a table's rows anew, which are the context's only system.
 RowReader = Callable[[Context], Read]
 # Looks at a run's metrics, by name, once they are built, and at the names of its systems; may give notices.

@@ -77,7 +77,7 @@ def test_the_tutorial_of_training(ctx, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tutorial = TRAINING.split("## Tutorial")[1].split("\n## ")[0]
     commands = blocks(tutorial)
-    assert len(commands) == 3 == len(re.findall(r"^ {4}\$ ", TRAINING, re.M)) - 1  # and that of pairs
+    assert len(commands) == 2 == len(re.findall(r"^ {4}\$ ", TRAINING, re.M)) - 1  # and that of pairs
     for command, printed in commands:
         done = ctx(*shlex.split(command)[1:], "--ctx-device", "cpu")
         assert_about_as_printed(PROGRESS.sub("", done.err) + done.out, unwrapped(printed))

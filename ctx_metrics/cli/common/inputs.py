@@ -169,9 +169,17 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
     given = given_inputs(line)
     if texts.dataset:
         _add_test_set(streams, *texts.dataset)
-    paths = {"src": texts.source and [texts.source], "ref": texts.references, "doc": texts.docids and [texts.docids]}
-    read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
     reader, read = reader_of(line), None
+    one = {"src": texts.source, "doc": texts.docids}
+    paths: dict[str, Sequence[str]] = {role: [path] for role, path in one.items() if path} | {
+        "ref": texts.references or []
+    }
+    folders = {role: paths.pop(role) for role in ("src", "ref") if any(map(os.path.isdir, paths.get(role, ())))}
+    if not reader:
+        for path in (*texts.files, *(path for files in folders.values() for path in files)):
+            if os.path.isdir(path):
+                raise InputError(f"{path} is a folder", fix=reader_hint())
+    read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
     if texts.from_stdin:
         if reader:
             line.error("texts whose lines do not match are read from files: name them with -t")
@@ -181,11 +189,9 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
         source_lang, target_lang = texts.language_pair or (None, None)
         beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, line[EngineOptions])
-        read = reader(texts.files, texts.encoding, beside)
+        read = reader(texts.files, texts.encoding, beside, folders)
         streams |= {"mt": read.systems, **read.streams}
     else:
-        if folders := [path for path in texts.files if os.path.isdir(path)]:
-            raise InputError(f"{folders[0]} is a folder", fix=reader_hint())
         of_files = system_names(texts.files)
         read_files(streams, texts.encoding, {"mt": texts.files})
     for each, of_input in given.items():
