@@ -61,7 +61,7 @@ class RunSettings:
         "languages and repetitions.",
         False,
     )
-    ctx_reference_kind: ReferenceKind | None = setting(REFERENCE_KIND)
+    ctx_kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
     slide_output: File | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
     )
@@ -151,7 +151,7 @@ class Asked:
     @property
     def signature(self) -> dict[str, str]:
         """The entries in the signature of every metric."""
-        return reference_entry(self.settings.ctx_reference_kind)
+        return reference_entry(self.settings.ctx_kind_of_references)
 
     @property
     def stock(self) -> Sequence[str]:

@@ -135,7 +135,7 @@ def test_signatures_name_the_kind_of_references(ctx, files):
     common = ("score", "-t", files / "mine.jsonl", "--align", "--align-set", files / "set.jsonl", "-l", "de-en")
     done = ctx(*common, "-m", "chrf", "bleu", "-q")
     assert done.code == 0 and done.out.count("|refs:synthetic|align:v1-") == 2, done.err
-    assert "|refs:post-edited|" in ctx(*common, "-m", "chrf", "-q", "--reference-kind", "post-edited").out
+    assert "|refs:post-edited|" in ctx(*common, "-m", "chrf", "-q", "--kind-of-references", "post-edited").out
 
 
 def test_a_tree_of_the_test_set_and_its_outputs(ctx, files):

@@ -81,7 +81,7 @@ class Texts:
     references: Files | None = setting(
         "References; leave them out for models without references.", flag="-r --references"
     )
-    reference_kind: ReferenceKind | None = setting(REFERENCE_KIND)
+    kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
     docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
     dataset: tuple[str, str] | None = setting(
         "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
@@ -216,10 +216,10 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
 
     names = [*(texts.names or of_files)]
     context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
-    context = replace(context, read=read, signature=reference_entry(texts.reference_kind))
+    context = replace(context, read=read, signature=reference_entry(texts.kind_of_references))
     if context.signature and not context.references:
         raise InputError(
-            "--reference-kind says how the references were made, but there are none; give -r, or leave it out"
+            "--kind-of-references says how the references were made, but there are none; give -r, or leave it out"
         )
     context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
