@@ -9,6 +9,7 @@ from ..errors import InputError
 from ..flag_types import Directory, File
 from ..notices import Notice
 from ..run.context import Context
+from ..run.references import reference_entry
 from ..run.streams import system_names
 from ..run.wrappers import Read, Reader, RowReader, Wrapper
 from ..settings import setting
@@ -71,17 +72,20 @@ def _read(
         check_writable(target)
         check_writable(links_beside(target))
     streams: dict[str, list[Segments]] = {}
+    signature: dict[str, str] = {}
     if test_set is not None:
         if folders or beside.references or beside.sources is not None or beside.doc_ids is not None:
             raise InputError("--align-set has source, references and document ids; leave out -s, -r and --docids")
-        streams = read_test_set(test_set, encoding, (beside.source_lang, beside.target_lang)).streams
+        found = read_test_set(test_set, encoding, (beside.source_lang, beside.target_lang))
+        streams, signature = found.streams, reference_entry(*found.kinds)
     elif folders:
         streams = read_streams(folders, encoding, beside)
     beside = with_streams(beside, streams)
     systems = align_systems(paths, encoding, beside)
     for target, system in zip(targets, systems, strict=False):
         write(target, system, beside.doc_ids)
-    return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside), streams)
+    signature["align"] = systems[0].signature
+    return Read([system.lines for system in systems], signature, tables(systems, beside), streams)
 
 
 def _read_rows(beside: Context) -> Read:

@@ -93,12 +93,15 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Lang
 
 
 def differ(given: object, wanted: str | None) -> bool:
-    """Whether a row is of another language than the wanted one, as far as it says so.
+    """Whether a row is of another language, or of another script or region, than the wanted one, as far as both say so.
 
-    >>> differ("de_DE", "de"), differ("de_DE", "cs"), differ(None, "cs")
-    (False, True, False)
+    >>> differ("de_DE", "de"), differ("de_DE", "cs"), differ(None, "cs"), differ("sr_Cyrl_RS", "sr-Latn")
+    (False, True, False, True)
     """
-    return bool(wanted and isinstance(given, str) and given and primary(given) != primary(wanted))
+    if not wanted or not isinstance(given, str) or not given:
+        return False
+    ours, theirs = ({*code.lower().replace("_", "-").split("-")[1:]} for code in (wanted, given))
+    return primary(given) != primary(wanted) or bool(theirs and not ours <= theirs)
 
 
 def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence[Part], list[str]]:

@@ -15,6 +15,7 @@ from ..language import language_pair
 from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
+from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ..run.wrappers import Check, Reader, Wrap, checks_of, installed_wrappers, reader_of, wrapped, wraps_of
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..writing import check_not_input, check_output, open_closed
@@ -60,6 +61,7 @@ class RunSettings:
         "languages and repetitions.",
         False,
     )
+    ctx_kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
     slide_output: File | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
     )
@@ -143,7 +145,13 @@ class Asked:
     def active(self) -> bool:
         """Whether the run names a plugin metric or uses one of our flags for all metrics. Otherwise sacrebleu's behavior is
         left unchanged."""
-        return bool(self.chosen or self.by_document or self.targets or self.wraps or self.reader or self.checks)
+        of_all = self.wraps or self.reader or self.checks or self.signature
+        return bool(self.chosen or self.by_document or self.targets or of_all)
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """The entries in the signature of every metric."""
+        return reference_entry(self.settings.ctx_kind_of_references)
 
     @property
     def stock(self) -> Sequence[str]:

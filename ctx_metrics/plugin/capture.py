@@ -138,6 +138,7 @@ class Run:
             {"explain": any(output.explain for output in asked.outputs)},
             self._in_blocks(),
             self.read,
+            asked.signature,
         )
 
     def _in_blocks(self) -> "InBlocks | None":

@@ -88,7 +88,7 @@ class CommandTable(dict):
         else:
             [own] = wrapped([MetricSettings(name, run.table[name.upper()], flags)], asked.wraps)
             # a wrapped metric reads more of the run than its references, and a reader adds to its signature
-            if asked.wraps or asked.reader:
+            if asked.wraps or asked.reader or asked.signature:
                 metric = run.build([own], references, run.systems)[name]
             else:
                 metric = run.table[name.upper()](references=references, **flags)

@@ -17,6 +17,7 @@ from ...notices import counted
 from ...reading import decode, read_lines, without_mark
 from ...run.context import Context, MetricSettings, build_all, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
+from ...run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
 from ...run.wrappers import Check, checks_of, reader_hint, reader_of
@@ -80,6 +81,7 @@ class Texts:
     references: Files | None = setting(
         "References; leave them out for models without references.", flag="-r --references"
     )
+    kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
     docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
     dataset: tuple[str, str] | None = setting(
         "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
@@ -214,7 +216,11 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
 
     names = [*(texts.names or of_files)]
     context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
-    context = replace(context, read=read)
+    context = replace(context, read=read, signature=reference_entry(texts.kind_of_references))
+    if context.signature and not context.references:
+        raise InputError(
+            "--kind-of-references says how the references were made, but there are none; give -r, or leave it out"
+        )
     context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
     words |= {"doc_ids": "the document ids"} if texts.docids else {}
