@@ -89,7 +89,7 @@ class ContextSignature(Signature):
             "smooth=s nc=nc nw=nw space=sp beta=b part=pt idf=idf pooling=pl average=av bt=bt pseudo=ps filter=f "
             "threshold=ft guard=g vectors=vec features=fe against=ag pool=po fmodel=fm frev=fr fckpt=fc info=if "
             "stem=sm nltk=nl metricx=mx peers=pe untranslated=ut tag=tg weight=wt by=by candidates=cn norm=nr punct=pn "
-            "asian=as activation=act align=al judge=jd prompt=pr temperature=tm samples=sa"
+            "asian=as activation=act align=al refs=rf tuned=tu judge=jd prompt=pr temperature=tm samples=sa"
         ).split()
     )
 
