@@ -144,8 +144,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
-    penalised = {name: own[0].penalised for name, own in of_blocks.items()}
-    [wholes] = place.map(partial(run.scorer.whole, penalised=penalised), [sums])
+    [wholes] = place.map(run.scorer.whole, [sums])
     counts = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.counted}
     of_faults = {} if run.drop is None else {"dropped": counts} if run.drop else {"dropped": {}, "faults": counts}
     found = {

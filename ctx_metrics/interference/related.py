@@ -18,7 +18,9 @@ DERIVED = MappingProxyType(
     }
 )
 # The encoders of the models in the package, by how the models' names begin; the first that fits counts.
-ENCODERS = MappingProxyType({"embedded-unified": "e5", "multilingual": "e5", "embedded": "MiniLM"})
+ENCODERS = MappingProxyType(
+    {"embedded-unified": "e5", "embedded-referenceless": "e5", "multilingual": "e5", "embedded": "MiniLM"}
+)
 # How two metrics can be related, the closest first; "" if they are not.
 SAME, MODEL, OTHER_MODEL, KIN, ENCODER, PEOPLE = RELATIONS = (
     "the same metric",
