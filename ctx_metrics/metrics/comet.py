@@ -110,7 +110,7 @@ class COMET(EstimatorMetric):
             )
         inputs = inputs or "mt+src"
         chosen = str(EMBEDDED_REFERENCELESS if inputs == "mt+src" else EMBEDDED_UNIFIED), inputs
-        if self._chosen is None or self._chosen[0] != chosen[0]:
+        if self._chosen is None or self._chosen[0] not in (str(EMBEDDED_UNIFIED), str(EMBEDDED_REFERENCELESS)):
             guard_multilingual(self.NAME.lower(), self.named("model"), self.asked, self._context.target_lang)
             if "src" in chosen[1]:
                 say_unread_source(self.NAME.lower(), self._context.source_lang)
