@@ -239,6 +239,7 @@ def test_sacrebleu_scores_the_aligned_lines(data, aligned):
     assert lost.stderr.count("aligned with") == 2 and "reads the document ids" not in lost.stderr
 
 
+@pytest.mark.full
 def test_sacrebleus_signatures_say_that_lines_were_aligned(data):
     done = sacrebleu(*SACREBLEU, "-i", "lost", "--ctx-align", "-f", "text", cwd=data)
     lines = done.stdout.splitlines()

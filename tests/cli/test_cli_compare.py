@@ -110,6 +110,7 @@ def test_few_documents_cannot_show_a_difference(ctx, tmp_path):
         assert few.count("no p-value") == 1 and "use more --samples" in few
 
 
+@pytest.mark.full
 def test_decimals_are_for_scores(ctx):
     [pair, *_] = json.loads(ctx(*THREE, "--format", "json", "-w", "1").out)
     assert 0 < pair["p"] < 0.001 and pair["difference"] == round(pair["difference"], 1)

@@ -232,6 +232,7 @@ def test_score(ctx, files, names):
         assert row["score"] == pytest.approx(made(name).corpus_score(system, None).score, abs=1e-4)
 
 
+@pytest.mark.full
 def test_sacrebleus_command(files):
     paths = [str(files / name) for name in ("ref", *"abcde")]
     done = sacrebleu(paths[0], "-i", *paths[1:], "-m", "chrf", "bertr", "-l", "de-en", "--ctx-peers", "-f", "json")

@@ -356,6 +356,7 @@ def test_a_metric_of_another_package(tmp_path):
     assert read(tmp_path / "out" / "toylen-ref_en.sys.score")["system_b.en"] == [row["score"]] and row["ci"] > 0
 
 
+@pytest.mark.full
 def test_resampling_documents_is_in_the_signature_and_widens_slides_interval(runs):
     ours, segments = (
         {found["name"]: found for found in json.loads(runs[name].stdout)}

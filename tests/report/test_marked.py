@@ -62,6 +62,7 @@ def test_a_table_of_other_systems(table):
         read_spans([table(*ROWS)], ["X", "Y"], Context(systems=TEXTS))
 
 
+@pytest.mark.full
 def test_the_page_has_them(table, tmp_path):
     for name, lines in zip("AB", TEXTS):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
