@@ -19,7 +19,7 @@ from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build
 
-# means over samples: corpus scores, but for slide's weights, and for comet without references (--comet-average)
+# means over samples: corpus scores, but for slide's weights
 OF_SEGMENTS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE".split()
 OF_CORPORA = "NIST METEOR".split()
 

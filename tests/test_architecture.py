@@ -14,10 +14,11 @@ CORE = [["cli", "plugin"], ["scale", "plots"], ["metrics"], ["scoring"], ["run"]
 # each family, and the others that it imports
 FAMILIES: dict[str, set[str]] = {
     "align": set(),
-    "annotate": set(),
+    "annotate": {"interference"},
     "bleurt": set(),
-    "choice": {"annotate"},
+    "choice": {"annotate", "interference"},
     "evaluation": {"report"},
+    "interference": set(),
     "judge": {"roundtrip"},
     "learned": set(),
     "meta": {"report"},

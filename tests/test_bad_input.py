@@ -102,6 +102,7 @@ def write_files(folder: Path) -> None:
         "A\t1\tThe cat.\t0 4\t3 7\tmajor minor\nA\t2\tThey left.\t-1\t-1\tno-error\n",
         "spans-fewer.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0\t3\tmajor\n",
         "spans-other.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nB\t1\t0\t3\tmajor\n",
+        "spans-far.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nB\t1\t0\t999\tmajor\n",
         "spans-uneven.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0 4\t3\tmajor\n",
         "spans-wrong.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0\t3\tbad\n",
         "spans-back.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t3\t0\tminor\n",

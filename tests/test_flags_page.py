@@ -1,4 +1,4 @@
-"""docs/flags.md is what docs/flags.py writes, and shows what the settings declare."""
+"""docs/flags.md and docs/commands.md are what docs/flags.py writes, and show what the settings declare."""
 
 import inspect
 import re
@@ -9,13 +9,22 @@ from cli_pages import DOCS
 
 import ctx_metrics
 from ctx_metrics import BERTR, COMET, RTTChrF
+from ctx_metrics.entry_points import installed
 from ctx_metrics.errors import InputError
 
 
 def test_the_page_is_up_to_date():
     """python docs/flags.py writes it anew."""
-    page = runpy.run_path(str(DOCS / "flags.py"))["page"]()
-    assert (DOCS / "flags.md").read_text(encoding="utf-8") == page
+    written = runpy.run_path(str(DOCS / "flags.py"))
+    assert (DOCS / "flags.md").read_text(encoding="utf-8") == written["page"]()
+    assert (DOCS / "commands.md").read_text(encoding="utf-8") == written["commands_page"]()
+
+
+def test_every_command_with_flags_is_on_its_page():
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    titles = set(re.findall("(?m)^## (.*)", text))
+    names = {each.name.replace(".", " ") for each in installed("ctx_metrics.commands")}
+    assert titles | {"cite", "completion", "convert", "doctor", "flags"} == names - {"pairwise", "paraphrase"}
 
 
 def test_every_keyword_of_a_metric_is_on_the_page():

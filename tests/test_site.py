@@ -80,7 +80,7 @@ SHOWN = {name: found for name, found in PRINTING.items() if found}
 def test_the_commands_of_a_page_print_what_it_shows(folder, tmp_path, name):
     """In the page's order, in one folder, by a shell; "..." stands for anything. A page may leave the notices out."""
     shutil.copytree(folder, tmp_path / "examples")
-    there = tmp_path if name == "README" else tmp_path / "examples"
+    there = tmp_path / "examples" / ("senses" if name == "README" else "")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for command, printed in SHOWN[name]:
         env = environment(PATH=path, CUDA_VISIBLE_DEVICES="")

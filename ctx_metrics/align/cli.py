@@ -22,7 +22,10 @@ SUMMARY = "align hypotheses whose lines do not match those of the reference"
 USAGE = "%(prog)s HYP [HYP ...] [-r FILE] [-s FILE] [--docids FILE] -l PAIR -o FILE|DIR [flags]"
 EPILOG = """\
 examples:
-  # a text file with blank lines between documents: aligned.txt and aligned.jsonl
+  # folders with one file per document: aligned.txt and aligned.jsonl
+  ctx-metrics align gpt/ -s src/ -r ref/ -l en-de -o aligned.txt
+
+  # a text file with blank lines between documents
   ctx-metrics align hyp.txt -s src.txt -r ref.txt --docids ids.txt -l en-zh -o aligned.txt
 
   # two systems without a reference: a folder with one file per document, and JSON lines
@@ -41,10 +44,14 @@ class Texts:
         "The systems' hypotheses, one file or folder per system.", flag="HYP", group="texts", nargs="+", action="store"
     )
     reference: File | None = setting(
-        "Reference segments, one per line; without them, hypotheses are aligned with the source.", flag="-r --reference"
+        "Reference segments, one per line: a file, or a folder with one file per document. Without them, hypotheses are "
+        "aligned with the source.",
+        flag="-r --reference",
     )
-    source: File | None = setting("Source segments, one per line.", flag="-s --source")
-    docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
+    source: File | None = setting("Source segments, as the reference.", flag="-s --source")
+    docids: File | None = setting(
+        "Document id of each line; consecutive equal ids form a document. (Default: the names of files in a folder -s or -r)"
+    )
     set: File | None = setting(
         "The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs, in place of -s, -r and --docids. "
         "Segments are its paragraphs. -o is then a folder in the layout of mt-metrics-eval, which has all texts."
@@ -65,6 +72,7 @@ FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
 
 
 def run(line: CommandLine) -> int:
+    from .folders import read_streams, with_streams
     from .output import files, links_beside, tree, write
     from .systems import align_systems
     from .testset import read_test_set
@@ -83,12 +91,14 @@ def run(line: CommandLine) -> int:
     more: Mapping[str, Sequence[str]] = {}
     if texts.set is not None:
         found = read_test_set(texts.set, texts.encoding, (source_lang, target_lang))
-        beside, pair = found.beside(beside), f"{source_lang}-{target_lang}"
-        more, outputs = tree(texts.output, pair, found)
+        beside = with_streams(beside, found.streams)
+        more, outputs = tree(texts.output, f"{source_lang}-{target_lang}", found)
         targets = files(outputs, names)
     else:
-        reference, sources, doc_ids = (None if path is None else file_segments(path, texts.encoding) for path in alone)
-        beside = replace(beside, references=reference and [reference], sources=sources, doc_ids=doc_ids)
+        paths = {role: [path] for role, path in (("ref", texts.reference), ("src", texts.source)) if path is not None}
+        if texts.docids is not None:
+            beside = replace(beside, doc_ids=file_segments(texts.docids, texts.encoding))
+        beside = with_streams(beside, read_streams(paths, texts.encoding, beside))
         targets = files(texts.output, names) if len(names) > 1 or texts.output.endswith("/") else [texts.output]
     given = {"hypotheses": texts.hypotheses, "others": [*alone, texts.set]}
     for target in [*more, *(each for own in targets for each in (own, links_beside(own)))]:

@@ -1,13 +1,15 @@
 """The flags by which a run aligns hypotheses before it scores them: --align, and in sacrebleu's command --ctx-align."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ..corpus import Segments
 from ..errors import InputError
 from ..flag_types import Directory, File
 from ..notices import Notice
 from ..run.context import Context
+from ..run.references import reference_entry
 from ..run.streams import system_names
 from ..run.wrappers import Read, Reader, RowReader, Wrapper
 from ..settings import setting
@@ -18,7 +20,8 @@ from ..writing import check_writable
 class AlignSettings:
     align: bool = setting(
         "Read hypotheses whose lines do not match, and align them with the reference, or else the source: a folder with "
-        "one file per document, JSON lines with doc_id and hypothesis, or a text file with blank lines between documents.",
+        "one file per document, JSON lines with doc_id and hypothesis, or a text file with blank lines between documents. "
+        "Source and references may be such folders too, with one segment per line.",
         False,
     )
     align_output: Directory | None = setting(
@@ -51,25 +54,38 @@ class AlignedTexts(Wrapper):
         return _read_rows if settings.align else None
 
 
-def _read(folder: str | None, test_set: str | None, paths: Sequence[str], encoding: str, beside: Context) -> Read:
-    from .output import files, links_beside, tables, write
+def _read(
+    output: str | None,
+    test_set: str | None,
+    paths: Sequence[str],
+    encoding: str,
+    beside: Context,
+    folders: Mapping[str, Sequence[str]],
+) -> Read:
+    from .folders import read_streams, with_streams
+    from .output import counts_table, files, gaps, links_beside, write
     from .systems import align_systems
     from .testset import read_test_set
 
-    targets = [] if folder is None else files(folder, system_names(paths))
+    targets = [] if output is None else files(output, system_names(paths))
     for target in targets:
         check_writable(target)
         check_writable(links_beside(target))
-    streams = {}
+    streams: dict[str, list[Segments]] = {}
+    signature: dict[str, str] = {}
     if test_set is not None:
-        if beside.references or beside.sources is not None or beside.doc_ids is not None:
+        if folders or beside.references or beside.sources is not None or beside.doc_ids is not None:
             raise InputError("--align-set has source, references and document ids; leave out -s, -r and --docids")
         found = read_test_set(test_set, encoding, (beside.source_lang, beside.target_lang))
-        streams, beside = found.streams, found.beside(beside)
+        streams, signature = found.streams, reference_entry(*found.kinds)
+    elif folders:
+        streams = read_streams(folders, encoding, beside)
+    beside = with_streams(beside, streams)
     systems = align_systems(paths, encoding, beside)
     for target, system in zip(targets, systems, strict=False):
         write(target, system, beside.doc_ids)
-    return Read([system.lines for system in systems], {"align": systems[0].signature}, tables(systems, beside), streams)
+    signature["align"] = systems[0].signature
+    return Read([system.lines for system in systems], signature, [counts_table(systems)], gaps(systems), streams)
 
 
 def _read_rows(beside: Context) -> Read:

@@ -1,8 +1,7 @@
 """Reads hypotheses whose lines do not match: folders, JSON lines, and files with blank lines between documents."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..corpus import document_ranges
@@ -10,9 +9,9 @@ from ..errors import InputError
 from ..language import primary
 from ..notices import counted, notice
 from ..reading import PACKED, json_object, read_text, split_lines, without_mark
+from .folders import Languages, check_all, find_documents, read_texts
 
-ENDINGS = (".txt", ".text", ".md", ".out", ".hyp")  # of a document's file, which are no part of its id
-SHOWN = 5  # names in a message
+NO_OUTPUT = "where the system has no output"
 
 
 class Part(NamedTuple):
@@ -32,11 +31,12 @@ def parts_of(doc_ids: Sequence[str] | None, segments: int) -> list[Part]:
 
 
 def read_documents(
-    path: str, encoding: str, parts: Sequence[Part], languages: tuple[str | None, str | None] = (None, None)
+    path: str, encoding: str, parts: Sequence[Part], languages: Languages = (None, None)
 ) -> tuple[Sequence[Part], list[str]]:
     """Return the hypothesis of each document, with its line breaks, from one of:
 
-    - a folder with one file per document, whose name is the document's id, with _ for / and with or without an ending
+    - a folder with one file per document, whose name is the document's id, with _ for /, with or without an ending and one
+      of the `languages`
     - JSON lines (.jsonl) with doc_id and hypothesis; lines of other `languages` (src_lang, tgt_lang) are left out
     - a text file with blank lines between documents, or with as many lines as there are segments. One without blank lines
       is a single text for all segments
@@ -44,7 +44,7 @@ def read_documents(
     Raises InputError for a document that is missing or given twice.
     """
     if os.path.isdir(path):
-        return parts, _of_folder(path, encoding, parts)
+        return parts, _of_folder(path, encoding, parts, languages)
     bare = path
     for ending in PACKED:
         bare = bare.removesuffix(ending)
@@ -53,41 +53,14 @@ def read_documents(
     return _of_lines(path, encoding, parts)
 
 
-def _of_folder(path: str, encoding: str, parts: Sequence[Part]) -> list[str]:
+def _of_folder(path: str, encoding: str, parts: Sequence[Part], languages: Languages) -> list[str]:
     _need_names(path, "a folder has one file per document", parts)
-    found: dict[str, str] = {}
-    by_name = {name: part.name for part in parts for name in (part.name.replace("/", "_"), part.name)}
-    unknown = []
-    for file in sorted(each for each in Path(path).rglob("*") if each.is_file()):
-        inside = file.relative_to(path)
-        if any(word.startswith(".") for word in inside.parts):
-            continue
-        name = next((by_name[name] for name in _names(inside.as_posix()) if name in by_name), None)
-        if name is None:
-            unknown.append(inside.as_posix())
-        elif name in found:
-            raise InputError(
-                f"{path}: {Path(found[name]).name} and {file.name} are both document {name!r}; leave one out"
-            )
-        else:
-            found[name] = str(file)
-    _check_all(path, "file", found, parts, unknown)
-    return [without_mark(read_text(found[part.name], encoding), found[part.name]) for part in parts]
+    missing = f"write an empty file {NO_OUTPUT}"
+    files = find_documents(path, [part.name for part in parts], languages, missing)
+    return read_texts(path, [*files.values()], encoding)
 
 
-def _names(file: str) -> list[str]:
-    """The ids that a file's name may stand for.
-
-    >>> _names("news/a.b.txt.gz"), _names("news/a.b")
-    (['news/a.b.txt.gz', 'news/a.b.txt', 'news/a.b'], ['news/a.b'])
-    """
-    names = [file]
-    for endings in (PACKED, ENDINGS):
-        names += [names[-1].removesuffix(ending) for ending in endings if names[-1].endswith(ending)]
-    return names
-
-
-def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: tuple[str | None, str | None]) -> list[str]:
+def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Languages) -> list[str]:
     _need_names(path, "its documents have ids", parts)
     found: dict[str, str] = {}
     at: dict[str, int] = {}
@@ -114,17 +87,21 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: tupl
             found[name], at[name] = text, number
     if foreign:
         notice(f"{path}: {counted(foreign, 'line is', 'lines are')} of another language pair than -l and left out")
-    _check_all(path, "line", found, parts, unknown)
+    missing = f'write a line with "hypothesis": "" {NO_OUTPUT}'
+    check_all(path, "line", found, [part.name for part in parts], unknown, missing)
     return [found[part.name] for part in parts]
 
 
 def differ(given: object, wanted: str | None) -> bool:
-    """Whether a row is of another language than the wanted one, as far as it says so.
+    """Whether a row is of another language, or of another script or region, than the wanted one, as far as both say so.
 
-    >>> differ("de_DE", "de"), differ("de_DE", "cs"), differ(None, "cs")
-    (False, True, False)
+    >>> differ("de_DE", "de"), differ("de_DE", "cs"), differ(None, "cs"), differ("sr_Cyrl_RS", "sr-Latn")
+    (False, True, False, True)
     """
-    return bool(wanted and isinstance(given, str) and given and primary(given) != primary(wanted))
+    if not wanted or not isinstance(given, str) or not given:
+        return False
+    ours, theirs = ({*code.lower().replace("_", "-").split("-")[1:]} for code in (wanted, given))
+    return primary(given) != primary(wanted) or bool(theirs and not ours <= theirs)
 
 
 def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence[Part], list[str]]:
@@ -142,7 +119,13 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
     documents = [document for document in documents if document]
     if len(documents) == len(parts):
         return parts, ["\n".join(document) for document in documents]
-    if len(lines) == parts[-1].end:  # an empty line may then be an empty output
+    blocks = "\n".join(lines).split("\n\n")
+    if len(blocks) == len(parts):  # an empty document between two blank lines
+        return parts, blocks
+    if len(lines) == parts[-1].end:
+        if empty := lines.count(""):
+            outputs = counted(empty, "empty line is an empty output", "empty lines are empty outputs")
+            notice(f"{path} has as many lines as there are segments, so its documents are those of the ids; {outputs}")
         return parts, ["\n".join(lines[part.start : part.end]) for part in parts]
     if len(documents) == 1:
         notice(
@@ -159,22 +142,7 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
 
 def _need_names(path: str, why: str, parts: Sequence[Part]) -> None:
     if not parts[0].name:
-        raise InputError(f"{path}: {why}, so the document id of each segment is needed: give --docids FILE")
-
-
-def _check_all(path: str, unit: str, found: Mapping[str, str], parts: Sequence[Part], unknown: Collection[str]) -> None:
-    missing = [part.name for part in parts if part.name not in found]
-    if missing:
-        others = f"; it has {_listed(unknown)}" if unknown else ""
-        many = f" (and of {len(missing) - 1:,} more)" if len(missing) > 1 else ""
-        empty = "write an empty file" if unit == "file" else 'write a line with "hypothesis": ""'
         raise InputError(
-            f"{path} has no {unit} of document {missing[0]!r}{many}{others}; {empty} where the system has no output"
+            f"{path}: {why}, so the document id of each segment is needed: give --docids FILE (or to ctx-metrics, the "
+            "source or the reference as a folder with one file per document)"
         )
-    if unknown:
-        what = counted(len(unknown), f"{unit} is", f"{unit}s are")
-        notice(f"{path}: {what} of no document among the ids and left out: {_listed(unknown)}")
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join([*sorted(names)[:SHOWN], *["..."] * (len(names) > SHOWN)])

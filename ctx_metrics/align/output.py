@@ -4,12 +4,10 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from textwrap import shorten
 from typing import Any
 
-from ..run.context import Context
 from ..run.streams import system_names
-from ..run.wrappers import Table
+from ..run.wrappers import Gap, Table
 from ..writing import write_whole
 from .alignment import Addition, Link
 from .systems import AlignedSystem
@@ -26,7 +24,6 @@ COUNTS = {
     "additions": "Additions",
     "added_characters": "Characters added",
 }
-LONG = 300  # characters of a text in a report
 
 
 def links_beside(path: str) -> str:
@@ -96,25 +93,19 @@ def _shown(each: Link | Addition | None, start: int, kind: str) -> dict[str, Any
     return {"kind": kind, **own, "lines": [line + 1 for line in each.lines]}
 
 
-def tables(systems: Sequence[AlignedSystem], beside: Context) -> list[Table]:
-    """What a report shows: the counts of each system, and what it leaves out or adds."""
+def counts_table(systems: Sequence[AlignedSystem]) -> Table:
     names = system_names([system.name for system in systems])
     counts = [
         [name, *(f"{system.counts[key]:,}" for key in COUNTS)] for name, system in zip(names, systems, strict=True)
     ]
-    segments = beside.references[0] if beside.references else beside.sources or ()
-    odd = [
-        [name, str(row["document"] or ""), *_told(row, segments)]
-        for name, system in zip(names, systems, strict=True)
-        for row in rows(system, beside.doc_ids)
+    return Table("Alignment", ["System", *COUNTS.values()], counts)
+
+
+def gaps(systems: Sequence[AlignedSystem]) -> list[Gap]:
+    """What each system leaves out and adds, in the order of the text."""
+    return [
+        Gap(s, row["segment"] - 1) if row["kind"] == "omission" else Gap(s, row["after"] - 1, row["text"])
+        for s, system in enumerate(systems)
+        for row in rows(system, None)
         if row["kind"] in ("omission", "addition")
     ]
-    found = [Table("Alignment", ["System", *COUNTS.values()], counts)]
-    header = ["System", "Document", "Segment", "", "Text"]
-    return [*found, Table("Left out and added", header, odd)] if odd else found
-
-
-def _told(row: dict[str, Any], segments: Sequence[str | None]) -> list[str]:
-    if row["kind"] == "omission":
-        return [str(row["segment"]), "left out", shorten(segments[row["segment"] - 1] or "", LONG, placeholder=" ...")]
-    return [f"after {row['after']}", "added", shorten(row["text"], LONG, placeholder=" ...")]

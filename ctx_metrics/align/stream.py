@@ -43,30 +43,37 @@ PIECE = 400  # most characters that are encoded together
 class Stream(NamedTuple):
     """Lines joined to one text, with a blank between them unless the script has none.
 
-    begins    where each line begins in the text
+    begins        where each line begins in the text
+    paragraphs    those of them after an empty line, beside a fence of Markdown (```), or after a first line that announces
+                  the text with a colon
     """
 
     text: str
     begins: list[int]
+    paragraphs: list[int]
 
 
 def joined(hypothesis: str) -> Stream:
     """The stream of a hypothesis; empty lines add nothing to it.
 
     >>> joined("One. Two\\nthree.\\n\\n你\\n好")
-    Stream(text='One. Two three.你好', begins=[0, 9, 15, 16])
+    Stream(text='One. Two three.你好', begins=[0, 9, 15, 16], paragraphs=[15])
     """
-    text, begins = "", []
-    parts = []
-    length, last = 0, ""
-    for line in hypothesis.split("\n"):
-        if line := line.strip():
+    begins: list[int] = []
+    paragraphs: list[int] = []
+    parts: list[str] = []
+    length, last, apart = 0, "", False
+    for line in map(str.strip, hypothesis.split("\n")):
+        fence = line.startswith("```")
+        if line:
             blank = " " * (bool(last) and not _is_unspaced(last) and not _is_unspaced(line[0]))
-            parts.append(blank + line)
+            if parts and (apart or fence):
+                paragraphs.append(length + len(blank))
             begins.append(length + len(blank))
+            parts.append(blank + line)
             length, last = length + len(parts[-1]), line[-1]
-    text = "".join(parts)
-    return Stream(text, begins)
+        apart = fence or not line or (len(parts) == 1 and last in ":：")
+    return Stream("".join(parts), begins, paragraphs)
 
 
 def _is_unspaced(character: str) -> bool:
@@ -77,7 +84,7 @@ class Places(NamedTuple):
     """Facts about each position in a text, before its first character to after its last one, bool [characters + 1].
 
     open    a segment may begin here: between words, or between characters of a script without blanks
-    end     a sentence ends before it
+    end     a sentence or a paragraph ends before it
     line    a line begins here
     """
 
@@ -98,7 +105,7 @@ def places(stream: Stream) -> Places:
     inner = blank[:-1] | ((unspaced[:-1] | unspaced[1:]) & ~continues[1:] & ~opens[:-1])
     is_open, end, line = (np.zeros(len(text) + 1, bool) for _ in range(3))
     is_open[1:-1] = inner & ~blank[1:]
-    end[sentence_ends(text)] = True
+    end[sentence_ends(text) + stream.paragraphs] = True
     line[stream.begins] = True
     return Places(is_open, end, line)
 

@@ -17,7 +17,8 @@ from ..run.languages import verdict
 from ..run.streams import check_lengths
 from ..wording import name_the_language
 from .alignment import VERSION, Addition, Aligner, Alignment, Document
-from .inputs import SHOWN, Part, parts_of, read_documents
+from .folders import SHOWN
+from .inputs import Part, parts_of, read_documents
 from .stream import joined
 
 AT_ONCE = 2000  # segments after which progress is shown
@@ -228,7 +229,8 @@ def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
             long.append(name)
     documents = partial(_documents, of=system.name)
     if empty:
-        yield f"{documents(empty, 'has', 'have')} no text; all their segments count as empty"
+        says = "no text; all {} segments count as empty"
+        yield documents(empty, "has " + says.format("its"), "have " + says.format("their"))
     if long:
         is_long = documents(long, "is", "are")
         yield f"{is_long} more than {LONGEST} times as long as the segments; the rest is an addition"

@@ -1,27 +1,34 @@
 """Test sets of WMT25 and later: JSON lines with one document each, whose segments are paragraphs."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..corpus import Segments, named
 from ..errors import InputError
 from ..notices import counted, notice
 from ..reading import json_object, read_text, without_mark
-from ..run.context import Context
+from ..run.references import ReferenceKind
 from .inputs import differ
 
-_BETWEEN = re.compile(r"\n[^\S\n]*\n\s*")  # a blank line, or several
+_BETWEEN = re.compile(r"\n[^\S\n]*\n\s*|(?<=</p>)\s*(?=<p>)")  # blank lines, or the paragraphs of WMT26's HTML
+# The kind of a reference, by words of its type or name: human, postedit and pseudo at WMT26.
+_KINDS: dict[str, ReferenceKind] = {
+    "post": "post-edited",
+    "pseudo": "synthetic",
+    "synth": "synthetic",
+    "human": "human",
+}
 
 
 class TestSet(NamedTuple):
-    """Segments; `names` are those of the references, such as refA."""
+    """Segments; `names` are those of the references, such as refA, and `kinds` how they were made, as far as known."""
 
     sources: Segments
     references: list[Segments]
     doc_ids: Segments
     names: list[str]
+    kinds: Collection[ReferenceKind]
 
     @property
     def streams(self) -> dict[str, list[Segments]]:
@@ -29,17 +36,16 @@ class TestSet(NamedTuple):
         found = {"src": [self.sources], "doc": [self.doc_ids]}
         return found | ({"ref": self.references} if self.references else {})
 
-    def beside(self, context: Context) -> Context:
-        return replace(context, references=self.references, sources=self.sources, doc_ids=self.doc_ids)
-
 
 def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | None]) -> TestSet:
     """Return the segments of a test set's language pair.
 
-    Each line has doc_id, src_text, and refs, which holds the text of a reference, or {"ref": its text}, by name. The blank
-    lines in src_text and in each reference end a segment; a document where they do not agree is one segment, with a notice.
-    Lines of other `languages` (src_lang, tgt_lang) are left out.
+    Each line has doc_id, src_text, and refs, which holds the text of a reference, or {"ref": its text, "type": its kind}, by
+    name. Blank lines, and paragraphs of HTML, end a segment in src_text and in each reference; a document where they do not
+    agree is one segment, with a notice. Lines of other `languages` (src_lang, tgt_lang) are left out.
     """
+    kinds: dict[ReferenceKind, None] = {}
+    variants: dict[str, None] = {}
     documents: dict[str, list[list[str]]] = {}
     names: list[str] | None = None
     foreign = 0
@@ -51,6 +57,8 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
         if any(differ(row.get(key), own) for key, own in zip(("src_lang", "tgt_lang"), languages, strict=True)):
             foreign += 1
             continue
+        if isinstance(row.get("tgt_lang"), str):
+            variants[row["tgt_lang"]] = None
         for key in ("doc_id", "src_text"):
             if not isinstance(row.get(key), str) or not row[key].strip():
                 raise InputError(f"{where}: there is no {key}; each line needs doc_id and src_text")
@@ -63,9 +71,12 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
                 f"{where}: its references are {there}, but {', '.join(names) or 'none'} in the lines before"
             )
         names = [*references]
+        kinds |= dict.fromkeys(_kinds(row.get("refs")))
         documents[row["doc_id"]] = [_BETWEEN.split(text.strip()) for text in (row["src_text"], *references.values())]
     if not documents:
         raise InputError(f"{path} has no document of the language pair; check the file and -l")
+    if len(variants) > 1:
+        raise InputError(f"{path} has documents in {' and in '.join(variants)}; name one of them with -l")
     if foreign:
         notice(f"{path}: {counted(foreign, 'line is', 'lines are')} of another language pair than -l and left out")
     uneven = {name: None for name, texts in documents.items() if len(set(map(len, texts))) > 1}
@@ -82,7 +93,13 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
             stream += [" ".join(lines)] if name in uneven else lines
         doc_ids += [name] * (len(streams[0]) - len(doc_ids))
     sources, *references_of_all = (named(stream, path) for stream in streams)
-    return TestSet(sources, references_of_all, named(doc_ids, path), names or [])
+    return TestSet(sources, references_of_all, named(doc_ids, path), names or [], kinds)
+
+
+def _kinds(given: Any) -> Iterator[ReferenceKind]:
+    for name, value in (given if isinstance(given, dict) else {}).items():
+        said = str(value.get("type") or name if isinstance(value, dict) else name).lower()
+        yield from [kind for word, kind in _KINDS.items() if word in said][:1]
 
 
 def _references(given: Any, where: str) -> Mapping[str, str]:

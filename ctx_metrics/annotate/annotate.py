@@ -7,15 +7,19 @@ from functools import partial
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from ..cli.common.spans import MARKS
 from ..errors import InputError
+from ..interference.records import Choice
+from ..interference.related import Measure
+from ..interference.said import interference
 from ..notices import collected, counted, notice
 from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
-from . import faults, summary
+from . import chosen, faults, summary
 from .parts import Parts, Record, known_again
 from .rows import Rows, Value, blocks, is_number, reader_of
 from .scorer import OfMetric, Scored, Scorer, Texts, roles
@@ -48,6 +52,11 @@ class Annotation:
     @property
     def metrics(self) -> list[str]:
         return [each.name for each in self.scorer.metrics]
+
+    @property
+    def choosing(self) -> list[str]:
+        """The metrics by whose scores rows are selected."""
+        return list(dict.fromkeys([*(each.name for each in self.limits), *([self.by] if self.top else [])]))
 
     @property
     def columns(self) -> list[str]:
@@ -129,14 +138,13 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     if len(records) == known and parts.has_summary():
         notice(f"{folder}: all parts already exist, so nothing was scored")
     ordered = [records[number] for number in range(len(records))]
-    written, worst = sum(record.kept for record in ordered), None
+    written, worst, states = sum(record.kept for record in ordered), None, [record.part for record in ordered]
     if run.top is not None:
-        written, worst = _write_best(run, parts, ordered)
+        written, worst, states = _write_best(run, parts, ordered)
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
-    penalised = {name: own[0].penalised for name, own in of_blocks.items()}
-    [wholes] = place.map(partial(run.scorer.whole, penalised=penalised), [sums])
+    [wholes] = place.map(run.scorer.whole, [sums])
     counts = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.counted}
     of_faults = {} if run.drop is None else {"dropped": counts} if run.drop else {"dropped": {}, "faults": counts}
     found = {
@@ -149,9 +157,22 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
         "tables": len(run.tables),
         "parts": len(ordered),
         "metrics": {name: summary.of_whole(own, befores, wholes.get(name)) for name, own in of_blocks.items()},
+        **_interference(run, {name: own[0].signature for name, own in of_blocks.items()}, states),
     }
     parts.write_summary(found)
     return found
+
+
+def _interference(run: Annotation, signatures: Mapping[str, str], states: Sequence[str]) -> dict[str, Any]:
+    """The entries of the summary about choices: those by which rows were selected, now and earlier, with the states of the
+    parts, and a notice about metrics that score what they, or related ones, chose; {} if nothing was chosen."""
+    earlier = chosen.choices_of(run.tables)
+    scored = {name: Measure.of_signature(name, signature) for name, signature in signatures.items()}
+    said = interference({f"the selection in {folder}": own for folder, own in earlier.items()}, scored)
+    own = [Choice("annotate", name, signatures[name]) for name in run.choosing]
+    every = list(dict.fromkeys([*(each for choices in earlier.values() for each in choices), *own]))
+    record = {"chosen_by": [msgspec.to_builtins(each) for each in every], "states": list(states)} if every else {}
+    return record | ({"notices": [said]} if said else {})
 
 
 def _rows(run: Annotation) -> int | None:
@@ -280,10 +301,10 @@ def _content(run: Annotation, rows: Rows, scores: Mapping[str, Any], kept: np.nd
     return rows.content(columns, kept.tolist())
 
 
-def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tuple[int, float]:
+def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tuple[int, float, list[str]]:
     """Write the parts with the best rows, which requires reading the whole input again.
 
-    Returns the number of rows written, and the worst value among them (higher is better).
+    Returns the number of rows written, the worst value among them (higher is better), and the states of the parts.
     """
 
     def scores(number: int) -> np.ndarray:
@@ -295,7 +316,7 @@ def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tup
     assert run.top is not None
     rows = sum(record.rows for record in records)
     choose = best(lambda: (scores(number)[0] for number in range(len(records))), run.top.of(rows))
-    written = 0
+    written, states = 0, []
     for block in planned(run):
         if block.number >= len(records) or block.key != records[block.number].key:
             raise InputError(
@@ -304,5 +325,6 @@ def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tup
         by, *columns = scores(block.number)
         kept = choose(by)
         written += int(kept.sum())
-        parts.write_part(block.number, _content(run, block.rows, dict(zip(run.columns, columns, strict=True)), kept))
-    return written, choose.threshold
+        content = _content(run, block.rows, dict(zip(run.columns, columns, strict=True)), kept)
+        states.append(parts.write_part(block.number, content))
+    return written, choose.threshold, states

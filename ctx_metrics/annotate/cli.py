@@ -225,6 +225,8 @@ def run(line: CommandLine) -> int:
     )
     with opened(work.on, work.workers) as place:
         summarised = annotate.annotate(made, tables.folder, place, engine.quiet)
+    for each in summarised.get("notices", ()):
+        notice(each)
     for name, of_metric in summarised["metrics"].items():
         for each in of_metric["notices"]:
             notice(f"{name}: {each}")

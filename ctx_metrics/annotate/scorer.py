@@ -28,7 +28,6 @@ Row = list[float]
 class OfMetric(NamedTuple):
     """One metric's results for a block.
 
-    penalised    whether segments are averaged by penalties
     higher_is_better    whether higher scores are better, which a metric's model may decide
     scores       float64 [rows], on sacrebleu's scale; NaN if a row was not scored
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
@@ -37,7 +36,6 @@ class OfMetric(NamedTuple):
     """
 
     signature: str
-    penalised: bool
     higher_is_better: bool
     scores: np.ndarray
     sums: Row
@@ -108,11 +106,10 @@ class Scorer:
     def languages(self) -> tuple[str | None, str | None]:
         return self.context.source_lang, self.context.target_lang
 
-    def whole(self, sums: Mapping[str, Sequence[Row]], penalised: Mapping[str, bool]) -> dict[str, float]:
+    def whole(self, sums: Mapping[str, Sequence[Row]]) -> dict[str, float]:
         """The scores of a whole corpus, from the sums of its parts' statistics.
 
-        A metric is left out if its statistics may not be sums, or if its parts were averaged in another way (because their
-        texts chose another model).
+        A metric is left out if its statistics may not be sums.
         """
         with collected():
             made = self._built({role: [[role]] * len(names) for role, names in self.columns.items()})
@@ -121,8 +118,7 @@ class Scorer:
                 metric._aggregate_and_compute([[math.fsum(each) for each in zip(*sums[name], strict=True)]]).score
             )
             for name, metric in made.items()
-            if type(metric).__module__.startswith("sacrebleu.")
-            or (isinstance(metric, ContextMetric) and _penalised(metric) == penalised[name])
+            if type(metric).__module__.startswith("sacrebleu.") or isinstance(metric, ContextMetric)
         }
 
     def _context(self, texts: Texts) -> Context:
@@ -177,7 +173,7 @@ class Scorer:
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
         signature = str(metric.get_signature())
         higher = capabilities(metric).higher_is_better
-        return OfMetric(signature, _penalised(metric), higher, _segments(metric, rows), sums, counts, notices, spans)
+        return OfMetric(signature, higher, _segments(metric, rows), sums, counts, notices, spans)
 
 
 def _columns_of_spans(found: Mapping[str, OfMetric], rows: int, first: bool) -> dict[str, list[str]]:
@@ -207,10 +203,6 @@ def _inputs(texts: Texts) -> dict[str, Sequence[Sequence[str | None]]]:
     }
 
 
-def _penalised(metric: Metric) -> bool:
-    return isinstance(metric, ContextMetric) and metric.penalty is not None
-
-
 def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequence], missing: list[int]) -> list[Row]:
     """The statistics of each segment from another package's metric; [] for segments without a reference."""
     left_out = set(missing)
@@ -229,6 +221,6 @@ def _stock_rows(metric: Metric, hypotheses: list[str], references: Sequence[Sequ
 def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
     """The score of each row, float64 [rows]; NaN if a row has no statistics or no weight."""
     if isinstance(metric, ContextMetric) and metric.is_mean:
-        return metric.of_mean(weighted_mean(np.array(rows, np.float64).reshape(-1, 2)))
+        return weighted_mean(np.array(rows, np.float64).reshape(-1, 2))
     part = of_parts(metric)
     return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])

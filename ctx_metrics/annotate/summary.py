@@ -29,7 +29,6 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     signature: Line
-    penalised: bool
     higher_is_better: bool
     scored: int
     total: float
@@ -58,7 +57,6 @@ def of_block(scored: OfMetric) -> BlockOfMetric:
     bins, numbers = np.unique(np.floor(values / BIN).astype(np.int64), return_counts=True)
     return BlockOfMetric(
         scored.signature,
-        scored.penalised,
         scored.higher_is_better,
         len(values),
         math.fsum(values),

@@ -90,13 +90,13 @@ def best_paths(
             source = " ".join(item.source or "" for item in own) if "src" in metric.estimator.inputs else None
             examples.append(Example(hypothesis, None, source))
         found = np.array([each.value for each in metric.estimated(examples, "window")])
-        return (sign * found if metric.penalty is None else -metric.penalty.penalties(found)).tolist()
+        return (sign * found).tolist()
 
     numbers = [[len(item.candidates) for item in items[start:end]] for start, end in ranges]
     scores = [[np.nan] * len(item.candidates) for item in items]
     for (start, _), (choices, score) in zip(ranges, search(numbers, windows, values, beam), strict=True):
         for place, k in enumerate(choices, start):
-            scores[place][k] = sign * float(metric.of_mean(100 * sign * score))
+            scores[place][k] = 100 * float(score)
     return OfDocuments(scores, {name: str(metric.get_signature().format())})
 
 

@@ -54,6 +54,7 @@ PAPERS = {
     "chrf": ["popovic-2015-chrf"],
     "ter": ["snover-etal-2006-study"],
     "sacrebleu": ["post-2018-call"],
+    "interference": ["pombal-etal-2025-adding"],
 }
 
 MULTILINGUAL = "^multilingual-e5"  # an encoder that any metric may use
@@ -80,15 +81,16 @@ WITH_MODEL = ("comet", "slide", "doccomet")
 class Asked(NamedTuple):
     metric: str
     model: str | None = None
+    tuned: bool = False  # whether it scored what it, or a related metric, had chosen
 
 
 def asked(text: str) -> Asked:
     """Return what an argument asks for: it is a metric's name, or a signature that begins with its metric's name.
 
-    >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:14fc17326625")
-    (Asked(metric='slide', model=None), Asked(metric='comet', model='embedded-alignment-regressor'))
+    >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:14fc17326625|tuned:best")[:2]
+    (Asked(metric='slide', model=None, tuned=False), ('comet', 'embedded-alignment-regressor'))
     >>> asked("SLIDE-BLEURT nrefs:1|model:bleurt-d12")  # a line of the table of signatures
-    Asked(metric='slide', model='bleurt-d12')
+    Asked(metric='slide', model='bleurt-d12', tuned=False)
     """
     name, *settings = re.sub(r"^(\S+)\s+", r"\1|", text.strip()).split("|")  # tables set the name apart by blanks
     if settings:
@@ -99,7 +101,7 @@ def asked(text: str) -> Asked:
     if name.lower() not in PAPERS:
         raise ArgumentTypeError(f"no papers of {name!r} are known here; name one of {', '.join(PAPERS)}")
     keys = dict(setting.partition(":")[::2] for setting in settings)
-    return Asked(name.lower(), keys.get("model", keys.get("m")))
+    return Asked(name.lower(), keys.get("model", keys.get("m")), not keys.keys().isdisjoint(("tuned", "tu")))
 
 
 def _model(metric: str) -> Any:
@@ -133,6 +135,7 @@ def run(line: CommandLine) -> int:
     keys: dict[str, None] = {}
     for each in wanted.metrics:
         keys |= dict.fromkeys(papers(each.metric, each.model or models.get(each.metric)))
+        keys |= dict.fromkeys(PAPERS["interference"] if each.tuned else ())
     print("\n\n".join(entries[key] for key in keys))
     return 0
 

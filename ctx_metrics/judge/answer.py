@@ -13,7 +13,14 @@ _DECODER = json.JSONDecoder()
 
 
 class Unreadable(Exception):
-    """Says what is wrong with an answer, in words that follow "an answer"."""
+    """Says what is wrong with an answer, in words that follow "an answer".
+
+    cut    whether the server cut it off
+    """
+
+    def __init__(self, words: str, cut: bool = False):
+        super().__init__(words)
+        self.cut = cut
 
 
 class Judgement(NamedTuple):
@@ -34,7 +41,7 @@ def read_answer(text: str, cut: bool) -> Judgement:
     found = _last_object(text)
     if found is None:
         whole = "without a JSON object with a score" if text.strip() else "without any text"
-        raise Unreadable("that was cut off" if cut else whole)
+        raise Unreadable("that was cut off" if cut else whole, cut)
     score = found["score"]
     if isinstance(score, bool) or not isinstance(score, (int, float)):
         raise Unreadable("with a score that is no number")

@@ -8,13 +8,16 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
+
+from tqdm import tqdm
 
 from ..errors import CtxMetricsError, InputError, ModelError
 from ..notices import Progress, counted, notice
 from ..scale.kept import KeptResults, key_of
-from ..wording import worded
+from ..wording import setting_named, worded
 from .answer import Judgement, Unreadable, read_answer
 from .judging import Judging
 from .prompt import RESPONSE_FORMATS, Messages
@@ -22,7 +25,7 @@ from .server import Failed, Reply, Server
 
 TRIES = 3  # answers that are requested for a sample until one can be read
 SENDS = 8  # how often a request is sent that is not answered
-IN_A_ROW = 3  # texts whose requests fail so often before the run stops, if no other request is answered between them
+IN_A_ROW = 3  # texts without an answer before the run stops, if no other is answered between them or none can be read
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before a request is sent again; doubled each time
 PATIENCE = 600.0  # longest wait, in seconds, that a server may ask for
 BYTES_PER_TOKEN = 4
@@ -55,6 +58,10 @@ class Sample:
     faults: list[Fault] = field(default_factory=list)
 
     @property
+    def texts(self) -> str:
+        return self.messages[-1]["content"]
+
+    @property
     def bytes(self) -> int:
         return sum(len(each["content"].encode("utf-8", "replace")) for each in self.messages)
 
@@ -76,6 +83,7 @@ class Asking:
     quiet: bool = False
     replies: set[tuple[str, str]] = field(default_factory=set)
     _failing: set[str] = field(default_factory=set)
+    _unread: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
     _not_before: float = 0.0
     _error: BaseException | None = None
@@ -115,14 +123,19 @@ class Asking:
         asked = own.model, sample.messages, own.temperature, own.max_tokens, RESPONSE_FORMATS[own.format]
         return key_of("judge", *asked, sample.number, sample.tried)
 
-    def _take(self, sample: Sample, reply: Reply) -> None:
+    def _take(self, sample: Sample, reply: Reply) -> Unreadable | None:
+        """Read a sample's next answer; returns what is wrong with it."""
         sample.tried += 1
+        wrong = None
         try:
             sample.judgement = read_answer(reply.text, reply.cut)
         except Unreadable as error:
+            wrong = error
             sample.faults.append(past(f"got an answer {error}, which does not count"))
         with self.server.lock:
             self.replies.add((reply.model, reply.host))
+            self.server.read += sample.judgement is not None
+        return wrong
 
     def _announce(self, left: Sequence[Sample], segments: int, samples: int, unit: str) -> None:
         """Say what is about to leave this machine; a run in blocks says so again when the requests have doubled."""
@@ -132,10 +145,11 @@ class Asking:
         many = f"{counted(segments, unit, f'{unit}s')}, {counted(len(left), 'request', 'requests')}, {about}"
         kept = f" ({counted(samples - len(left), 'answer is', 'answers are')} kept)" if samples > len(left) else ""
         if own.dry_run:
-            raise CtxMetricsError(
-                f"{self.label}: dry run: {many} would go to {own.host}{kept}, and nothing was sent; leave out "
-                f"{worded('--judge-dry-run', 'dry_run')} to score"
-            )
+            where = f"{many} would go to {own.host}{kept}, and nothing was sent"
+            if not left:
+                where = f"nothing would go to {own.host}{kept}"
+            flag = worded("--judge-dry-run", "dry_run")
+            raise CtxMetricsError(f"{self.label}: dry run: {where}; leave out {flag} to score")
         if own.max_requests is not None and server.sent + len(left) > own.max_requests:
             sent = f", and {server.sent:,} were sent" if server.sent else ""
             raise InputError(
@@ -151,12 +165,23 @@ class Asking:
             sys.stderr.flush()
 
     def _request(self, left: Sequence[Sample], samples: int) -> None:
-        """Request the answers to the open samples. The first request goes alone, to see whether the server takes any."""
+        """Request the answers to the open samples.
+
+        The first request goes alone, to see whether the server takes any. If it is refused, others follow one by one,
+        because its text may be to blame.
+        """
         ordered = sorted(left, key=lambda sample: sample.bytes)
+        of_texts: dict[str, Sample] = {}
+        for sample in ordered:
+            of_texts.setdefault(sample.texts, sample)
         with Progress(self.label, "answer", samples, done=samples - len(left), quiet=self.quiet) as bar:
             try:
-                for part in (ordered[:1], ordered[1:]):
-                    self._at_once(part, bar)
+                for sample in islice(of_texts.values(), IN_A_ROW):
+                    ordered.remove(sample)
+                    self._at_once([sample], bar)
+                    if self._takes_requests():
+                        break
+                self._at_once(ordered, bar)
             except KeyboardInterrupt as error:
                 self._stop.set()
                 kept = f"the answers so far are kept in {self.store.path}; the same command continues after them"
@@ -205,11 +230,13 @@ class Asking:
             if reply is None:
                 return
             self.store.put(self._key(sample), reply)
-            self._take(sample, reply)
+            wrong = self._take(sample, reply)
+            if wrong and not self._is_open(sample):
+                self._check_readable(sample, wrong)
 
     def _reply(self, sample: Sample) -> Reply | None:
         """The answer to one request, which is sent again while the server is busy or out of reach; None if there is none."""
-        server, text = self.server, sample.messages[-1]["content"]
+        server = self.server
         sends, answered = 0, server.answered
         while True:
             self._pause()
@@ -218,19 +245,19 @@ class Asking:
             try:
                 reply = server.answer(sample.messages)
             except Failed as failed:
-                takes_others = server.answered > 0 or len(self.replies) > 0  # so the fault is the text's
-                if failed.never or not (failed.again or takes_others):
+                if failed.never:
                     raise ModelError(self._words(failed)) from None
                 if failed.wait is not None and failed.wait > PATIENCE:
                     raise ModelError(f"{self._words(failed)}; it asks to wait {failed.wait:,.0f} seconds") from None
                 if failed.busy and server.answered > answered:  # it works off the requests at its own pace
                     sends, answered = 1, server.answered
                 if failed.again and sends < SENDS:
+                    self._say_waiting(failed)
                     sample.faults.append(past(f"had a request that {failed.why} and was sent again"))
                     self._wait_after(failed, sends)
                     continue
-                if failed.again:
-                    self._check_others(failed, text)
+                if failed.again or not self._takes_requests():
+                    self._check_others(failed, sample)
                 said = f" ({failed.fix})" if failed.fix else ""
                 sample.faults.append(past(f"had a request that {failed.why} and was given up{said}"))
                 return None
@@ -239,13 +266,38 @@ class Asking:
                 self._failing.clear()
             return reply
 
-    def _check_others(self, failed: Failed, text: str) -> None:
+    def _takes_requests(self) -> bool:
+        """Whether the server has answered, so that a refusal is due to the text."""
+        return self.server.answered > 0 or len(self.replies) > 0
+
+    def _check_others(self, failed: Failed, sample: Sample) -> None:
         """Raise ModelError if no other text is answered either."""
         with self.server.lock:
-            self._failing.add(text)
+            self._failing.add(sample.texts)
             stops = len(self._failing) == IN_A_ROW or (failed.lost and self.server.answered == 0)
         if stops:
-            raise ModelError(f"{self._words(failed)}, {SENDS} times; {self._continues()}")
+            raise ModelError(self._words(failed) + (f", {SENDS} times; {self._continues()}" if failed.again else ""))
+
+    def _check_readable(self, sample: Sample, wrong: Unreadable) -> None:
+        """Raise ModelError if nothing can be read that was answered about any text."""
+        with self.server.lock:
+            self._unread.add(sample.texts)
+            stops = len(self._unread) >= IN_A_ROW and not self.server.read
+        if stops:
+            more = f"{setting_named('--judge-max-tokens', 'max_tokens')} allows longer answers"
+            other = f"{setting_named('--judge-format', 'format')} has the server force JSON in other ways"
+            raise ModelError(
+                f"{self.label}: no answer can be read that {self.judging.host} gave about the first {IN_A_ROW} texts; the "
+                f"last was one {wrong} ({more if wrong.cut else other}); the answers are kept in {self.store.path}"
+            )
+
+    def _say_waiting(self, failed: Failed) -> None:
+        """Say why nothing comes from a server that has answered nothing yet: it may take minutes until the run stops."""
+        with self.server.lock:
+            says = not (self.server.answered or self.server.awaited or self.quiet)
+            self.server.awaited = True
+        if says and sys.stderr:
+            tqdm.write(f"ctx-metrics: {self._words(failed)}; it is sent up to {SENDS} times", file=sys.stderr)
 
     def _wait_after(self, failed: Failed, sends: int) -> None:
         """Wait before a request is sent again: all workers if the server says how long, else this one."""

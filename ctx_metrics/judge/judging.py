@@ -5,6 +5,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
+from numbers import Integral, Real
 from os.path import expanduser
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -70,10 +71,13 @@ class Judging:
                 f"judge: the server's URL ends before ? and #: {split.scheme}://{split.netloc}{split.path}"
             )
         for name in ("samples", "concurrency", "max_tokens", "max_requests"):
-            if (value := getattr(self, name)) is not None and value < 1:
-                raise InputError(f"judge: {name} is {value}; it must be at least 1")
-        if not 0 <= self.temperature < float("inf") or not 0 < self.timeout < float("inf"):
-            raise InputError("judge: the temperature must be at least 0 and the timeout above 0, and both finite")
+            if (value := getattr(self, name)) is not None and not (isinstance(value, Integral) and int(value) >= 1):
+                raise InputError(f"judge: {name} is {value!r}; it must be a whole number of at least 1")
+        temperature, timeout = (
+            float(value) if isinstance(value, Real) else -1 for value in (self.temperature, self.timeout)
+        )
+        if not (0 <= temperature < float("inf") and 0 < timeout < float("inf")):
+            raise InputError("judge: the temperature must be a number of at least 0, and the timeout one above 0")
         if self.format not in FORMATS:
             raise InputError(f"judge: format {self.format!r} is none of {', '.join(FORMATS)}")
 

@@ -133,10 +133,11 @@ class Judge(EstimatorMetric):
 
     def _prepare(self) -> None:
         own = self.settings
+        url, model = self.named("url", EXAMPLE), self.named("model", "NAME")
         if not own.model:
-            raise InputError(f"judge: name a model with {self.named('model', 'NAME')}")
+            raise InputError(f"judge: name a model with {model}" + ("" if own.url else f" and its server with {url}"))
         if not own.url and not is_name(own.model):
-            raise InputError(f"judge: name the server with {self.named('url', EXAMPLE)}")
+            raise InputError(f"judge: name the server with {url}")
         self._judging = judging_of(vars(own))
         super()._prepare()
 
@@ -177,6 +178,14 @@ class Judge(EstimatorMetric):
             one, many = (f"no answer that can be read and {verb} left out" for verb in ("is", "are"))
             result.notices.append(Notice.at(left_out, f"segment has {one}", f"segments have {many}", kind="unanswered"))
         return result
+
+    def _announced(self, results: list[SystemResult], names: list[str]) -> None:
+        """Where nothing was answered, the zeros of empty texts are no score of the system."""
+        for result in results:
+            read = [each.estimate for each in result.windows if each.estimate is not None]
+            if result.counts["unanswered"] and all(each.empty for each in read):
+                result.rows = [[0.0, 0.0] for _ in result.rows]
+        super()._announced(results, names)
 
     def _faults(self, corpus: Corpus, windows: Sequence[Window]) -> "dict[Fault, list[int]]":
         """The segments with each fault."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..errors import InputError, ModelError
 from ..notices import notice, quiet_libraries
 from ..opening import reason
-from ..wording import setting_named
+from ..wording import setting_named, worded
 from .judging import KEY_ENV, SMALLEST_KEY, Judging
 from .prompt import RESPONSE_FORMATS, Messages
 
@@ -21,6 +21,13 @@ NO_KEY = "none"  # sent where there is no key, because the client demands one
 SHOWN = 200  # most characters of a server's message
 REFUSES_ALL = {401, 402, 403, 404, 405}  # whatever is asked
 LATER = {408, 409, 425, 429}  # besides those from 500
+# what servers may not know, and the setting that they get it from
+UNSUPPORTED = {
+    "response_format": ("--judge-format", "format"),
+    "json_schema": ("--judge-format", "format"),
+    "max_tokens": ("--judge-max-tokens", "max_tokens"),
+    "temperature": ("--judge-temperature", "temperature"),
+}
 
 
 class Reply(NamedTuple):
@@ -69,11 +76,14 @@ class Server:
     """A judge's server. It counts over the whole process, so that a cap holds for all blocks of a run.
 
     sent, answered    numbers of requests, and of those that were answered
+    read              number of answers that could be read, also of those that were kept
+    awaited           whether the user knows that nothing is answered yet
     """
 
     def __init__(self, judging: Judging):
         self.judging, self.lock = judging, threading.Lock()
-        self.sent = self.answered = self.planned = self.announced = 0
+        self.sent = self.answered = self.read = self.planned = self.announced = 0
+        self.awaited = False
         self._given = os.environ.get(judging.key_env)
 
     def is_current(self) -> bool:
@@ -90,13 +100,16 @@ class Server:
         quiet_libraries()  # sacrebleu has them tell of every request
         logging.getLogger("openai").setLevel(logging.ERROR)
         timeout = self.judging.timeout
-        http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout)
+        proxies = self.judging.is_open or self.judging.url.startswith("https")  # none is between a machine and itself
+        http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout, trust_env=proxies)
         return openai.OpenAI(api_key=key, base_url=self.judging.url, timeout=timeout, max_retries=0, http_client=http)
 
     def _key(self) -> str:
         name, key = self.judging.key_env, (self._given or "").strip()
         if not key and name != KEY_ENV:
-            raise InputError(f"judge: the environment variable {name} is not set; set it to the server's key")
+            flag = worded("--judge-key-env", "key_env")
+            shown = name if name.isupper() else f"that {flag} names"  # the key itself may be given there
+            raise InputError(f"judge: the environment variable {shown} is not set; set it to the server's key")
         if not key:
             return NO_KEY
         if not (key.isascii() and key.isprintable()) or " " in key:
@@ -130,13 +143,18 @@ class Server:
 
     def _reply(self, body: str) -> Reply:
         """Read the body of an answer, of which servers leave out one thing or another."""
+        strange = "got something else than a chat completion"
         try:
             found = json.loads(body)
+        except (ValueError, RecursionError):
+            first = self.answered == 0
+            raise Failed(strange, fix="does the URL lack /v1?" if first else "", again=True, never=first) from None
+        try:
             choice = found["choices"][0]
             text, cut = choice["message"].get("content"), choice.get("finish_reason") == "length"
             model = found.get("model")
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise Failed("got something else than a chat completion", again=True) from None
+        except (LookupError, TypeError, AttributeError):
+            raise Failed(strange, fix=self.clean(_message(found)), again=True) from None
         if isinstance(text, list):  # of parts
             text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
         text = text if isinstance(text, str) else ""
@@ -153,9 +171,12 @@ class Server:
         if status in (401, 403):
             name = self.judging.key_env
             other = setting_named("--judge-key-env", "key_env")
-            fix = f"{said or 'it wants a key'} (the key is in the environment variable {name}; {other} names another)"
+            is_set = "the key is in" if self._given else "no key was sent, because it is not in"
+            fix = f"{said or 'it wants a key'} ({is_set} the environment variable {name}; {other} names another)"
         elif status == 404:
             fix = f"{said or 'nothing is there'} (does the URL lack /v1, or has the model another name?)"
+        elif not again and (flag := next((flag for word, flag in UNSUPPORTED.items() if word in said), None)):
+            fix = f"{said} (change {setting_named(*flag)})"
         never = status in REFUSES_ALL or 300 <= status < 400 or broke
         wait = _wait(error.response.headers)
         return Failed(f"got status {status}", fix=fix, again=again, busy=status == 429, never=never, wait=wait)

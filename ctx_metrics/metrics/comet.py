@@ -33,12 +33,6 @@ class COMETSettings(EstimatorSettings):
         "multilingual: all of these that are given)",
         choices=["mt+src", "mt+ref", "mt+src+ref"],
     )
-    average: str | None = setting(
-        "How segments are averaged: mean; or penalty, which gives bad segments more weight than differences among good "
-        "ones. (Default: penalty for single segments that the multilingual model, or one of its kind, scores without "
-        "references; else mean)",
-        choices=["mean", "penalty"],
-    )
     spans: bool = setting(
         "Mark error spans too with a word-level model, for files and JSON. (XCOMET always marks them)", False
     )
@@ -99,7 +93,7 @@ class COMET(EstimatorMetric):
         return estimator
 
     def _embedded(self) -> tuple[str | None, str | None]:
-        from ..models.estimator import EMBEDDED_UNIFIED
+        from ..models.estimator import EMBEDDED_REFERENCELESS, EMBEDDED_UNIFIED
         from ..models.hub import encoder_for, multilingual_folder
 
         inputs, sources = self.settings.inputs, self._context.sources
@@ -114,8 +108,9 @@ class COMET(EstimatorMetric):
                 "it with: "
                 f"{EXTRA}, or name another model with {self.named('model')}"
             )
-        chosen = str(EMBEDDED_UNIFIED), inputs or "mt+src"
-        if self._chosen is None or self._chosen[0] != chosen[0]:
+        inputs = inputs or "mt+src"
+        chosen = str(EMBEDDED_REFERENCELESS if inputs == "mt+src" else EMBEDDED_UNIFIED), inputs
+        if self._chosen is None or self._chosen[0] not in (str(EMBEDDED_UNIFIED), str(EMBEDDED_REFERENCELESS)):
             guard_multilingual(self.NAME.lower(), self.named("model"), self.asked, self._context.target_lang)
             if "src" in chosen[1]:
                 say_unread_source(self.NAME.lower(), self._context.source_lang)

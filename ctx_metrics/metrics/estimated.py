@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
 
-import numpy as np
-
 from ..corpus import Corpus
 from ..errors import CtxMetricsError, InputError
-from ..models.estimator import Estimate, Estimator, Example, Penalty
+from ..models.estimator import Estimate, Estimator, Example
 from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities, Stream
 from ..run.untranslated import untranslated
@@ -114,9 +112,6 @@ class EstimatorMetric(ContextMetric):
         self.multiref = "min" if lowest else self.settings.multiref
         if self.can.references:
             self.signature["multiref"] = self.multiref
-        self.penalty = self._average()
-        if self.penalty is not None:
-            self.signature["average"] = "penalty"
         if (value := self.estimator.untranslated_value) is not None:
             self.signature["untranslated"] = f"{100 * value:.4g}"
         self._guard_language()
@@ -138,17 +133,6 @@ class EstimatorMetric(ContextMetric):
     def written_name(self) -> str:
         title = self.estimator.title
         return self.NAME.lower() if title in ("", self.NAME) else f"{self.NAME}-{title}".lower()
-
-    def _average(self) -> Penalty | None:
-        """Return the penalty by which values are averaged, or None for the plain mean."""
-        asked, own = getattr(self.settings, "average", None), self.estimator.penalty
-        if asked == "penalty" and own is None:
-            penalty = self.named("average", "penalty")
-            raise InputError(
-                f"{self.NAME.lower()}: {penalty} is only for the multilingual model, and others that "
-                "`ctx-metrics train comet --inputs` wrote, without references; leave it out"
-            )
-        return None if asked == "mean" else own
 
     def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
         streams = streams or []
@@ -255,8 +239,6 @@ class EstimatorMetric(ContextMetric):
         ]
         rated = [(window, value) for window, value in zip(windows, values, strict=True) if value is not None]
         credited = [value for _, value in rated]
-        if self.penalty is not None:
-            credited = (-self.penalty.penalties(np.array(credited))).tolist()
         rows = credit([window for window, _ in rated], credited, len(corpus))
         unit = unit_of([windows])
         scores, score = "is scored as it is", "are scored as they are"

@@ -62,7 +62,6 @@ class DocCOMETKeywords(Estimating, total=False):
 
 class COMETKeywords(Estimating, total=False):
     inputs: str | None
-    average: str | None
     spans: bool
 
 

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..corpus import Corpus
 from ..errors import InputError
-from ..models.estimator import Estimator, Penalty
+from ..models.estimator import Estimator
 from ..notices import Notice, counted, notice, tallied
 from ..run.context import Stream
 from ..scoring.results import SystemResult, best_reference, coverage
@@ -94,18 +92,6 @@ class SLIDE(COMET):
         self.stride = self.window if options.stride is None else options.stride
         check_window(self.window, self.stride, "slide")
         self.signature.update(docs=docs, window=self.window, stride=self.stride, partial=self.partial)
-
-    def _average(self) -> Penalty | None:
-        options = self.settings
-        return self.average_of(None if options.tokens is not None else options.window or WINDOW)
-
-    def average_of(self, window: int | None) -> Penalty | None:
-        """Return the penalty by which windows are averaged, or None for the plain mean.
-
-        Unless the user says otherwise, windows of one sentence use penalties, as comet does, and longer ones the mean,
-        because a longer window is itself a kind of average.
-        """
-        return None if self.settings.average is None and window != 1 else super()._average()
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         self._say_without_references(corpora[0])
@@ -239,17 +225,12 @@ def slide_grid(
         }
         for of_system in estimates_of
     ]
-    return {
-        (w, s): [_score(windows[w, s], of_system, metric.average_of(w)) for of_system in values] for w, s in settings
-    }
+    return {(w, s): [_score(windows[w, s], of_system) for of_system in values] for w, s in settings}
 
 
-def _score(windows: Sequence[Window], values: dict[tuple[int, int], float | None], penalty: Penalty | None) -> float:
+def _score(windows: Sequence[Window], values: dict[tuple[int, int], float | None]) -> float:
     scored = [(weight, value) for start, end, weight in windows if (value := values[start, end]) is not None]
     weights = [weight for weight, _ in scored]
     if not scored:
         return math.nan
-    if penalty is None:
-        return 100 * math.fsum(weight * value for weight, value in scored) / math.fsum(weights)
-    penalties = penalty.penalties(np.array([value for _, value in scored]))
-    return 100 * float(penalty.value(np.average(penalties, weights=weights)))
+    return 100 * math.fsum(weight * value for weight, value in scored) / math.fsum(weights)

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from .embedded import FOLDER
 from .hub import ResolvedModel
 
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
 
 EMBEDDED_FOLDER = FOLDER / "regressor"
 EMBEDDED_UNIFIED = FOLDER / "unified"
+EMBEDDED_REFERENCELESS = FOLDER / "referenceless"
 
 
 class Example(NamedTuple):
@@ -83,36 +82,6 @@ class Estimate(NamedTuple):
     untranslated: bool = False
 
 
-class Penalty(NamedTuple):
-    """An average for values that say little about differences among good outputs: the mean penalty, turned into a value.
-
-        penalty(v) = width * log(1 + exp((turn - v) / width))
-
-    falls with slope 1 if v is well below `turn`, and is nearly 0 above it, like the number of errors in MQM. The average is
-    the value whose penalty is the mean penalty (a quasi-arithmetic mean, Kolmogorov 1930). It is on the values' scale and at
-    most their mean; the average of a single value is that value.
-
-    >>> average = Penalty(0.4, 0.05)
-    >>> penalties = average.penalties(np.array([0.2, 0.5, 0.6]))
-    >>> penalties.round(3).tolist(), round(float(average.value(penalties.mean())), 3)
-    ([0.201, 0.006, 0.001], 0.345)
-    """
-
-    turn: float
-    width: float
-
-    def penalties(self, values: np.ndarray) -> np.ndarray:
-        """The penalty of each value, float64 of any shape, greater than 0; NaN for values that are not finite."""
-        finite = np.where(np.isfinite(values), values, 0.0)
-        penalties = self.width * np.logaddexp(0.0, (self.turn - finite) / self.width)
-        return np.where(np.isfinite(values), penalties, np.nan)
-
-    def value(self, penalties: np.ndarray) -> np.ndarray:
-        """The value that has each penalty, float64 of any shape: the inverse of `penalties`."""
-        x = penalties / self.width
-        return self.turn - self.width * (x + np.log(-np.expm1(-x)))
-
-
 class Estimator(ABC):
     """A learned model of translation quality.
 
@@ -127,7 +96,6 @@ class Estimator(ABC):
     dtype                number format of its encoder
     candidates           how many candidates it reads beside an example's other texts
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
-    penalty              how its values are averaged by default; None: their mean
     lower_is_better      whether lower values are better
     learned_from         source and target languages of the judgements that it learned from; None: unknown
     title                what tables call it beside the metric's name; "" if that says enough
@@ -145,7 +113,6 @@ class Estimator(ABC):
     dtype: str
     candidates: int = 0
     shares_texts: bool = True
-    penalty: Penalty | None = None
     learned_from: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None)
     lower_is_better: bool = False
     title: str = ""

@@ -380,9 +380,6 @@ class Peers(OfInnerMetric):
     def is_mean(self) -> bool:
         return isinstance(self.inner, ContextMetric) and self.inner.is_mean
 
-    def of_mean(self, mean: Any) -> Any:
-        return self.inner.of_mean(mean)
-
     def _offset(self, results: Sequence[SystemResult], shares: Sequence[float]) -> float:
         """What makes the system's score that against the references: on the scale of a mean's rows, else of scores."""
         scores = list(map(self._system_score, results))

@@ -5,12 +5,15 @@ sacrebleu's command stays as it is, and nothing is searched for or imported, unt
 
 import argparse
 import functools
+import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
 from .. import registry
 from .view import view
+
+RECORD = ".tuned.json"  # the end of the name of a file's record of the metrics that chose its texts
 
 
 def extend(module: ModuleType) -> None:
@@ -34,11 +37,13 @@ class OwnParser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the parsed arguments if sacrebleu understands the line; raises NeedsUs if we change the run.
 
-        We fix the runs in which sacrebleu crashes (paired tests, --detail), and give notice of bleu's flags without effect.
+        We fix the runs in which sacrebleu crashes (paired tests, --detail), and give notice of bleu's flags without effect
+        and of systems that a metric chose.
         """
         parsed = super().parse_args(args, namespace)
         idle = "bleu" not in parsed.metrics and (parsed.bleu_tokenize or parsed.bleu_lowercase)
-        if parsed.paired_ar or parsed.paired_bs or parsed.detail or idle:
+        chosen = any(os.path.lexists(path + RECORD) for path in parsed.input or ())
+        if parsed.paired_ar or parsed.paired_bs or parsed.detail or idle or chosen:
             raise NeedsUs
         return parsed
 

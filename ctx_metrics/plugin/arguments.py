@@ -15,7 +15,8 @@ from ..language import language_pair
 from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
-from ..run.wrappers import Reader, Wrap, installed_wrappers, reader_of, wrapped, wraps_of
+from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
+from ..run.wrappers import Check, Reader, Wrap, checks_of, installed_wrappers, reader_of, wrapped, wraps_of
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..writing import check_not_input, check_output, open_closed
 from .capture import Command, Run
@@ -60,6 +61,7 @@ class RunSettings:
         "languages and repetitions.",
         False,
     )
+    ctx_kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
     slide_output: File | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
     )
@@ -137,12 +139,19 @@ class Asked:
     languages: tuple[str | None, str | None]
     wraps: Sequence[Wrap] = ()
     reader: Reader | None = None
+    checks: Sequence[Check] = ()
 
     @property
     def active(self) -> bool:
         """Whether the run names a plugin metric or uses one of our flags for all metrics. Otherwise sacrebleu's behavior is
         left unchanged."""
-        return bool(self.chosen or self.by_document or self.targets or self.wraps or self.reader)
+        of_all = self.wraps or self.reader or self.checks or self.signature
+        return bool(self.chosen or self.by_document or self.targets or of_all)
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """The entries in the signature of every metric."""
+        return reference_entry(self.settings.ctx_kind_of_references)
 
     @property
     def stock(self) -> Sequence[str]:
@@ -328,7 +337,10 @@ def asked_by(
     given = {each: each.read(line) for each in inputs if each.keywords.keys() & needed}
     wraps = wraps_of(line, "ctx_")
     chosen = wrapped(chosen, wraps)
-    return Asked(engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps, reader)
+    checks = checks_of(line, list(dict.fromkeys(flags.input or ())), "ctx_")
+    return Asked(
+        engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps, reader, checks
+    )
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser, inputs: Sequence[FileInput]) -> None:

@@ -57,7 +57,7 @@ class Run:
         )
         beside = Context(references, (), sources, doc_ids, *self.asked.languages, self.asked.engine)
         assert self.asked.reader
-        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside)
+        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside, {})
         for system, lines in zip(systems, self.read.systems, strict=False):
             system[:] = lines
 
@@ -138,6 +138,7 @@ class Run:
             {"explain": any(output.explain for output in asked.outputs)},
             self._in_blocks(),
             self.read,
+            asked.signature,
         )
 
     def _in_blocks(self) -> "InBlocks | None":

@@ -88,15 +88,18 @@ class CommandTable(dict):
         else:
             [own] = wrapped([MetricSettings(name, run.table[name.upper()], flags)], asked.wraps)
             # a wrapped metric reads more of the run than its references, and a reader adds to its signature
-            if asked.wraps or asked.reader:
+            if asked.wraps or asked.reader or asked.signature:
                 metric = run.build([own], references, run.systems)[name]
             else:
                 metric = run.table[name.upper()](references=references, **flags)
         if asked.tested and (asked.chosen or asked.by_document):
             _test_as_we_do(metric, run.document_ids() if asked.by_document else None)
         run.metrics[name] = metric
-        if len(run.metrics) == len(set(asked.flags.metrics)) and not asked.settings.ctx_no_text_checks:
-            run.check_texts(references)
+        if len(run.metrics) == len(set(asked.flags.metrics)):
+            for check in asked.checks:
+                check(run.metrics, run.names())
+            if not asked.settings.ctx_no_text_checks:
+                run.check_texts(references)
         if asked.flags.sentence_level:  # main() prints while it scores, and has only this metric
             _write_files(run)
         return metric
@@ -173,7 +176,9 @@ class Replacements:
         if run.asked.reader and file in (run.asked.flags.input or ()) and file not in run.asked.flags.refs:
             return []  # filter_subset has all that is read, and lets the reader fill it in
         if os.path.isdir(file):
-            raise InputError(f"cannot read {file}: it is a folder", fix=reader_hint("--ctx-"))
+            own = file in (run.asked.flags.input or ())
+            fix = reader_hint("--ctx-") if own else f"in ctx-metrics score, {reader_hint()}"
+            raise InputError(f"cannot read {file}: it is a folder", fix=fix)
         lines = split_lines(read_text(file, encoding), file)
         if not lines:
             raise InputError(f"{file} is empty; it must hold one segment per line")

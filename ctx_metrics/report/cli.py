@@ -14,7 +14,7 @@ from ..cli.common.inputs import Texts, checked_texts, read_inputs
 from ..cli.common.metrics import Metrics, add_wrapper_flags, chosen_metrics, metrics_setting, model_setting
 from ..cli.score import add_metric_flags, check_resample
 from ..engine_options import EngineOptions
-from ..flag_types import Model, expanduser
+from ..flag_types import Files, Model, expanduser
 from ..notices import notice, shown_notices
 from ..scoring.testing import SystemTests, resample
 from ..settings import CommandLine, add_all, setting
@@ -55,6 +55,10 @@ class Page:
         "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "
         "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "
         "too. With --scores and without -m, no metric is run."
+    )
+    error_spans: Files | None = setting(
+        "Also show error spans that people marked, from tables in the form of WMT25's predictions.tsv, as `score --spans` "
+        "writes it. Their system_id is the system's name, their segment_id the number of the line."
     )
     resample: Literal["segment", "document"] | None = resample("page")
     title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
@@ -99,6 +103,7 @@ def run(line: CommandLine) -> int:
     from . import exports
     from .columns import read_columns
     from .content import Content, check_size
+    from .marked import read_spans
     from .page import check_installed, page, title_of
 
     texts, wanted, engine = checked_texts(line), line[Page], line[EngineOptions]
@@ -121,13 +126,15 @@ def run(line: CommandLine) -> int:
     check_size(read.context.systems)
     read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
     names, context = read.names, read.context
+    marked = read_spans(wanted.error_spans or (), names, context)
     design = SystemTests(resample=wanted.resample).design(context.systems, context.doc_ids)
     columns = read_columns(wanted.scores or (), names, context, design)
     metrics = read.build()
     design.say_what_is_rough(metrics)
     scores = all_scores(metrics.values(), context.systems, context.doc_ids)
     columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
-    content = Content(names, context, design, columns, [str(each) for each in shown_notices()[earlier_notices:]])
+    notices = [str(each) for each in shown_notices()[earlier_notices:]]
+    content = Content(names, context, design, columns, notices, marked)
     title = wanted.title or title_of(content)
     render = {
         "-o": lambda path: page(content, title),

@@ -18,10 +18,10 @@ from ..scoring.comparison import Column, compare, weighted_mean
 from ..scoring.scores import Scores
 from ..scoring.testing import USUAL, Design
 from .content import LARGEST, Content
+from .verdict import PEOPLE
 
 MISSING = "missing words, %"
 WITHOUT_SPACES = frozenset("zh ja th lo km my".split())  # languages in which characters are counted as words
-PEOPLE = "human"  # title of the column of human scores
 CLOSE = 1e-6  # largest difference between a system score and the mean of its segments' scores that counts as rounding
 
 

@@ -3,21 +3,32 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cli.common.output import plain
+from ..cli.common.output import plain, segment_details
+from ..cli.common.spans import spans_of
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..meta.measures.spans import Span
+from ..models.estimator import ErrorSpan
 from ..notices import notice
 from ..run.context import Context
+from ..run.wrappers import Gap
 from ..scoring.comparison import Column
 from ..scoring.testing import Design
 from ..scoring.token_matching import SegmentMatch, TokenMatchingMetric
 
 LARGEST = 50_000  # outputs, over all systems, that a browser lists without delay
 MATCHED = 1_200_000  # tokens whose matches are shown, about 3 bytes each
+
+
+class Marked(NamedTuple):
+    """The error spans that a metric or people marked, by system and segment, two numbers from 0."""
+
+    title: str
+    spans: Mapping[tuple[int, int], Sequence[ErrorSpan | Span]]
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,7 @@ class Content:
     names      of the systems, in the order of context.systems
     design     how the systems are tested
     notices    issued while the run scored
+    marked     error spans that no metric of the run has marked
     """
 
     names: Sequence[str]
@@ -34,12 +46,18 @@ class Content:
     design: Design
     columns: Sequence[Column]
     notices: Sequence[str] = ()
+    marked: "Sequence[Marked]" = ()
 
     @property
     def documents(self) -> list[tuple[str, int, int]]:
         """Each document's id, its first segment, and the end of its segments (exclusive)."""
         ids = self.context.doc_ids
         return [] if ids is None else [(ids[start], start, end) for start, end in document_ranges(ids)]
+
+    @property
+    def gaps(self) -> Sequence[Gap]:
+        """What systems leave out and add."""
+        return self.context.read.gaps if self.context.read else ()
 
 
 def check_size(systems: Sequence[Sequence[str]]) -> None:
@@ -66,20 +84,29 @@ def as_data(content: Content) -> dict[str, Any]:
         "references": [[text or "" for text in stream] for stream in context.references or []],
         "outputs": [[text or "" for text in system] for system in context.systems],
         "documents": [{"id": name, "start": start, "end": end} for name, start, end in content.documents],
-        "tests": content.design.facts(),
         "metrics": [
             {
                 "name": each.title,
                 "title": each.heading,
                 "sign": each.sign,
-                "p_holm": None if each.comparison is None else plain(each.comparison.adjusted, None),
                 **{name: plain([getattr(of, name) for of in each.scores], None) for name in ("system", "segments")},
                 "documents": plain([of.documents for of in each.scores], None) if content.documents else None,
             }
             for each in content.columns
         ],
+        "gaps": [*content.gaps],
         "windows": [*_windows(content)],
-        "details": _details(content),
+        "parts": _parts(content),
+        "marked": [
+            {
+                "title": each.title,
+                "spans": {
+                    f"{s} {i}": [[own.start, own.end, own.severity] for own in spans]
+                    for (s, i), spans in each.spans.items()
+                },
+            }
+            for each in all_marked(content)
+        ],
         "matches": [*_matches(content)],
     }
 
@@ -102,22 +129,30 @@ def _windows(content: Content) -> Sequence[Mapping[str, Any]]:
     return found
 
 
-def _details(content: Content) -> dict[str, dict[str, Any]]:
-    """Score parts and error spans of single segments, by "SYSTEM SEGMENT", two numbers."""
-    found: dict[str, dict[str, Any]] = {}
+def all_marked(content: Content) -> list[Marked]:
+    """The error spans of people, then those of each metric that marks any."""
+    found = [*content.marked]
+    for each in content.columns:
+        spans = {
+            (s, segment): own
+            for s, of_system in enumerate(each.scores)
+            for segment, own in spans_of(of_system.result).items()
+            if own
+        }
+        if spans:
+            found.append(Marked(each.title, spans))
+    return found
+
+
+def _parts(content: Content) -> dict[str, dict[str, float]]:
+    """Score parts of single segments, by "SYSTEM SEGMENT", two numbers."""
+    found: dict[str, dict[str, float]] = {}
     for each in content.columns:
         for system, of_system in enumerate(each.scores):
-            for scored in of_system.result.windows if of_system.result else ():
-                estimate, (start, end, _) = scored.estimate, scored.window
-                if estimate is None or end - start > 1 or not (estimate.parts or estimate.spans):
-                    continue
-                detail = found.setdefault(f"{system} {start}", {})
-                if estimate.parts:
-                    parts = {part: 100 * value for part, value in estimate.parts.items()}
-                    detail["parts"] = detail.get("parts", {}) | parts
-                if estimate.spans:
-                    spans = [{"start": s.start, "end": s.end, "severity": s.severity} for s in estimate.spans]
-                    detail["spans"] = spans
+            details = segment_details(of_system.result, 100) if of_system.result else {}
+            for segment, detail in details.items():
+                if parts := detail.get("parts"):
+                    found[f"{system} {segment}"] = found.get(f"{system} {segment}", {}) | parts
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..cli.common.output import plain
 from ..notices import notice
 from ..separated import separated
-from .content import Content
+from .content import Content, all_marked
 
 SEVERITIES = {"critical": "major"}  # in Pearmut, which knows only minor and major
 
@@ -89,24 +89,20 @@ def _item(content: Content, i: int, spans: Mapping[tuple[int, int], list[dict[st
 
 def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
     """The error spans by (system, segment), from the first metric that marks any."""
-    for column in content.columns:
-        found = {
-            (s, scored.window.start): [
-                {
-                    "start_i": span.start,
-                    "end_i": span.end - 1,
-                    "severity": SEVERITIES.get(span.severity, span.severity),
-                    "category": None,
-                }
-                for span in scored.estimate.spans
-            ]
-            for s, of_system in enumerate(column.scores)
-            for scored in (of_system.result.windows if of_system.result else ())
-            if scored.window.end - scored.window.start == 1 and scored.estimate and scored.estimate.spans
-        }
-        if found:
-            return found
-    return {}
+    return {
+        place: [
+            {
+                "start_i": span.start,
+                "end_i": span.end - 1,
+                "severity": SEVERITIES.get(span.severity, span.severity),
+                "category": None,
+            }
+            for span in spans
+            if span.start is not None and span.end is not None
+        ]
+        for each in all_marked(content)[:1]
+        for place, spans in each.spans.items()
+    }
 
 
 def _json(value: Any) -> str:

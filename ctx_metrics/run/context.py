@@ -33,6 +33,7 @@ class Context:
     inputs             further inputs of metrics, by keyword (see run.inputs)
     in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
     read               the systems' texts as a reader gives them (run.wrappers.Read), or None
+    signature          entries in the signature of every metric
     """
 
     references: Sequence[Stream] | None = None
@@ -45,6 +46,7 @@ class Context:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     in_blocks: Any = None
     read: Any = None
+    signature: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def trg_lang(self) -> str:
@@ -52,9 +54,8 @@ class Context:
         return self.target_lang or ""
 
 
-CONTEXT = frozenset(each.name for each in fields(Context)) - {"references", "inputs", "in_blocks", "read"} | {
-    "trg_lang"
-}
+_OF_RUNS = {"references", "inputs", "in_blocks", "read", "signature"}
+CONTEXT = frozenset(each.name for each in fields(Context)) - _OF_RUNS | {"trg_lang"}
 
 
 @dataclass(frozen=True)
@@ -193,9 +194,16 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
             metric.in_blocks = context.in_blocks
         if hasattr(metric, "announce"):
             metric.announce(context.systems)
-        if context.read:
-            vars(metric)["get_signature"] = _Signed(metric, context.read.signature)
+        if entries := {**(context.read.signature if context.read else {}), **context.signature}:
+            signed(metric, entries)
     return metrics
+
+
+def signed(metric: "Metric", entries: Mapping[str, Any]) -> None:
+    """Add entries of the run to a metric's signature."""
+    before = vars(metric).get("get_signature")
+    known = before.entries if isinstance(before, _Signed) else {}
+    vars(metric)["get_signature"] = _Signed(metric, {**known, **entries})
 
 
 @dataclass(frozen=True)

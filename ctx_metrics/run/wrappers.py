@@ -1,4 +1,4 @@
-"""What changes how every metric of a run scores, or how the systems' texts are read, by flags of its own."""
+"""What changes how every metric of a run scores, how the systems' texts are read, or checks both, by flags of its own."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
@@ -27,8 +27,16 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
+class Gap(NamedTuple):
+    """A segment that a system leaves out, or the text that it adds after a segment; -1 is before the first one."""
+
+    system: int
+    segment: int
+    added: str | None = None
+
+
 class Read(NamedTuple):
-    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and tables for a report.
+    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and what a report shows.
 
     streams    what it read in place of flags, by role: src, ref, doc
     notices    about the rows of a table
@@ -37,14 +45,18 @@ class Read(NamedTuple):
     systems: "list[Segments]"
     signature: dict[str, Any]
     tables: Sequence[Table] = ()
+    gaps: Sequence[Gap] = ()
     streams: "Mapping[str, list[Segments]]" = MappingProxyType({})
     notices: Sequence[Notice] = ()
 
 
-# Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run.
-Reader = Callable[[Sequence[str], str, Context], Read]
+# Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run, and
+# beside those that are folders, by role.
+Reader = Callable[[Sequence[str], str, Context, Mapping[str, Sequence[str]]], Read]
 # Reads the outputs of a table's rows anew, which are the context's only system.
 RowReader = Callable[[Context], Read]
+# Looks at a run's metrics, by name, once they are built, and at the names of its systems; may give notices.
+Check = Callable[[Mapping[str, "Metric"], Sequence[str]], None]
 
 
 class Wrapper:
@@ -54,7 +66,7 @@ class Wrapper:
     settings    its settings class; in sacrebleu's command, its flags begin with --ctx-
     elsewhere   the settings that sacrebleu's command does not offer
     of_tables   the settings that `ctx-metrics annotate` offers, for row_reader
-    reads       whether it reads the systems' texts; commands that read other texts do not have its flags
+    reads       whether it reads the systems' files; commands that read other texts do not have its flags
     hint        what it does for texts of the wrong length, where {} stands for the start of its flags
     """
 
@@ -80,6 +92,10 @@ class Wrapper:
         return None
 
     def row_reader(self, settings: Any) -> RowReader | None:
+        return None
+
+    def check(self, settings: Any, paths: Sequence[str]) -> Check | None:
+        """What looks at the metrics that score the systems in these files (none: the standard input); None for nothing."""
         return None
 
 
@@ -109,6 +125,13 @@ def reader_of(line: CommandLine, dest: str = "") -> Reader | None:
     if len(readers) > 1:
         raise InputError("two flags read the systems' texts, each in its own way; leave one out")
     return readers[0] if readers else None
+
+
+def checks_of(line: CommandLine, paths: Sequence[str], dest: str = "") -> list[Check]:
+    """The checks of the systems in these files; `dest` as in wraps_of."""
+    offered = [each for each in installed_wrappers() if each.reads]
+    found = [each.check(from_flags(each.settings, line, dest=dest), paths) for each in offered]
+    return [check for check in found if check is not None]
 
 
 def reader_hint(prefix: str = "--") -> str:

@@ -118,7 +118,7 @@ def key_of_part(
     ids = beside.get("doc_ids", [])
     begins = [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
     settings = {name: value for name, value in metric.given.items() if name not in ("sources", "doc_ids")}
-    signature = str(metric.get_signature().format())
+    signature = str(type(metric).get_signature(metric).format())  # without what the run adds
     return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
 
 

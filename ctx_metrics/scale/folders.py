@@ -55,24 +55,8 @@ class LocalFolder:
         return os.path.join(self.path, name)
 
     def read(self, name: str, most: int) -> bytes | None:
-        """The content of a file; None if it does not exist. Raises Unusable for a link, for anything but a regular file, for
-        another user's file in a private folder, and for one of more than `most` bytes."""
-        path = self._at(name)
-        try:
-            before = os.lstat(path)
-            if not stat.S_ISREG(before.st_mode):
-                raise Unusable(f"{path} is a link" if stat.S_ISLNK(before.st_mode) else f"{path} is no file")
-            if self._private and os.name == "posix" and before.st_uid not in (0, os.geteuid()):
-                raise Unusable(f"{path} belongs to another user")
-            if before.st_size > most:
-                raise Unusable(f"{path} is too large")
-            number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-            with open(number, "rb") as file:
-                return file.read(most + 1)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise Unusable(f"cannot read {path}: {error.strerror or error}") from error
+        """As read_file; raises Unusable also for another user's file in a private folder."""
+        return read_file(self._at(name), most, self._private)
 
     def write(self, name: str, content: bytes, mend: str = "") -> None:
         path = os.path.join(self.path, name)
@@ -88,3 +72,23 @@ class LocalFolder:
         with os_errors(f"cannot write into {above}"):
             os.makedirs(above, mode=0o700 if self._private else 0o777, exist_ok=True)
         write_bytes(path, content, mend)
+
+
+def read_file(path: str, most: int, private: bool = False) -> bytes | None:
+    """The content of a file; None if it does not exist. Raises Unusable for a link, for anything but a regular file, for one
+    of more than `most` bytes, and if it is `private`, for another user's."""
+    try:
+        before = os.lstat(path)
+        if not stat.S_ISREG(before.st_mode):
+            raise Unusable(f"{path} is a link" if stat.S_ISLNK(before.st_mode) else f"{path} is no file")
+        if private and os.name == "posix" and before.st_uid not in (0, os.geteuid()):
+            raise Unusable(f"{path} belongs to another user")
+        if before.st_size > most:
+            raise Unusable(f"{path} is too large")
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+        with open(number, "rb") as file:
+            return file.read(most + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Unusable(f"cannot read {path}: {error.strerror or error}") from error

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
@@ -35,9 +35,6 @@ from .constructor import (
     unexpected,
 )
 from .results import Row, SystemResult
-
-if TYPE_CHECKING:
-    from ..models.estimator import Penalty
 
 # fields of a Context that a metric may require: their names in messages, and the flags that give them
 GIVEN_BY = {
@@ -89,7 +86,7 @@ class ContextSignature(Signature):
             "smooth=s nc=nc nw=nw space=sp beta=b part=pt idf=idf pooling=pl average=av bt=bt pseudo=ps filter=f "
             "threshold=ft guard=g vectors=vec features=fe against=ag pool=po fmodel=fm frev=fr fckpt=fc info=if "
             "stem=sm nltk=nl metricx=mx peers=pe untranslated=ut tag=tg weight=wt by=by candidates=cn norm=nr punct=pn "
-            "asian=as activation=act align=al judge=jd prompt=pr temperature=tm samples=sa"
+            "asian=as activation=act align=al refs=rf tuned=tu judge=jd prompt=pr temperature=tm samples=sa"
         ).split()
     )
 
@@ -148,7 +145,6 @@ class ContextMetric(Metric):
     can: Capabilities  # what is left of them with these settings and this model
     english_only = False  # whether the metric's model, if any, reads only English
     takes_multilingual = False  # whether --...-model accepts the multilingual encoder
-    penalty: "Penalty | None" = None  # if given, the rows hold negated penalties instead of values
     in_blocks: Any = None  # a scale.corpora.InBlocks, if the run scores in blocks
     flag: str  # the start of the metric's flags, such as --bertr
     __signature__: inspect.Signature | None
@@ -403,16 +399,12 @@ class ContextMetric(Metric):
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         total, weight = float(stats[0]), float(stats[1])
-        return ContextScore(self.title, float(self.of_mean(100 * total / weight)) if weight > 0 else math.nan)
+        return ContextScore(self.title, 100 * total / weight if weight > 0 else math.nan)
 
     @property
     def is_mean(self) -> bool:
-        """Whether scores are what of_mean makes of the rows' weighted means."""
+        """Whether scores are the weighted means of the rows."""
         return type(self)._compute_score_from_stats is ContextMetric._compute_score_from_stats
-
-    def of_mean(self, mean: Any) -> Any:
-        """Return the score for 100 times the mean of the rows' values; takes a number or an array."""
-        return mean if self.penalty is None else 100 * self.penalty.value(-mean / 100)
 
     # sacrebleu checks only the first segment, and raises TypeError; Corpus checks all of them and names the segment.
     def _check_corpus_score_args(self, hyps: Sequence[str], refs: Sequence | None) -> None:

@@ -118,7 +118,7 @@ def compare(
 def scorer(metric: Metric) -> Scorer:
     """Return a function from sums of a metric's rows to scores: float64 [n, statistics] to [n]."""
     if isinstance(metric, ContextMetric) and metric.is_mean:
-        return lambda rows: metric.of_mean(weighted_mean(rows))
+        return weighted_mean
     return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
 
 

@@ -105,7 +105,7 @@ def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context
 def shown(metric: object, references: list | None, settings: Any, context: Context, can: Capabilities) -> str:
     """Return a metric's repr: the call of its constructor, without defaults; of texts, only the number is shown."""
     given = {each.name: (getattr(of, each.name), each.default) for of in (settings, context) for each in fields(of)}
-    del given["inputs"]
+    del given["inputs"], given["signature"]  # the run's
     given |= {name: (context.inputs[name], keyword.default) for name, keyword in can.input_keywords.items()}
     changed = {name: value for name, (value, default) in given.items() if value != default}
     streams = (*STREAMS, "systems", *sorted(can.streams))

@@ -136,7 +136,7 @@ def test_nothing_is_written_if_a_document_is_missing(inside, data, tmp_path):
 
 
 ODD = {
-    "empty": ("", "1 document ('{}') has no text; all their segments count as empty"),
+    "empty": ("", "1 document ('{}') has no text; all its segments count as empty"),
     "long": (None, "1 document ('{}') is more than 20 times as long as the segments; the rest is an addition"),
     "foreign": (" ".join(lines_of(SOURCE)[:9]), "1 document ('{}') looks like de, not en; check the file and -l"),
     "other": (
@@ -207,13 +207,16 @@ def test_a_report_shows_what_is_left_out_and_added(inside, data, tmp_path):
     page = tmp_path / "report.html"
     done = inside("report", "-t", tmp_path / "lost.txt", *COMMON, "-m", "chrf", "--align", "-o", page)
     assert done.code == 0, done.err
-    [table] = re.findall("<h3>Left out and added</h3>.*?</table>", page.read_text(encoding="utf-8"), re.DOTALL)
+    text = page.read_text(encoding="utf-8")
+    [table] = re.findall('<table class="reading" id="gaps">.*?</table>', text, re.DOTALL)
     rows = [
-        [html.unescape(text) for text in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)]
         for row in table.split("<tr>")[2:]
     ]
     assert rows[0] == ["lost", IDS[4], "5", "left out", lines_of(REF)[4]]
-    assert rows[-1] == ["lost", IDS[-1], f"after {SIZE}", "added", extra]
+    assert rows[-1] == ["lost", IDS[-1], str(SIZE), "added after", extra]
+    found = data_in(text)["gaps"]
+    assert found[0] == [0, 4, None] and found[-1] == [0, SIZE - 1, extra]
 
 
 def test_the_aligned_lines_of_a_run_are_written(inside, aligned, tmp_path):
@@ -308,3 +311,18 @@ def test_rows_are_aligned_only_within_documents(inside, tmp_path):
         "outputs are aligned within documents: name the column of their ids (--columns doc=NAME)\n"
     )
     assert inside(*common, "--top", "1").err.endswith("filter the parts, or give --keep\n")
+
+
+def test_from_folders_of_documents_to_a_table(inside, data, tmp_path):
+    """A source, a reference and systems in folders of their own, with the language in the files' names, and nothing else."""
+    for folder, path, language in (("src", SOURCE, "de"), ("ref", REF, "en")):
+        (tmp_path / folder).mkdir()
+        for name, places in DOCUMENTS.items():
+            text = "\n".join(lines_of(path)[i] for i in places)
+            (tmp_path / folder / f"{name}.{language}.txt").write_text(f"{text}\n", encoding="utf-8")
+    common = ("-l", "de-en", "-m", "chrf", "--align", "-q", "--format", "json", "--level", "document")
+    found = inside("score", "-t", "lost", "-s", tmp_path / "src", "-r", tmp_path / "ref", *common)
+    wanted = inside("score", "-t", "lost", "-s", "src.txt", "-r", "ref.txt", "--docids", "ids.txt", *common)
+    assert found.code == wanted.code == 0, found.err
+    rows = [sorted(json.loads(done.out), key=lambda row: str(row.get("document"))) for done in (found, wanted)]
+    assert rows[0] == rows[1] and found.err.startswith("ctx-metrics: lost: ")

@@ -5,9 +5,11 @@ import json
 
 import pytest
 
+from ctx_metrics.align.folders import read_streams
 from ctx_metrics.align.inputs import parts_of, read_documents
 from ctx_metrics.errors import InputError
 from ctx_metrics.notices import collected
+from ctx_metrics.run.context import Context
 
 IDS = ["news/a", "b", "b"]
 PARTS = parts_of(IDS, 3)
@@ -74,7 +76,79 @@ def test_a_folder_has_a_document_twice(tmp_path):
 
 
 def test_a_folder_needs_ids(tmp_path):
-    assert fault(tmp_path, parts=parts_of(None, 3)).endswith("give --docids FILE")
+    assert "give --docids FILE (or to ctx-metrics, the source or the reference as a folder" in fault(
+        tmp_path, parts=parts_of(None, 3)
+    )
+
+
+@pytest.mark.parametrize("form", ["{}.de.txt", "{}_de_DE.txt", "{}.deu", "{}-en.txt.gz"])
+def test_a_files_name_may_name_the_language(tmp_path, form):
+    for name, text in zip(("doc-1", "doc-2"), TEXTS):
+        (gzip.open if form.endswith("gz") else open)(tmp_path / form.format(name), "wt").write(text)
+    assert read(tmp_path, parts_of(["doc-1", "doc-2"], 2), ("en", "de"))[1] == TEXTS
+    assert read(tmp_path, parts_of(["doc-1.en", "doc-2.en"], 2), ("en", "de"))[1] == TEXTS
+    assert "has no file of document 'doc-1'" in fault(tmp_path, parts=parts_of(["doc-1", "doc-2"], 2))
+
+
+def test_marks_at_the_start_of_files_are_counted(tmp_path):
+    for name, text in zip(("news_a.txt", "b.txt"), TEXTS):
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+    with collected() as notices:
+        assert read(tmp_path)[1] == TEXTS
+    assert [str(each).rpartition(": ")[2] for each in notices] == [
+        "dropped the byte-order mark at the start of 2 files"
+    ]
+
+
+def streams(data, doc_ids=None, **roles):
+    context = Context(doc_ids=doc_ids, source_lang="en", target_lang="de")
+    paths = {role: [str(data / name) for name in names] for role, names in roles.items()}
+    return read_streams(paths, "utf-8", context)
+
+
+@pytest.fixture
+def test_set(tmp_path):
+    for folder, language in (("src", "en"), ("ref", "de")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"b.{language}.txt").write_text(f"{folder} 1\r\n\r\n{folder} 2\r\n")
+        (tmp_path / folder / f"a.{language}.txt").write_text(f"{folder} 3\n")
+    (tmp_path / "more.txt").write_text("more 3\nmore 1\nmore 2\n")
+    return tmp_path
+
+
+def test_sources_and_references_in_folders(test_set):
+    found = streams(test_set, src=["src"], ref=["ref", "more.txt"])
+    assert found == {
+        "src": [["src 3", "src 1", "src 2"]],
+        "ref": [["ref 3", "ref 1", "ref 2"], ["more 3", "more 1", "more 2"]],
+        "doc": [["a", "b", "b"]],
+    }
+    assert streams(test_set, ["b", "b", "a"], ref=["ref"]) == {
+        "ref": [["ref 1", "ref 2", "ref 3"]],
+        "doc": [["b", "b", "a"]],
+    }
+    assert streams(test_set, ["b", "b", "a"], ref=["more.txt"]) == {"ref": [["more 3", "more 1", "more 2"]]}
+
+
+@pytest.mark.parametrize(
+    "name, text, message",
+    [
+        (
+            "a.de.txt",
+            "ref 3\nref 4\n",
+            "ref: document 'a' has 2 lines with text, but 1 in src; give the same segments, ",
+        ),
+        ("a.de.txt", "\n", "ref/a.de.txt is empty; it must hold one segment per line"),
+        ("a.de.txt", None, "ref has no file of document 'a'; sources and references need all documents"),
+        ("a.en.txt", "more", "ref: a.de.txt and a.en.txt are both document 'a'; leave one out"),
+    ],
+)
+def test_bad_folders_of_references(test_set, name, text, message):
+    path = test_set / "ref" / name
+    path.unlink() if text is None else path.write_text(text)
+    with pytest.raises(InputError) as error:
+        streams(test_set, src=["src"], ref=["ref"])
+    assert str(error.value).replace(f"{test_set}/", "").startswith(message)
 
 
 def test_json_lines_are_in_any_order(tmp_path):
@@ -132,7 +206,17 @@ def test_with_as_many_lines_as_segments_an_empty_line_is_an_empty_output(tmp_pat
     path.write_text("One.\n\nThree.\n")
     assert read(path, parts)[1] == ["One.", "Three."]  # two documents between blank lines
     path.write_text("One.\n\n\n")
-    assert read(path, parts)[1] == ["One.\n", ""]
+    assert read(path, parts)[1] == ["One.", ""]
+    path.write_text("One.\n\nTwo.\n\nThree.\n")
+    with collected() as notices:
+        assert read(path, parts_of(["a", "a", "a", "b", "b"], 5))[1] == ["One.\n\nTwo.", "\nThree."]
+    assert str(notices[0]).endswith("so its documents are those of the ids; 2 empty lines are empty outputs")
+
+
+def test_a_document_between_two_blank_lines_may_be_empty(tmp_path):
+    path = tmp_path / "h.txt"
+    path.write_text("One.\n\n\n\nTwo.\nThree.\n")
+    assert read(path, parts_of(["a", "b", "c"], 3))[1] == ["One.", "", "Two.\nThree."]
 
 
 def test_without_blank_lines_all_is_one_text(tmp_path):

@@ -44,6 +44,19 @@ def test_lines_are_joined_without_losing_where_they_began():
     assert places(stream).line.nonzero()[0].tolist() == stream.begins
 
 
+@pytest.mark.parametrize(
+    "text, ends",
+    [
+        ("A heading\n\nA text without an end\nand more", ["A text without an end and more"]),
+        ("```markdown\nA heading\nA text\n```", ["A heading A text ```", "```"]),
+        ("Here it is:\nA text:\nmore", ["A text: more"]),
+    ],
+)
+def test_a_paragraph_ends_as_a_sentence_does(text, ends):
+    facts = places(stream := joined(text))
+    assert [stream.text[end:] for end in facts.end.nonzero()[0] if stream.text[end:]] == ends
+
+
 def test_long_sentences_are_encoded_in_parts():
     for text in ("word " * 300, "字" * 1000):
         parts = list(pieces(text))

@@ -51,6 +51,43 @@ def test_a_document_with_other_paragraphs_in_a_reference_is_one_segment(tmp_path
     assert "1 document has other paragraphs in references than in the source, and is one segment: a" in str(notices[0])
 
 
+def test_paragraphs_of_html_are_segments(tmp_path):
+    """As at WMT26, whose languages have codes of three letters and scripts."""
+    row = {
+        "doc_id": "a",
+        "src_lang": "deu_Latn",
+        "tgt_lang": "eng_Latn",
+        "src_text": "<p>Ja.<br>Nein.</p>\n<p>Gut.</p>",
+        "refs": {"refA": {"ref": "<p>Yes.<br>\nNo.</p> <p>Good.</p>"}},
+    }
+    found = read(tmp_path, [row])
+    assert found.sources == ["<p>Ja.<br>Nein.</p>", "<p>Gut.</p>"]
+    assert found.references == [["<p>Yes.<br> No.</p>", "<p>Good.</p>"]]
+
+
+@pytest.mark.parametrize(
+    "references, kinds",
+    [
+        ({"refA": {"ref": "Yes."}}, []),
+        (
+            {"refA": {"ref": "Yes.", "type": "postedit"}, "refB": {"ref": "Yes.", "type": "human"}},
+            ["post-edited", "human"],
+        ),
+        ({"PseudoRef": "Yes."}, ["synthetic"]),
+    ],
+)
+def test_how_references_were_made(tmp_path, references, kinds):
+    assert [*read(tmp_path, [{"doc_id": "a", "src_text": "Ja.", "refs": references}]).kinds] == kinds
+
+
+def test_one_script_of_a_language_is_chosen(tmp_path):
+    rows = [{**ROWS[1], "doc_id": name, "tgt_lang": f"sr_{name}_RS"} for name in ("Cyrl", "Latn")]
+    path = written(tmp_path / "set.jsonl", rows)
+    assert read_test_set(str(path), "utf-8", ("de", "sr-Latn")).doc_ids == ["Latn"]
+    with pytest.raises(InputError, match="has documents in sr_Cyrl_RS and in sr_Latn_RS; name one of them with -l"):
+        read_test_set(str(path), "utf-8", ("de", "sr"))
+
+
 @pytest.mark.parametrize(
     "rows, message",
     [
@@ -90,6 +127,15 @@ def test_from_the_files_of_a_shared_task_to_scores(ctx, files):
         ("document", "b", 100.0),
         ("system", "", 100.0),
     ]
+
+
+def test_signatures_name_the_kind_of_references(ctx, files):
+    rows = [{**row, "refs": {"refA": {**row["refs"]["refA"], "type": "pseudo"}}} for row in ROWS]
+    written(files / "set.jsonl", rows)
+    common = ("score", "-t", files / "mine.jsonl", "--align", "--align-set", files / "set.jsonl", "-l", "de-en")
+    done = ctx(*common, "-m", "chrf", "bleu", "-q")
+    assert done.code == 0 and done.out.count("|refs:synthetic|align:v1-") == 2, done.err
+    assert "|refs:post-edited|" in ctx(*common, "-m", "chrf", "-q", "--kind-of-references", "post-edited").out
 
 
 def test_a_tree_of_the_test_set_and_its_outputs(ctx, files):

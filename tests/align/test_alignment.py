@@ -77,6 +77,22 @@ def test_an_addition_is_in_no_line(english):
     assert (addition.after, addition.text, addition.lines) == (1, added, (2,))
 
 
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("Here is the translation:\n\n", ""),
+        ("Here is the translation:\n", ""),
+        ("```markdown\n", "\n```"),
+        ("", "\n\n---\n**Notes:** Playground could be schoolyard too."),
+    ],
+)
+def test_what_a_model_writes_around_its_translation_is_added(english, before, after):
+    texts = [*HYPOTHESES[:-1], HYPOTHESES[-1].rstrip(".")]
+    [found] = english.align([Document(f"{before}{' '.join(texts)}{after}", REFERENCES)])
+    assert found.lines == texts
+    assert [each.text for each in found.additions] == [" ".join(part.split()) for part in (before, after) if part]
+
+
 @pytest.mark.full
 def test_with_sources():
     [found] = Aligner("en", across=True).align([Document(" ".join(HYPOTHESES), SOURCES)])

@@ -173,7 +173,8 @@ def test_a_name_holds_what_flags_give(server, tmp_path, judge):
 @pytest.mark.parametrize(
     "given, words",
     [
-        ({"model": None}, "name a model with model='NAME'"),
+        ({"model": None}, "name a model with model='NAME'$"),
+        ({"model": None, "url": None}, "name a model with model='NAME' and its server with url='http://localhost"),
         ({"url": None}, "name the server with url='http://localhost:8000/v1'"),
         ({"url": "localhost:8000/v1"}, "is not a server's URL; give one such as http"),
         ({"url": "http://me:secret@host/v1"}, "would be shown; give the key in an environment variable"),
@@ -184,8 +185,10 @@ def test_a_name_holds_what_flags_give(server, tmp_path, judge):
         ({"url": None, "model": "http://host/v1"}, "names no model; write http://host/v1#MODEL"),
         ({"url": None, "model": "http://host/v1?sample=2#toy"}, "'sample'; did you mean samples"),
         ({"url": None, "model": "http://host/v1?samples=0#toy"}, "samples: 0 is not a whole number of at least 1"),
-        ({"samples": 0}, "samples is 0; it must be at least 1"),
-        ({"temperature": -1}, "the temperature must be at least 0"),
+        ({"samples": 0}, "samples is 0; it must be a whole number of at least 1"),
+        ({"samples": "3"}, "samples is '3'; it must be a whole number of at least 1"),
+        ({"temperature": "hot"}, "the temperature must be a number of at least 0"),
+        ({"temperature": -1}, "the temperature must be a number of at least 0"),
         ({"format": "xml"}, "'xml' is none of schema, object-schema, object, text"),
         ({"inputs": "mt+ref"}, "needs the references"),
         ({"sources": None}, "give sources, or references when you score"),
@@ -205,6 +208,9 @@ def test_a_dry_run_sends_nothing(server, judge):
         rf"judge: dry run: 3 segments, 9 requests, about [\d,]+ tokens would go to {server.host}, and", said
     )
     assert server.requests == []
+    judge([REFERENCES], samples=3).corpus_score(HYPOTHESES, None)
+    with pytest.raises(CtxMetricsError, match=f"nothing would go to {server.host} .9 answers are kept.; leave out"):
+        judge([REFERENCES], samples=3, dry_run=True).corpus_score(HYPOTHESES, None)
 
 
 def test_the_line_comes_before_the_first_request(server, judge, capsys):

@@ -43,7 +43,7 @@ def server():
 def judge(server, tmp_path):
     def make(**given) -> Judge:
         own = {"url": server.url, "model": "toy", "samples": 1, "store": str(tmp_path), "concurrency": 4}
-        return Judge([], sources=SOURCES, engine=EngineOptions(quiet=True), **{**own, **given})
+        return Judge([], **{"sources": SOURCES, "engine": EngineOptions(quiet=True), **own, **given})
 
     return make
 
@@ -231,12 +231,11 @@ def test_a_request_that_always_fails_does_not_stop_the_others(server, judge):
             "got status 401: Incorrect API key: \\*\\*\\*",
         ),
         (Fault(404, {"error": {"message": "no model toy"}}), "got status 404: no model toy .does the URL lack /v1"),
-        (Fault(400, {"error": {"message": "no response_format"}}), "got status 400: no response_format$"),
-        (Fault(422, {"detail": [{"msg": "no"}]}), "got status 422: "),
         (Fault(307, headers={"Location": "http://127.0.0.1:9/v1"}), "got status 307"),
         (Fault(429, {"error": {"message": "pay", "code": "insufficient_quota"}}), "got status 429: pay$"),
         (Fault(429, headers={"Retry-After": "7200"}), "it asks to wait 7,200 seconds"),
         (Fault(401, {"error": {"message": "\x1b[31mred\n" + "x" * 999}}), "got status 401: .31mred x{190}"),
+        (Fault(body="<html>"), "got something else than a chat completion: does the URL lack /v1"),
     ],
 )
 def test_a_server_that_takes_no_request_gets_one(server, judge, fault, words, monkeypatch):
@@ -249,11 +248,73 @@ def test_a_server_that_takes_no_request_gets_one(server, judge, fault, words, mo
     assert KEY not in str(raised.value) and str(raised.value).isprintable()
 
 
+@pytest.mark.parametrize(
+    "fault, words",
+    [
+        (Fault(400, {"error": {"message": "no response_format"}}), "400: no response_format .change format=[.]{3}.$"),
+        (Fault(400, {"error": "temperature is 1"}), "status 400: temperature is 1 .change temperature=[.]{3}.$"),
+        (Fault(422, {"detail": [{"msg": "no"}]}), "got status 422: "),
+    ],
+)
+def test_a_server_that_refuses_three_texts_gets_no_more(server, judge, fault, words):
+    server.answer = lambda *_: fault
+    with pytest.raises(ModelError, match=words):
+        scored(judge(samples=2))
+    assert len({data_of(request)["translation"] for request in server.requests}) == len(server.requests) == 3
+
+
+def test_a_first_text_that_is_refused_stops_nothing(server, judge):
+    """The shortest goes first, and a filter may refuse it."""
+    server.answer = lambda n, request: Fault(400) if "Sentence 0 " in data_of(request)["translation"] else judgement(40)
+    score, segments, notices = scored(judge())
+    assert score == pytest.approx(40) and segments[0] != segments[0] and len(server.requests) == 12
+    assert data_of(server.requests[0])["translation"] == "Sentence 0 ."
+    assert "judge: 1 segment has no answer that can be read and is left out (segment 1)" in notices
+
+
+@pytest.mark.parametrize(
+    "key, said", [("", "no key was sent, because it is not in the env"), (KEY, "the key is in the")]
+)
+def test_whether_a_refused_key_was_there(server, judge, monkeypatch, key, said):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    server.answer = lambda *_: Fault(401, {"error": {"message": "no"}})
+    with pytest.raises(ModelError, match=f"got status 401: no .{said}.* OPENAI_API_KEY; key_env=... names another"):
+        scored(judge())
+
+
+def test_a_provider_s_error_in_an_answer_is_shown(server, judge):
+    """Some gateways answer with status 200 and an error."""
+    server.answer = lambda *_: Fault(body={"error": {"message": "upstream is down", "code": 502}})
+    with pytest.raises(ModelError, match="got something else than a chat completion: upstream is down, 8 times"):
+        scored(judge())
+
+
+def test_a_server_that_is_waited_for_is_named(server, judge, capsys):
+    """Before its first answer, because minutes may pass; a server that works says nothing of this kind."""
+    server.answer = once(Fault(503), 1)
+    scored(judge(concurrency=1, engine=EngineOptions()))
+    line = f"ctx-metrics: judge: a request to {server.host} got status 503; it is sent up to 8 times\n"
+    assert capsys.readouterr().err.count(line) == 1
+    release()
+    server.answer = once(Fault(503), 20)
+    scored(judge(concurrency=1, temperature=0.5, engine=EngineOptions()))
+    assert "it is sent up to" not in capsys.readouterr().err
+
+
+def test_no_proxy_for_a_server_on_this_machine(server, judge, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    scored(judge())
+    assert len(server.requests) == 12
+
+
 def test_a_server_that_always_fails_stops_the_run(server, judge):
     server.answer = lambda *_: Fault(500)
     with pytest.raises(ModelError, match="got status 500, 8 times; the answers so far are kept in .*, and the same"):
         scored(judge(concurrency=1, samples=2))
-    assert len(server.requests) == asking.SENDS * 5  # two texts and a half
+    assert len(server.requests) == asking.SENDS * 3  # for one sample of each of three texts
 
 
 @pytest.mark.full
@@ -441,6 +502,12 @@ def test_a_key_that_is_none_is_not_shown(judge, monkeypatch, key):
     assert key not in str(raised.value)
 
 
+def test_a_key_in_place_of_its_variable_is_not_shown(server, judge):
+    with pytest.raises(InputError, match="the environment variable that key_env names is not set") as raised:
+        scored(judge(key_env=KEY))
+    assert KEY not in str(raised.value) and server.requests == []
+
+
 def test_a_key_that_is_named_and_not_set(server, judge):
     with pytest.raises(InputError, match="the environment variable NO_SUCH_KEY is not set"):
         scored(judge(key_env="NO_SUCH_KEY"))
@@ -469,7 +536,24 @@ def test_without_the_client(server, judge, monkeypatch):
 
 def test_no_answer_at_all(server, judge):
     server.answer = lambda *_: "no"
+    words = "no answer can be read that .* gave about the first 3 texts; the last was one without a JSON object"
     with pytest.raises(
-        InputError, match="judge: no segment can be scored; .*12 segments have no answer that can be read"
+        ModelError, match=f"{words} with a score .format=... has the server force JSON in other ways.; "
     ):
-        scored(judge())
+        scored(judge(concurrency=1, samples=2))
+    assert len(server.requests) == asking.TRIES * 5  # two texts and a half
+    release()
+    server.answer = lambda *_: Fault(body=completion('{"errors": [{"te', "length"))
+    with pytest.raises(ModelError, match="the last was one that was cut off .max_tokens=... allows longer answers.; "):
+        scored(judge(temperature=0))
+
+
+@pytest.mark.parametrize("rest", [[], [""]])
+def test_no_answer_about_a_few_texts(server, judge, rest):
+    """A score of the empty texts alone would be no score of the system."""
+    server.answer = lambda *_: "no"
+    metric = judge(sources=SOURCES[: 2 + len(rest)])
+    with pytest.raises(
+        InputError, match="judge: no segment can be scored; .*2 segments have no answer that can be read"
+    ):
+        metric.corpus_score(["Sentence 1 .", "Sentence 2 .", *rest], None)

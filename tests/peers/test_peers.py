@@ -300,7 +300,7 @@ def test_peers_count_by_what_a_model_makes_of_them_given_the_source():
         peers = [j for j in range(len(SYSTEMS)) if j != i]
         expected = np.average([alone("chrf", SYSTEMS[j], system) for j in peers], weights=trust[peers])
         assert metric.corpus_score(system, None).score == pytest.approx(expected, abs=1e-6)
-    assert metric.get_signature().info["by"].startswith("embedded-unified-") and metric.get_signature().format(
+    assert metric.get_signature().info["by"].startswith("embedded-referenceless-") and metric.get_signature().format(
         short=True
     )
     mixed = with_peers(BERTR, by_source=True)(systems=SYSTEMS, **given)

@@ -87,8 +87,7 @@ def test_scores_that_are_there_are_shown_as_they_are(ctx, tmp_path, table):
         assert each["system"] == [row["score"] for row in of_metric if row["level"] == "system"]
         own = [row for row in of_metric if row["system"] == NAME_B]
         assert each["segments"][1] == [row["score"] for row in own if row["level"] == "segment"]
-    bleu, bertr = (each["p_holm"] for each in data["metrics"])
-    assert bleu is None and bertr[0][1] < 0.05  # bleu is no mean of segments
+    assert page.read_text().count('class="rank"') == 2  # by bertr: bleu is no mean of segments, and is not tested
 
 
 @pytest.mark.full

@@ -80,8 +80,8 @@ def opened(driver, page, part=""):
 
 
 def filled(driver):
-    """Wait until segments are listed and all have their contents, which they get when they come near the window."""
-    listed = "return [...document.querySelectorAll('#segment-list article')].map(box => box.childElementCount)"
+    """Wait until segments are listed and all parts of the list have their contents, which they get near the window."""
+    listed = "return [...document.querySelectorAll('#segment-list > div')].map(part => part.childElementCount)"
     WebDriverWait(driver, 10).until(lambda each: (counts := each.execute_script(listed)) and all(counts))
 
 
@@ -91,8 +91,16 @@ def errors(driver):
 
 def shown(driver):
     """The numbers of the segments that are listed, in order."""
-    boxes = driver.find_elements(By.CSS_SELECTOR, "#segment-list article")
-    return [int(box.get_attribute("data-segment")) for box in boxes]
+    return driver.execute_script(
+        "return [...document.querySelectorAll('#segment-list article')].map(box => Number(box.dataset.segment))"
+    )
+
+
+def detailed(driver):
+    """Open the details of all segments that are listed."""
+    filled(driver)
+    for button in driver.find_elements(By.CSS_SELECTOR, ".more[aria-expanded=false]"):
+        button.click()
 
 
 def choose(driver, label, option, tools="segment-tools"):
@@ -102,23 +110,25 @@ def choose(driver, label, option, tools="segment-tools"):
 
 def test_no_text_is_taken_for_html(driver, report):
     opened(driver, report, "#segments")
+    choose(driver, "Compare with", "all systems")
     WebDriverWait(driver, 10).until(lambda each: "document.title" in each.find_element(By.ID, "segment-list").text)
     text = driver.find_element(By.ID, "segment-list").text
     for words in ("<script>document.title = 'broken'</script>", "</script><img src=x", "Es regnet <b>heute</b>."):
         assert words in text
-    assert driver.title == "de-en a, b" and not driver.find_elements(By.CSS_SELECTOR, "main img")
+    assert driver.title == "a and b, de → en" and not driver.find_elements(By.CSS_SELECTOR, "main img")
     assert not errors(driver)
 
 
 def test_segments_are_sorted_and_filtered(driver, report):
     opened(driver, report, "#segments")
-    assert shown(driver) == [0, 1, 2, 3]
+    choose(driver, "System", "a")
     choose(driver, "Metric", "TER ↓")
-    choose(driver, "Sort by", "score")
-    choose(driver, "Order", "worst first")
-    assert shown(driver)[0] == 1
+    assert shown(driver)[0] == 1  # the worst comes first
+    choose(driver, "Order", "best first")
     choose(driver, "System", "b")
-    assert shown(driver)[-1] == 2  # what is right has no edits
+    assert shown(driver)[0] == 2  # what is right has no edits
+    choose(driver, "Sort by", "order of the text")
+    assert shown(driver) == [0, 1, 2, 3]
     field = driver.find_element(By.CSS_SELECTOR, "input[type=search]")
     field.send_keys("HOUSE")
     WebDriverWait(driver, 5).until(lambda each: shown(each) == [])
@@ -156,13 +166,11 @@ def test_names_that_mean_something_in_javascript_are_names(driver, report, tmp_p
     assert main(["report", *inputs, "--names", *names, "-m", "bleu", "ter", "-o", str(page), "-q"]) == 0
     opened(driver, page, "#charts")
     drawn(driver)
-    for label, options in (("Metric", ["BLEU", "TER ↓", "missing words, % ↓"]), ("System", names), ("Up", names)):
-        found = driver.find_elements(By.XPATH, f"//*[@id='part-charts']//label[starts-with(., '{label} ')]//select")
-        assert [option.text for option in Select(found[-1]).options] == options
-        for each in found:
-            Select(each).select_by_index(1)
+    for label in (*names[:2], "TER ↓"):
+        choose(driver, "Metric" if label == "TER ↓" else "System", label, "chart-tools")
+    driver.execute_script("document.querySelector('#part-charts canvas').toDataURL()")
     opened(driver, page, "#overview")
-    assert [row[0] for row in rows(driver, "#part-overview > table")] == names
+    assert {row[0] for row in rows(driver, "#systems")} == set(names)
     opened(driver, page, "#documents")
     assert {row[0] for row in rows(driver, "#document-table")} == set(names)
     opened(driver, page, "#segments")
@@ -196,7 +204,7 @@ def rows(driver, css):
 
 def test_all_figures_are_those_of_score(driver, report, printed):
     opened(driver, report, "#overview")
-    for name, *cells in rows(driver, "#part-overview > table"):
+    for name, *cells in rows(driver, "#systems"):
         assert [cell.split()[0] for cell in cells[:-1]] == printed["system", name, name]
     opened(driver, report, "#documents")
     for system in "ab":
@@ -206,12 +214,18 @@ def test_all_figures_are_those_of_score(driver, report, printed):
         for document, _, *cells in found:
             assert cells[:-1] == printed["document", system, document]
     opened(driver, report, "#segments")
-    filled(driver)
+    choose(driver, "Compare with", "all systems")
+    detailed(driver)
     for i in range(4):
         found = rows(driver, f"#segment-{i + 1} .scores")
         assert len(found) == 2
         for system, *cells in found:
             assert cells[:-1] == printed["segment", system, str(i + 1)]
+        beside = driver.execute_script(
+            f"return [...document.querySelectorAll('#segment-{i + 1} .output')].map(line => [line.firstChild.textContent, "
+            "...[...line.querySelectorAll('.score')].map(score => score.childNodes[1].textContent)])"
+        )
+        assert beside == [[system, *map(str, cells)] for system, *cells in found]
 
 
 def test_the_shaded_tokens_add_up(driver, report, tmp_path):
@@ -221,7 +235,8 @@ def test_the_shaded_tokens_add_up(driver, report, tmp_path):
     scores = [json.loads(line) for line in out.read_text().splitlines()]
     scores = {(each["system"], each["segment"]): each["score"] for each in scores}
     opened(driver, report, "#segments")
-    filled(driver)
+    choose(driver, "Compare with", "all systems")
+    detailed(driver)
     lines = driver.execute_script(
         "return [...document.querySelectorAll('.why')].map(line => [line.closest('article').dataset.segment, line.firstChild.textContent, "
         "[...line.querySelectorAll('[data-match]')].map(token => Number(token.dataset.match)), line.querySelector('p').textContent])"
@@ -237,7 +252,9 @@ def test_the_shaded_tokens_add_up(driver, report, tmp_path):
 
 def test_systems_are_switched_and_compared(driver, report):
     opened(driver, report, "#segments")
-    filled(driver)
+    choose(driver, "System", "a")
+    choose(driver, "Compare with", "b")
+    detailed(driver)
     assert [row[0] for row in rows(driver, "#segment-1 .scores")] == ["a", "b"]
     choose(driver, "Metric", "BERTR")
     choose(driver, "Sort by", "difference of the two systems")
@@ -271,7 +288,7 @@ def test_a_link_opens_a_segment_that_a_filter_hides(driver, report):
     WebDriverWait(driver, 5).until(lambda each: shown(each) == [2])
     driver.execute_script("location.hash = 'segment-4'")
     WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
-    assert shown(driver) == [0, 1, 2, 3]
+    assert sorted(shown(driver)) == [0, 1, 2, 3]
     for part in ("#segment-99", "#document-99", "#nonsense"):  # what is not there opens the part, and no error
         opened(driver, report, part)
     assert not errors(driver)
@@ -280,10 +297,12 @@ def test_a_link_opens_a_segment_that_a_filter_hides(driver, report):
 def test_marks_are_kept_and_saved(driver, report):
     opened(driver, report, "#segments")
     filled(driver)
+    driver.find_element(By.CSS_SELECTOR, "#segment-tools summary").click()
     driver.find_element(By.CSS_SELECTOR, "#segment-tools button").click()
     assert driver.find_element(By.ID, "segment-count").text.startswith("No segment is marked")
     driver.find_element(By.CSS_SELECTOR, "#segment-2 input").click()
     opened(driver, report, "#segments")
+    driver.find_element(By.CSS_SELECTOR, "#segment-tools summary").click()
     driver.find_element(By.CSS_SELECTOR, "#segment-tools input[type=checkbox]").click()
     assert shown(driver) == [1]
     driver.find_element(By.CSS_SELECTOR, "#segment-tools button").click()
@@ -300,9 +319,9 @@ def test_marks_are_kept_and_saved(driver, report):
 
 def test_heads_sort_tables(driver, report):
     opened(driver, report, "#overview")
-    names = lambda: [row[0] for row in rows(driver, "#part-overview > table")]  # noqa: E731
-    values = {name: float(cells[0].split()[0]) for name, *cells in rows(driver, "#part-overview > table")}
-    head = driver.find_elements(By.CSS_SELECTOR, "#part-overview > table .sort")[1]
+    names = lambda: [row[0] for row in rows(driver, "#systems")]  # noqa: E731
+    values = {name: float(cells[0].split()[0]) for name, *cells in rows(driver, "#systems")}
+    head = driver.find_elements(By.CSS_SELECTOR, "#systems .sort")[1]
     head.click()
     assert names() == sorted(values, key=values.get, reverse=True)
     head.click()
@@ -318,12 +337,13 @@ def test_heads_sort_tables(driver, report):
 
 def test_another_baseline(driver, report):
     opened(driver, report, "#overview")
-    one = rows(driver, "#baseline-table")
-    choose(driver, "Baseline", "b", "baseline-tools")
-    other = rows(driver, "#baseline-table")
-    assert [row[0] for row in (one[0], other[0])] == ["b", "a"]
-    for there, back in zip(one[0][1:], other[0][1:], strict=True):
-        assert float(there.split()[0]) == -float(back.split()[0]) and there.split()[1:] == back.split()[1:]
+    found = {}
+    for name in "ab":
+        Select(driver.find_element(By.CSS_SELECTOR, "[data-for=baseline]")).select_by_visible_text(name)
+        [found[name]] = rows(driver, ".baseline:not([hidden])")
+    assert [found[name][0] for name in "ab"] == ["b", "a"]
+    for there, back in zip(found["a"][1:], found["b"][1:], strict=True):
+        assert float(there.split()[0]) == -float(back.split()[0]) and there.split()[-3:] == back.split()[-3:]
 
 
 def test_what_is_chosen_stays_chosen(driver, report):
@@ -334,19 +354,21 @@ def test_what_is_chosen_stays_chosen(driver, report):
     assert driver.execute_script("return document.activeElement.value") == "2"
     driver.find_element(By.LINK_TEXT, "one").click()
     heads = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#document-text .reading th[scope=col]")]
-    assert heads[3] == "b" and "BERTR, b" in heads
+    assert heads[3].startswith("b (BERTR ")
     assert not driver.find_elements(By.CSS_SELECTOR, "#document-table table")
     driver.find_element(By.LINK_TEXT, "All documents").click()
     WebDriverWait(driver, 5).until(lambda each: each.find_elements(By.CSS_SELECTOR, "#document-table table"))
     driver.find_element(By.LINK_TEXT, "Segments").click()
     filled(driver)
-    assert rows(driver, "#segment-1 .scores")[0][0] == "b"
+    assert driver.find_element(By.CSS_SELECTOR, "#segment-1 .output .whose").text == "b"
+    assert driver.find_element(By.CSS_SELECTOR, "#segment-heads .selected").text == "BERTR"
     driver.execute_script("scrollTo(0, 500)")
-    choose(driver, "Sort by", "score")
+    choose(driver, "Sort by", "order of the text")
     assert driver.execute_script("return scrollY") == 0
 
 
-def test_the_keys_j_and_k(driver, report):
+def test_the_keys_j_and_k(driver, report, emulated):
+    emulated("setDeviceMetricsOverride", {"width": 1000, "height": 300, "deviceScaleFactor": 1, "mobile": False})
     opened(driver, report, "#segments")
     filled(driver)
     at = lambda: driver.execute_script("return scrollY")  # noqa: E731
@@ -364,7 +386,7 @@ def test_it_prints(driver, report, part):
     pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
     assert pdf.startswith(b"%PDF") and len(pdf) > 5_000
     if part == "segments":
-        assert not driver.find_elements(By.CSS_SELECTOR, "#segment-list article:empty")
+        assert not driver.find_elements(By.CSS_SELECTOR, "#segment-list > div:empty")
     assert not errors(driver)
 
 
@@ -413,6 +435,8 @@ def test_the_window_and_one_system_alone(driver, tmp_path):
     for part in ("#overview", "#segments", "#charts"):
         opened(driver, page, part)
         assert not errors(driver)
+    opened(driver, page)
+    assert driver.find_element(By.TAG_NAME, "h2").text == "a: chrF2 100.0"
     assert Path(page).stat().st_size < 2_000_000
 
 
@@ -443,11 +467,54 @@ def test_error_spans_are_marked(driver, tmp_path):
     assert main(["score", *inputs, *model, "-q", "--level", "segment", "-o", str(table)]) == 0
     scored = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
     assert any(each["error_spans"] for each in scored)
+    kinds = [[span["severity"] for span in each["error_spans"]] for each in scored]
+    opened(driver, page)
+    heads = [each.text for each in driver.find_elements(By.CSS_SELECTOR, ".errors th[scope=col]")]
+    [[name, *counts]] = rows(driver, ".errors")
+    wanted = {kind: str(sum(own.count(kind) for own in kinds)) for kind in heads[1:-2]}
+    assert dict(zip(heads[1:], counts)) == {
+        **wanted,
+        "all": str(sum(map(len, kinds))),
+        "segments with errors": str(sum(map(bool, kinds))),
+    }
     for i, (each, output) in enumerate(zip(scored, outputs)):
         opened(driver, page, f"#segment-{i + 1}")
         WebDriverWait(driver, 5).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, f"#segment-{i + 1} .why"))
-        marks = driver.find_elements(By.CSS_SELECTOR, f"#segment-{i + 1} .why mark")
+        marks = driver.find_elements(By.CSS_SELECTOR, f"#segment-{i + 1} .output mark")
         wanted = [(span["severity"], output[span["start"] : span["end"]]) for span in each["error_spans"]]
         shown_marks = [(mark.get_attribute("title"), mark.text) for mark in marks]
         assert shown_marks == [(kind, text.strip()) for kind, text in wanted]
     assert not errors(driver)
+
+
+def test_a_long_list_is_filled_where_it_is_read(driver, tmp_path):
+    """Of 2,000 segments only those near the window are in the page, also after a jump; printing has all."""
+    texts = [f"It rains for {k} days." for k in range(2000)]
+    (tmp_path / "a").write_text("".join(f"{line}\n" for line in texts))
+    (tmp_path / "human.seg.score").write_text("".join(f"a\t{k}\n" for k in range(2000)))
+    page = made(tmp_path / "page.html", "-t", tmp_path / "a", "--scores", tmp_path / "human.seg.score")
+    opened(driver, page, "#segments")
+    assert shown(driver)[:3] == [0, 1, 2] and len(shown(driver)) < 300
+    driver.execute_script("location.hash = 'segment-1500'")
+    WebDriverWait(driver, 5).until(lambda each: texts[1499] in each.find_element(By.ID, "segment-1500").text)
+    WebDriverWait(driver, 5).until(lambda each: 0 not in shown(each))
+    box = driver.find_element(By.ID, "segment-1500")
+    assert box.is_displayed() and len(shown(driver)) < 300
+    assert (box.get_attribute("aria-posinset"), box.get_attribute("aria-setsize")) == ("1500", "2000")
+    driver.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert shown(driver) == [*range(2000)]
+    assert not errors(driver)
+
+
+def test_only_the_pages_own_scripts_run(driver, report):
+    """The policy lets no script run that is added to the page, no expression, and nothing be loaded."""
+    opened(driver, report, "#charts")
+    drawn(driver)
+    assert not errors(driver)
+    driver.execute_script(
+        "const script = document.createElement('script'); script.textContent = \"document.title = 'broken'\"; document.body.append(script);"
+        "const image = document.createElement('img'); image.src = 'https://example.org/x.png'; document.body.append(image);"
+    )
+    assert driver.title == "a and b, de → en"
+    refused = [entry["message"] for entry in errors(driver)]
+    assert any("script-src" in each for each in refused) and any("img-src" in each for each in refused)

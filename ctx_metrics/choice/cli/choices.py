@@ -15,10 +15,11 @@ from ...cli.score import DEFAULT_METRIC, add_metric_flags
 from ...engine_options import EngineOptions
 from ...flag_types import File, Model, Positive, expanduser, number
 from ...notices import notice
+from ...plugin import RECORD
 from ...run.context import Context, MetricSettings
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
-from ...writing import check_writable
+from ...writing import check_writable, is_stream
 from ..candidates import Item, check_form, read_items, render, say_duplicates
 
 if TYPE_CHECKING:
@@ -126,11 +127,18 @@ class Written:
         by_ending = self.ending if self.ending in ("nbest", "jsonl") else ""
         return self.format or by_ending or ("nbest" if self.top else "text")
 
+    @property
+    def record(self) -> str | None:
+        """The record beside the output; None for an output that has all candidates, and for one that is no file."""
+        chosen = self.form == "text" or self.top is not None
+        return None if self.output is None or is_stream(self.output) or not chosen else self.output + RECORD
+
 
 @dataclass(frozen=True)
 class Choosing:
     """A checked command line of mbr or rerank."""
 
+    command: str
     candidates: Candidates
     metrics: Sequence[MetricSettings]
     weights: Sequence[float]
@@ -158,11 +166,24 @@ class Choosing:
         for name, signature in () if self.context.engine.quiet else signatures.items():
             notice(f"{name}|{signature}")
 
-    def write(self, items: Sequence[Item], scores: Sequence[Sequence[float]], approximate: Sequence[str] = ()) -> None:
-        """Write the choices; see candidates.render."""
+    def write(
+        self,
+        items: Sequence[Item],
+        scores: Sequence[Sequence[float]],
+        signatures: Mapping[str, str],
+        approximate: Sequence[str] = (),
+    ) -> None:
+        """Write the choices, see candidates.render, and the record of the metrics by which they were made."""
         from ...cli.common.output import write
+        from ...interference.records import Choice, choices_of, write_record
 
-        write(render(items, scores, self.written.form, self.written.top, approximate), self.written.output)
+        text, path = render(items, scores, self.written.form, self.written.top, approximate), self.written.output
+        if path is None or self.written.record is None:
+            return write(text, path)
+        earlier = choices_of(self.candidates.candidates)
+        write(text, path)
+        names = [each.name for each, weight in zip(self.metrics, self.weights, strict=True) if weight]
+        write_record(path, [*earlier, *(Choice(self.command, name, signatures[name]) for name in names)])
 
 
 def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None:
@@ -172,7 +193,7 @@ def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None
     add_all(parser, [Work, Kept, flags.quiet("No progress bars, and no signatures on stderr.")])
 
 
-def checked(line: CommandLine) -> Choosing:
+def checked(line: CommandLine, command: str) -> Choosing:
     engine, candidates, by, written = line[EngineOptions], line[Candidates], line[ByMetrics], line[Written]
     work = checked_work(line)
     metrics = chosen_metrics(line, by.metrics or [DEFAULT_METRIC], model=by.model)
@@ -189,9 +210,11 @@ def checked(line: CommandLine) -> Choosing:
     if written.form == "text" and (written.top or 1) > 1:
         line.error("--format text has one line per source; write --top candidates as nbest or jsonl")
     check_writable(written.output)
+    if written.record:
+        check_writable(written.record)
     source, target = candidates.languages
     context = Context(source_lang=source, target_lang=target, engine=engine)
-    return Choosing(candidates, metrics, weights, context, written, work, line[Kept])
+    return Choosing(command, candidates, metrics, weights, context, written, work, line[Kept])
 
 
 def hints_of(subcommand: str, words: Sequence[str]) -> str:

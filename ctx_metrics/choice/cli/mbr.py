@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 def run(line: CommandLine) -> int:
     from ..minimum_risk import MinimumRisk
 
-    asked, method, references = choices.checked(line), line[Method], line[References].references
+    asked, method, references = choices.checked(line, "mbr"), line[Method], line[References].references
     method.check_numbers()
     if references and method.exclude_self:
         line.error("--exclude-self is for candidates as their own pseudo-references; leave it or --references out")
@@ -59,7 +59,7 @@ def run(line: CommandLine) -> int:
             f"mbr: --method {method.method} only approximates the scores of {of_all}, so other candidates may be chosen "
             "than by --method exact, which scores all pairs"
         )
-    asked.write(items, found.scores, ["" if exact else method.method for exact in found.exact])
+    asked.write(items, found.scores, found.signatures, ["" if exact else method.method for exact in found.exact])
     return 0
 
 

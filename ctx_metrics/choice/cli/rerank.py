@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common.metrics import metric_names, named_metric
 from ...errors import InputError
@@ -17,6 +17,9 @@ from ...reading import read_lines
 from ...settings import CommandLine, setting
 from ..candidates import Item, check_lines
 from . import choices
+
+if TYPE_CHECKING:
+    from ..documents import OfDocuments
 
 SUMMARY = "choose among candidates by a reference-free metric"
 
@@ -77,13 +80,14 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 def run(line: CommandLine) -> int:
     from ..reranking import Reranking, check_decoder_scores, check_judge, mixed, tuned
 
-    asked, mixing, documents = choices.checked(line), line[Mixing], line[Documents]
+    asked, mixing, documents = choices.checked(line, "rerank"), line[Mixing], line[Documents]
     _check(line, asked, mixing, documents)
     items = asked.candidates.read()
     if items[0].source is None:
         raise InputError("rerank needs the source of each candidate: give -s FILE, or src in JSON lines")
     if documents.docids:
-        asked.write(items, _of_documents(asked, documents, documents.docids, items))
+        of_documents = _of_documents(asked, documents, documents.docids, items)
+        asked.write(items, of_documents.scores, of_documents.signatures)
         return 0
     references: list[str] | None = None
     if mixing.tune is not None:
@@ -94,7 +98,7 @@ def run(line: CommandLine) -> int:
         check_decoder_scores(items, "--tune" if mixing.tune else "--mix")
     found = asked.scored(items, Reranking(asked.metrics, asked.weights, asked.context))
     if references is None:
-        asked.write(items, mixed(items, found.scores, mixing.mix or 0.0))
+        asked.write(items, mixed(items, found.scores, mixing.mix or 0.0), found.signatures)
         return 0
     from ...cli.common import output
 
@@ -125,7 +129,7 @@ def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents
         )
 
 
-def _of_documents(asked: choices.Choosing, documents: Documents, ids: str, items: list[Item]) -> list[list[float]]:
+def _of_documents(asked: choices.Choosing, documents: Documents, ids: str, items: list[Item]) -> "OfDocuments":
     """Score the candidates as parts of whole documents, and print the signatures."""
     from ..documents import best_documents, best_paths
 
@@ -136,7 +140,7 @@ def _of_documents(asked: choices.Choosing, documents: Documents, ids: str, items
     else:
         found = best_documents(asked.metrics, asked.weights, asked.context, items, doc_ids)
     asked.say_signatures(found.signatures)
-    return found.scores
+    return found
 
 
 hints = partial(choices.hints_of, "rerank")

@@ -17,9 +17,10 @@ from ...notices import counted
 from ...reading import decode, read_lines, without_mark
 from ...run.context import Context, MetricSettings, build_all, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
+from ...run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
-from ...run.wrappers import reader_hint, reader_of
+from ...run.wrappers import Check, checks_of, reader_hint, reader_of
 from ...settings import CommandLine, setting
 from . import flags
 
@@ -80,6 +81,7 @@ class Texts:
     references: Files | None = setting(
         "References; leave them out for models without references.", flag="-r --references"
     )
+    kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
     docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
     dataset: tuple[str, str] | None = setting(
         "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
@@ -124,10 +126,14 @@ class Inputs(NamedTuple):
     context: Context
     metrics: Sequence[MetricSettings]
     given: Mapping[str, str]
+    checks: Sequence[Check]
 
     def build(self, in_blocks: "InBlocks | None" = None) -> dict[str, Metric]:
         """Build all metrics before the first one scores, so that shared inputs are computed once."""
-        return build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference="give -r FILE")
+        metrics = build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference="give -r FILE")
+        for check in self.checks:
+            check(metrics, self.names)
+        return metrics
 
 
 def checked_texts(line: CommandLine) -> Texts:
@@ -165,9 +171,17 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
     given = given_inputs(line)
     if texts.dataset:
         _add_test_set(streams, *texts.dataset)
-    paths = {"src": texts.source and [texts.source], "ref": texts.references, "doc": texts.docids and [texts.docids]}
-    read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
     reader, read = reader_of(line), None
+    one = {"src": texts.source, "doc": texts.docids}
+    paths: dict[str, Sequence[str]] = {role: [path] for role, path in one.items() if path} | {
+        "ref": texts.references or []
+    }
+    folders = {role: paths.pop(role) for role in ("src", "ref") if any(map(os.path.isdir, paths.get(role, ())))}
+    if not reader:
+        for path in (*texts.files, *(path for files in folders.values() for path in files)):
+            if os.path.isdir(path):
+                raise InputError(f"{path} is a folder", fix=reader_hint())
+    read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
     if texts.from_stdin:
         if reader:
             line.error("texts whose lines do not match are read from files: name them with -t")
@@ -177,11 +191,9 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
         source_lang, target_lang = texts.language_pair or (None, None)
         beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, line[EngineOptions])
-        read = reader(texts.files, texts.encoding, beside)
+        read = reader(texts.files, texts.encoding, beside, folders)
         streams |= {"mt": read.systems, **read.streams}
     else:
-        if folders := [path for path in texts.files if os.path.isdir(path)]:
-            raise InputError(f"{folders[0]} is a folder", fix=reader_hint())
         of_files = system_names(texts.files)
         read_files(streams, texts.encoding, {"mt": texts.files})
     for each, of_input in given.items():
@@ -204,13 +216,18 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
 
     names = [*(texts.names or of_files)]
     context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
-    context = replace(context, read=read)
+    context = replace(context, read=read, signature=reference_entry(texts.kind_of_references))
+    if context.signature and not context.references:
+        raise InputError(
+            "--kind-of-references says how the references were made, but there are none; give -r, or leave it out"
+        )
     context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
     words |= {"doc_ids": "the document ids"} if texts.docids else {}
     words = {} if reader else words
     words |= {each.name: f"the {each.words}" for each in given if each.name in streams}
-    return Inputs(names, context, [with_lines(each, lines) for each in metrics], words)
+    checks = checks_of(line, texts.files)
+    return Inputs(names, context, [with_lines(each, lines) for each in metrics], words, checks)
 
 
 def read_files(streams: Streams, encoding: str, paths: Mapping[str, Sequence[str] | None]) -> None:

@@ -18,7 +18,7 @@ from ...engine.matching import OTHERS
 from ...errors import ModelError
 from ...language import primary
 from ...opening import LazyMapping, file_hashes, identity, same_hashes
-from ..estimator import EMBEDDED_UNIFIED
+from ..estimator import EMBEDDED_REFERENCELESS, EMBEDDED_UNIFIED
 from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, model_type, read_config
 from ..hub import ResolvedModel
 from .checkpoint import ADAPTED_KIND, HEAD_LAYER, INPUTS, SEPARATORS, Hyperparameters
@@ -94,7 +94,8 @@ class AdaptedCheckpoint:
         self._hashes = file_hashes([self.file, folder / CONFIG])
         self._encoder = EncoderFolder(encoder.folder)
         self.folder, self.config = encoder.folder, self._encoder.config
-        name = "embedded-unified" if folder == EMBEDDED_UNIFIED else folder.resolve().name
+        embedded = "embedded-" * (folder in (EMBEDDED_UNIFIED, EMBEDDED_REFERENCELESS))
+        name = f"{embedded}{folder.resolve().name}"
         self.model = ResolvedModel(name, folder, None, identity(self._hashes, folder))
         self.hyperparameters = Hyperparameters(
             class_identifier="unified_metric",
@@ -197,8 +198,8 @@ def language_tag(language: str | None) -> str:
 def plain_quotes(text: str) -> str:
     """The text with one style of quotation marks and of apostrophes; its length stays.
 
-    >>> plain_quotes("„Ja“, «oui», it’s")
-    '"Ja", "oui", it\'s'
+    >>> print(plain_quotes("„Ja“, «oui», it’s"))
+    "Ja", "oui", it's
     """
     return text.translate(_PLAIN)
 

@@ -38,7 +38,7 @@ from ...engine_options import EngineOptions
 from ...errors import InputError, ModelError
 from ...notices import counted
 from ...wording import worded
-from ..estimator import ErrorSpan, Estimate, Estimator, Example, Penalty
+from ..estimator import ErrorSpan, Estimate, Estimator, Example
 from .adapted import AdaptedCheckpoint, is_adapted, language_tag, plain_quotes
 from .checkpoint import (
     HEAD_LAYER,
@@ -63,7 +63,6 @@ Checkpoint = CometCheckpoint | AdaptedCheckpoint
 PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
 # Without a reference, our models can tell bad outputs from fair ones, but hardly fair from good. Chosen on WMT21 en-de
 # (docs/reproduce.md).
-WITHOUT_REFERENCE = Penalty(turn=0.42, width=0.04)
 # Nor do they know a copy of the source or a third language from a translation: such texts, which no reference tells apart,
 # get the value of an empty one.
 UNTRANSLATED = 0.0
@@ -388,7 +387,7 @@ class UnifiedEstimator(CometEstimator):
             self.tag = language_tag(target_lang) if checkpoint.tagged else None
             self.plain_quotes = checkpoint.plain_quotes
             if self.inputs == "mt+src":
-                self.penalty, self.untranslated_value = WITHOUT_REFERENCE, UNTRANSLATED
+                self.untranslated_value = UNTRANSLATED
             self.empty_value = 0.0  # empty outputs were never judged, and the network scores them higher than bad ones
         # each combination of inputs that counts, and its share of the score
         self.combinations = {self.inputs: 1.0}

@@ -1,4 +1,4 @@
-// The charts, drawn by Vega-Lite when they first come into view.
+// The charts, drawn by Vega-Lite when they first come into view. The tools above them set the parameters of all.
 
 /** The rows that charts are drawn from: one for each output, with the numbers of its system and document, and its scores by metric. */
 function chartRows() {
@@ -15,27 +15,54 @@ function chartRows() {
   });
 }
 
-function showCharts() {
-  /** @type {any[]|null} */
-  let rows = null;
+/** Turn the titles of axes that start with "=" into expressions. @param {any} spec of Vega */
+function withTitles(spec) {
+  for (const axis of spec.axes) if (axis.title?.startsWith?.("=")) axis.title = { signal: axis.title.slice(1) };
+  return spec;
+}
+
+/** The views of the charts; each is drawn once. @type {Promise<any>[]} */
+let views = [];
+
+function drawCharts() {
+  const rows = chartRows();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  document.querySelectorAll("#part-charts figure").forEach((figure, number) => {
-    const plot = /** @type {HTMLElement} */ (figure.querySelector(".plot"));
-    if (plot.firstChild) return;
-    rows = rows || chartRows();
+  return [...document.querySelectorAll("#part-charts figure")].map(async (figure, number) => {
+    const spec = data.charts[number];
     // @ts-ignore the bundle of Vega-Embed is in the page
-    vegaEmbed(
-      plot,
-      { ...data.charts[number], datasets: { ...data.charts[number].datasets, segments: rows } },
+    const { view } = await vegaEmbed(
+      figure.querySelector(".plot"),
+      { ...spec, background: "transparent", datasets: { ...spec.datasets, segments: rows } },
       {
         actions: { export: true, source: false, compiled: false, editor: false },
         theme: dark ? "dark" : undefined,
         renderer: "canvas",
+        patch: withTitles,
+        ast: true, // expressions are interpreted: no text runs as code
       },
-    ).then((/** @type {any} */ made) =>
-      made.view.addEventListener("click", (/** @type {any} */ _, /** @type {any} */ item) => {
-        if (item && item.datum && item.datum.segment) location.hash = `segment-${item.datum.segment}`;
-      }),
     );
+    figure.querySelector(".plot summary")?.setAttribute("aria-label", "Save the chart as an image");
+    view.addEventListener("click", (/** @type {any} */ _, /** @type {any} */ item) => {
+      if (item?.datum?.segment) location.hash = `segment-${item.datum.segment}`;
+    });
+    return view;
+  });
+}
+
+function showCharts() {
+  const set = (/** @type {Partial<typeof state>} */ change) => {
+    Object.assign(state, change);
+    showCharts();
+  };
+  setTools(byId("chart-tools"), [...sharedTools(set), ...(data.metrics.length > 1 ? [secondMetric(set)] : [])]);
+  if (!views.length) views = drawCharts();
+  const [system, other] = state.systems;
+  const against = other >= 0 ? other : ordered(state.metric).find((s) => s !== system);
+  const values = { system, against, metric: state.metric, other: state.other };
+  views.forEach(async (each) => {
+    const view = await each;
+    const known = view.getState({ signals: () => true, data: () => false }).signals;
+    for (const [name, value] of Object.entries(values)) if (name in known) view.signal(name, value);
+    view.runAsync();
   });
 }

@@ -4,66 +4,94 @@
 let reading = -1;
 
 function showDocuments() {
-  const named = /** @type {[string, string][]} */ (data.systems.map((name, s) => [String(s), name]));
-  const metrics = /** @type {[string, string][]} */ (data.metrics.map((each, m) => [String(m), each.title]));
-  const [system, other] = state.systems;
   const set = (/** @type {Partial<typeof state>} */ change) => {
     Object.assign(state, change);
     showDocuments();
   };
-  setTools(byId("document-tools"), [
-    choice("System", named, String(system), (value) => set({ systems: [Number(value), other] })),
-    choice("Compare with", [["-1", "none"], ...named], String(other), (value) =>
-      set({ systems: [system, Number(value)] }),
-    ),
-    choice("Metric", metrics, String(state.metric), (value) => set({ metric: Number(value) })),
-  ]);
+  setTools(byId("document-tools"), sharedTools(set));
   const open = reading >= 0;
   byId("document-text").replaceChildren(...(open ? documentParts(reading) : []));
-  byId("document-table").replaceChildren(
-    ...(open ? [] : [element("p", {}, `Worst documents first, by ${data.metrics[state.metric].title}.`), documentTable()]),
-  );
+  byId("document-table").replaceChildren(...(open ? [] : [documentTable()]));
 }
 
+/** An element that can be scrolled sideways, also with the keyboard. @param {HTMLElement} child @param {string} name */
+const scrolled = (child, name) =>
+  element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, child);
+
+/** A score as text and as a bar, from the lowest to the highest of all. @param {number|null} score @param {[number, number]} range */
+function bar(score, [low, high]) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [name, value] of Object.entries({
+    viewBox: "0 0 100 8",
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  }))
+    made.setAttribute(name, value);
+  const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  rect.setAttribute("width", String(score === null ? 0 : Math.max(1, (100 * (score - low)) / (high - low || 1))));
+  rect.setAttribute("height", "8");
+  made.append(rect);
+  return element("span", { class: "bar" }, element("span", {}, shown(score)), made);
+}
+
+/** @param {(number|null)[][]} scores @returns {[number, number]} */
+const rangeOf = (scores) =>
+  scores
+    .flatMap((each) => each.filter((score) => score !== null).map(Number))
+    .reduce(([a, b], score) => [Math.min(a, score), Math.max(b, score)], [Infinity, -Infinity]);
+
 function documentTable() {
-  const system = state.systems[0];
-  const key = (/** @type {number} */ d) => {
-    const score = data.metrics[state.metric].documents?.[system][d] ?? null;
-    return score === null ? Infinity : score * data.metrics[state.metric].sign;
-  };
+  const [system, other] = state.systems;
+  const { title, documents, sign } = data.metrics[state.metric];
+  const score = (/** @type {number} */ d, s = system) => documents?.[s][d] ?? null;
+  const key = (/** @type {number} */ d) => (score(d) === null ? Infinity : Number(score(d)) * sign);
   const order = data.documents.map((_, d) => d).sort((a, b) => key(a) - key(b) || a - b);
+  const range = rangeOf(documents || []);
+  const others = data.metrics.filter((_, m) => m !== state.metric);
+  const compare = other >= 0;
+  const difference = (/** @type {number} */ d) => {
+    const [a, b] = [score(d), score(d, other)];
+    return a === null || b === null ? "-" : `${a < b ? "" : "+"}${shown(a - b)}`;
+  };
   const rows = order.map((d) => [
     element("a", { href: `#document-${d + 1}` }, data.documents[d].id),
     String(data.documents[d].end - data.documents[d].start),
-    ...data.metrics.map((each) => shown(each.documents?.[system][d] ?? null)),
+    bar(score(d), range),
+    ...(compare ? [difference(d)] : []),
+    ...others.map((each) => shown(each.documents?.[system][d] ?? null)),
   ]);
-  return sortable(table(["Document", "Segments", ...data.metrics.map((each) => each.title)], rows));
+  const versus = compare ? [`minus ${data.systems[other]}`] : [];
+  const made = table(["Document", "Segments", title, ...versus, ...others.map((each) => each.title)], rows);
+  made.prepend(element("caption", {}, `Scores of ${data.systems[system]}, worst documents first by ${title}`));
+  return scrolled(sortable(made), "Documents");
 }
 
-/** A document in reading order: source, reference and outputs side by side, with a bar for each score. @param {number} d @returns {HTMLElement[]} */
+/** A document in reading order: source, reference and outputs side by side, with each output's score below it. @param {number} d @returns {HTMLElement[]} */
 function documentParts(d) {
   const { id, start, end } = data.documents[d];
   const metric = data.metrics[state.metric];
-  const systems = state.systems.filter((s, k, all) => s >= 0 && all.indexOf(s) === k);
-  const numbers = Array.from({ length: end - start }, (_, k) => start + k);
-  const every = data.metrics[state.metric].segments
-    .flatMap((each) => each.filter((score) => score !== null))
-    .map(Number);
-  const [low, high] = every.reduce(([a, b], score) => [Math.min(a, score), Math.max(b, score)], [Infinity, -Infinity]);
-  const columns = [
-    ...(data.source ? ["source"] : []),
-    ...data.references.map((_, k) => (k ? `reference ${k + 1}` : "reference")),
-    ...systems.map((s) => data.systems[s]),
-  ];
-  const cell = (/** @type {string} */ text, /** @type {string|null} */ language) =>
-    element("td", { dir: "auto", lang: language }, text);
-  const bar = (/** @type {number|null} */ score) =>
-    element(
-      "td",
-      { class: "bar" },
-      score === null ? "-" : shown(score),
-      ...(score === null ? [] : [element("meter", { min: low, max: high, value: score, "aria-hidden": "true" })]),
-    );
+  const systems = state.systems.filter((s) => s >= 0);
+  const range = rangeOf(metric.segments);
+  const cell = (/** @type {(Node|string)[]} */ nodes, /** @type {string|null} */ language) =>
+    element("td", {}, element("p", { dir: "auto", lang: language }, ...nodes));
+  const output = (/** @type {number} */ s, /** @type {number} */ i) => {
+    const made = cell(markedOutput(i, s, data.references.length ? data.references[0][i] : null), data.target_lang);
+    made.append(bar(metric.segments[s][i], range));
+    return made;
+  };
+  const added = (/** @type {number} */ i) =>
+    systems.some((s) => additions(s, i).length)
+      ? [
+          [
+            "added",
+            ...(data.source ? [""] : []),
+            ...data.references.map(() => ""),
+            ...systems.map((s) =>
+              cell([element("span", { class: "gap" }, additions(s, i).join(" "))], data.target_lang),
+            ),
+          ],
+        ]
+      : [];
   const windows = data.windows.flatMap((each) =>
     systems.map((s) => ({
       title: data.metrics[each.metric].title,
@@ -71,26 +99,38 @@ function documentParts(d) {
       rows: each.rows[s].filter(([first, last]) => first < end && last > start),
     })),
   );
+  const score = (/** @type {number} */ s) => `${metric.title} ${shown(metric.documents?.[s][d] ?? null)}`;
+  const texts = table(
+    [
+      "#",
+      ...(data.source ? ["source"] : []),
+      ...data.references.map((_, k) => (k ? `reference ${k + 1}` : "reference")),
+      ...systems.map((s) => `${data.systems[s]} (${score(s)})`),
+    ],
+    [
+      ...(start ? [] : added(-1)),
+      ...Array.from({ length: end - start }, (_, k) => start + k).flatMap((i) => [
+        [
+          element("a", { href: `#segment-${i + 1}` }, String(i + 1)),
+          ...(data.source ? [cell([data.source[i]], data.source_lang)] : []),
+          ...data.references.map((each) => cell([each[i]], data.target_lang)),
+          ...systems.map((s) => output(s, i)),
+        ],
+        ...added(i),
+      ]),
+    ],
+    { class: "reading" },
+  );
   return [
     element("p", {}, element("a", { href: "#documents" }, "All documents")),
     element("h3", { tabindex: "-1", id: "document-heading" }, id),
-    table(
-      ["#", ...columns, ...systems.map((s) => `${metric.title}, ${data.systems[s]}`)],
-      numbers.map((i) => [
-        element("a", { href: `#segment-${i + 1}` }, String(i + 1)),
-        ...(data.source ? [cell(data.source[i], data.source_lang)] : []),
-        ...data.references.map((each) => cell(each[i], data.target_lang)),
-        ...systems.map((s) => cell(data.outputs[s][i], data.target_lang)),
-        ...systems.map((s) => bar(metric.segments[s][i])),
-      ]),
-      { class: "reading" },
-    ),
+    scrolled(texts, `Text of ${id}`),
     ...windows
       .filter((each) => each.rows.length)
       .map(({ title, s, rows }) => {
         const made = table(
           ["Segments", "Score"],
-          rows.map(([first, last, score]) => [segmentsNamed(first, last), bar(score)]),
+          rows.map(([first, last, score]) => [segmentsNamed(first, last), bar(score, range)]),
           { class: "windows" },
         );
         made.prepend(element("caption", {}, `Windows of ${title}, ${data.systems[s]}`));

@@ -13,12 +13,12 @@ function open() {
   if (part === "segments") {
     if (name === "segment" && !chosen().includes(Number(number) - 1))
       Object.assign(state, { text: "", document: -1, least: "", most: "", marked: false });
+    if (name === "segment") detailed.add(Number(number) - 1);
     showSegments();
     if (name === "segment") {
-      const box = byId("segment-list").querySelector(`#segment-${number}`);
-      fill(box);
-      box?.scrollIntoView();
-      setTimeout(() => box?.scrollIntoView(), 300); // once the boxes above it are filled and have their final heights
+      const show = () => boxOf(Number(number) - 1)?.scrollIntoView();
+      show();
+      setTimeout(show, 300); // once the segments above it are filled and have their final heights
     }
   } else if (part === "documents") {
     reading = name === "document" && data.documents[Number(number) - 1] ? Number(number) - 1 : -1;
@@ -35,19 +35,19 @@ document
       navigator.clipboard.writeText(byId(/** @type {HTMLElement} */ (button).dataset.copy || "").textContent || ""),
     ),
   );
-document.querySelectorAll("[data-for=pairs-metric]").forEach((select) =>
-  select.addEventListener("change", () =>
-    document.querySelectorAll(".pairs").forEach((each, number) => {
-      /** @type {HTMLElement} */ (each).hidden = number !== /** @type {HTMLSelectElement} */ (select).selectedIndex;
-    }),
-  ),
-);
-document.querySelectorAll("#part-overview > table").forEach(sortable);
-if (data.systems.length > 1) showBaseline(0);
+const baselines = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".baseline"))];
+const showBaseline = (/** @type {number} */ shownOne) => baselines.forEach((each, k) => (each.hidden = k !== shownOne));
+document
+  .querySelectorAll("[data-for=baseline]")
+  .forEach((select) =>
+    select.addEventListener("change", () => showBaseline(/** @type {HTMLSelectElement} */ (select).selectedIndex)),
+  );
+showBaseline(0);
+document.querySelectorAll("#systems, .baseline > table").forEach(sortable);
 addEventListener("hashchange", open);
 addEventListener("beforeprint", () => {
   printing = true;
-  byId("segment-list").querySelectorAll("article").forEach(fill);
+  [...byId("segment-list").children].forEach(fill);
 });
 addEventListener("afterprint", () => (printing = false));
 addEventListener("keydown", (event) => {
@@ -55,6 +55,8 @@ addEventListener("keydown", (event) => {
   const boxes = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#segment-list article"))];
   if (byId("part-segments").hidden || !"jk".includes(event.key) || event.ctrlKey || event.metaKey) return;
   const at = boxes.findIndex((box) => box.getBoundingClientRect().top > -10);
-  boxes[Math.max(0, Math.min(boxes.length - 1, at + (event.key === "j" ? 1 : -1)))]?.scrollIntoView();
+  const box = boxes[Math.max(0, Math.min(boxes.length - 1, at + (event.key === "j" ? 1 : -1)))];
+  box?.scrollIntoView();
+  box?.focus({ preventScroll: true });
 });
 open();

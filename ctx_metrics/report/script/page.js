@@ -1,15 +1,16 @@
 // What the other scripts rely on: the page's data and elements, and how scores are formatted. All data are in the page.
 
 /**
- * @typedef {{name: string, title: string, sign: number, p_holm: (number|null)[][]|null, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
+ * @typedef {{name: string, title: string, sign: number, segments: (number|null)[][], documents: (number|null)[][]|null, system: (number|null)[]}} Metric
  * @typedef {{id: string, start: number, end: number}} Doc
  * @typedef {{systems: string[], metrics: Metric[], source: string[]|null, references: string[][], outputs: string[][],
  *            words: string[], documents: Doc[], key: string, source_lang: string|null, target_lang: string|null,
- *            tests: {alpha: number}, windows: {metric: number, rows: [number, number, number|null][][]}[],
- *            matches: Match[], details: Object<string, Detail>, charts: any[]}} Data
+ *            gaps: [number, number, string|null][], windows: {metric: number, rows: [number, number, number|null][][]}[],
+ *            matches: Match[], parts: Object<string, Object<string, number>>, marked: {title: string, spans: Object<string, Span[]>}[],
+ *            charts: any[]}} Data
  * @typedef {[number, number[]|null, number[]|null, number[]|null, number[]|null]} Pair
  * @typedef {{metric: number, segments: number[], references: number[][][], outputs: number[][][], pairs: (Pair|null)[][]}} Match
- * @typedef {{parts?: Object<string, number>, spans?: {start: number, end: number, severity: string}[]}} Detail
+ * @typedef {[number|null, number|null, string]} Span
  */
 
 /** The page's data: gzip-compressed JSON in base 64. @returns {Promise<Data>} */
@@ -24,6 +25,17 @@ async function unpacked() {
 const data = await unpacked();
 const documentOf = new Int32Array(data.outputs[0].length).fill(-1);
 data.documents.forEach((doc, number) => documentOf.fill(number, doc.start, doc.end));
+
+/** The text that systems add after segments, and null for segments that they leave out, by "SYSTEM SEGMENT"; -1 is before the
+ * first segment. @type {Map<string, (string|null)[]>} */
+const gaps = new Map();
+for (const [s, i, added] of data.gaps) gaps.set(`${s} ${i}`, [...(gaps.get(`${s} ${i}`) || []), added]);
+
+/** @param {number} s @param {number} i */
+const additions = (s, i) => (gaps.get(`${s} ${i}`) || []).filter((added) => added !== null);
+
+/** @param {number} s @param {number} i */
+const isLeftOut = (s, i) => Boolean(gaps.get(`${s} ${i}`)?.includes(null));
 
 /** Create an element with attributes and children; texts are inserted as text, never as HTML.
  * @param {string} tag @param {Object<string, any>} [attributes] @param {...(Node|string|null)} children */
@@ -86,6 +98,13 @@ function field(words, type, value, change) {
   );
   if (type === "number") input.step = "any";
   return element("label", {}, `${words} `, input);
+}
+
+/** The order of systems by a metric, best first. @param {number} metric */
+function ordered(metric) {
+  const { sign, system } = data.metrics[metric];
+  const key = (/** @type {number} */ s) => (system[s] === null ? -Infinity : sign * Number(system[s]));
+  return data.systems.map((_, s) => s).sort((a, b) => key(b) - key(a) || a - b);
 }
 
 /** Offer a file for download. @param {string} name @param {string} text */

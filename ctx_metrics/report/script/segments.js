@@ -1,24 +1,63 @@
 // The list of segments, and the tools above it.
 
-/** One line of a segment: a label, and a text in the direction of its language.
- * @param {string} name @param {Node[]} nodes @param {string|null} language @param {string} [kind] */
-const line = (name, nodes, language, kind = "") =>
+const BESIDE = 4; // scores beside an output; the details have all
+
+/** One line of a segment: a label, a text in the direction of its language, and scores beside it.
+ * @param {string} name @param {(Node|string)[]} nodes @param {string|null} language @param {string} kind @param {HTMLElement[]} [scores] */
+const line = (name, nodes, language, kind, scores = []) =>
   element(
     "div",
     { class: `text ${kind}` },
-    element("span", { class: "whose" }, name),
+    element("span", { class: "whose", title: name }, name),
     element(
       "p",
       { dir: "auto", lang: language },
-      ...(nodes.some((node) => node.textContent) ? nodes : [element("i", { class: "mean" }, "(empty)")]),
+      ...(nodes.some((node) => (typeof node === "string" ? node : node.textContent))
+        ? nodes
+        : [element("i", { class: "empty" }, "(empty)")]),
     ),
+    ...(scores.length ? [element("span", { class: "beside" }, ...scores)] : []),
   );
+
+/** The metrics whose scores stand beside an output, with the selected one first. */
+function metricsBeside() {
+  const first = state.sort === "disagreement" ? [state.metric, state.other] : [state.metric];
+  return [...new Set([...first, ...data.metrics.keys()])].slice(0, BESIDE);
+}
+
+/** An output's scores. The selected metric's is redder the worse it is among all segments, and has its difference from the
+ * first output's. @param {number} i @param {number} s @param {number} first */
+const scoresBeside = (i, s, first) =>
+  metricsBeside().map((m, k) => {
+    const { title, segments } = data.metrics[m];
+    const [score, before] = [segments[s][i], segments[first][i]];
+    const made = element(
+      "span",
+      { class: k ? "score" : "score selected" },
+      element("span", { class: "metric" }, title),
+      shown(score),
+      k || s === first || score === null || before === null
+        ? null
+        : element("small", {}, `${score < before ? "" : "+"}${shown(score - before)}`),
+    );
+    if (!k && score !== null) made.style.setProperty("--share", ranks(m, s)[i].toFixed(2));
+    return made;
+  });
+
+/** An output, in which words or error spans are marked, or that it is left out. @param {number} i @param {number} s @param {string|null} other the text that it is compared with */
+function markedOutput(i, s, other) {
+  const text = data.outputs[s][i];
+  if (isLeftOut(s, i)) return [element("span", { class: "gap" }, "left out")];
+  if (state.marks === "words") return compared(text, other === null ? [] : [other], "ins");
+  return spanned(text, data.marked[Number(state.marks)].spans[`${s} ${i}`] || []);
+}
+
+/** The numbers of the segments whose details are open. @type {Set<number>} */
+const detailed = new Set();
 
 /** @param {number} i @returns {HTMLElement[]} the content of a segment's box */
 function segmentParts(i) {
-  const systems = state.all
-    ? data.systems.map((_, s) => s)
-    : state.systems.filter((s, k, all) => s >= 0 && all.indexOf(s) === k);
+  const systems = systemsShown();
   const reference = data.references.length ? data.references[0][i] : null;
   const outputs = systems.map((s) => data.outputs[s][i]);
   const box = /** @type {HTMLInputElement} */ (
@@ -27,55 +66,107 @@ function segmentParts(i) {
   box.checked = marks.has(i);
   box.addEventListener("change", () => mark(i, box.checked));
   const name = documentName(i);
-  const head = element(
-    "h3",
-    {},
-    box,
-    " ",
-    element("a", { href: `#segment-${i + 1}` }, `Segment ${i + 1}`),
-    ...(name ? [" ", element("a", { href: `#document-${documentOf[i] + 1}`, class: "document" }, name)] : []),
+  const details = element("div", { class: "details", hidden: !detailed.has(i) });
+  const more = element(
+    "button",
+    {
+      type: "button",
+      class: "more",
+      "aria-expanded": String(detailed.has(i)),
+      "aria-label": `Details of segment ${i + 1}`,
+    },
+    "Details",
   );
-  const scores = table(
-    ["System", ...data.metrics.map((each) => each.title)],
-    systems.map((s) => [data.systems[s], ...data.metrics.map((each) => shown(each.segments[s][i]))]),
-    { class: "scores" },
-  );
-  return [
-    head,
-    scores,
-    ...(data.source ? [line("source", [document.createTextNode(data.source[i])], data.source_lang, "source")] : []),
-    ...data.references.map((each, k) =>
-      line(
-        data.references.length > 1 ? `reference ${k + 1}` : "reference",
-        compared(each[i], outputs, "del"),
-        data.target_lang,
-        "reference",
-      ),
-    ),
-    ...systems.map((s, k) =>
+  const fillDetails = () => details.replaceChildren(...(detailed.has(i) ? detailsOf(i, systems) : []));
+  more.addEventListener("click", () => {
+    if (!detailed.delete(i)) detailed.add(i);
+    details.hidden = !detailed.has(i);
+    more.setAttribute("aria-expanded", String(!details.hidden));
+    fillDetails();
+  });
+  fillDetails();
+  const texts = element(
+    "div",
+    { class: "texts" },
+    ...(data.source ? [line("source", [data.source[i]], data.source_lang, "source")] : []),
+    ...(reference === null ? [] : [line("reference", referenceMarked(i, 0, outputs), data.target_lang, "reference")]),
+    ...systems.flatMap((s, k) => [
       line(
         data.systems[s],
-        compared(data.outputs[s][i], reference !== null ? [reference] : k > 0 ? [outputs[0]] : [], "ins"),
+        markedOutput(i, s, reference ?? (k > 0 ? outputs[0] : null)),
         data.target_lang,
         "output",
+        scoresBeside(i, s, systems[0]),
       ),
+      ...additions(s, i).map((added) => line("added after it", [added], data.target_lang, "added")),
+    ]),
+    details,
+  );
+  return [
+    element(
+      "div",
+      { class: "head" },
+      element(
+        "h3",
+        {},
+        element("a", { href: `#segment-${i + 1}` }, element("span", { class: "said" }, "Segment "), String(i + 1)),
+      ),
+      element("label", { class: "mark", title: "Mark this segment" }, box),
+      more,
+      ...(name ? [element("a", { href: `#document-${documentOf[i] + 1}`, class: "document", title: name }, name)] : []),
     ),
-    ...explained(i, systems),
+    texts,
   ];
 }
 
-/** Fill the box of a segment, if it is empty. @param {Element|null} box */
-function fill(box) {
-  if (!(box instanceof HTMLElement) || box.firstChild) return;
-  box.style.minHeight = "";
-  box.append(...segmentParts(Number(box.dataset.segment)));
+/** A reference, in which the words are marked that no output on screen has. @param {number} i @param {number} k @param {string[]} outputs */
+const referenceMarked = (i, k, outputs) =>
+  state.marks === "words" ? compared(data.references[k][i], outputs, "del") : [data.references[k][i]];
+
+/** All scores, the other references, and what explains the scores. @param {number} i @param {number[]} systems */
+const detailsOf = (i, systems) => [
+  ...data.references.slice(1).map((each, k) => line(`reference ${k + 2}`, [each[i]], data.target_lang, "reference")),
+  table(
+    ["System", ...data.metrics.map((each) => each.title)],
+    systems.map((s) => [data.systems[s], ...data.metrics.map((each) => shown(each.segments[s][i]))]),
+    { class: "scores" },
+  ),
+  ...why(i, systems),
+];
+
+const AT_ONCE = 20; // segments in a part of the list, which is filled and emptied as a whole
+
+/** The numbers of the segments that are listed, in order. @type {number[]} */
+let listed = [];
+
+/** Fill a part of the list, if it is empty. @param {Element} part */
+function fill(part) {
+  if (!(part instanceof HTMLElement) || part.firstChild) return;
+  const first = Number(part.dataset.first);
+  part.append(
+    ...listed.slice(first, first + AT_ONCE).map((i, k) =>
+      element(
+        "article",
+        {
+          id: `segment-${i + 1}`,
+          "data-segment": i,
+          tabindex: "-1",
+          "aria-label": `Segment ${i + 1}`,
+          "aria-posinset": first + k + 1,
+          "aria-setsize": listed.length,
+        },
+        ...segmentParts(i),
+      ),
+    ),
+  );
+  part.style.minHeight = "";
 }
 
-/** Empty a box but keep its height, so that a page with many segments stays fast. @param {Element} box @param {number} height */
-function empty(box, height) {
-  if (!(box instanceof HTMLElement) || !box.firstChild) return;
-  box.style.minHeight = `${height}px`;
-  box.replaceChildren();
+/** Empty a part of the list but keep its height. @param {Element} part @param {number} height */
+function empty(part, height) {
+  if (!(part instanceof HTMLElement) || !part.firstChild || part.contains(document.activeElement)) return;
+  part.style.minHeight = `${height}px`;
+  part.replaceChildren();
 }
 
 let printing = false;
@@ -89,21 +180,43 @@ const near = new IntersectionObserver(
   { rootMargin: "1500px" },
 );
 
-/** List the segments that the tools select; boxes are only filled while they are near the window. */
-function listSegments() {
-  const numbers = chosen();
-  near.disconnect();
-  const boxes = numbers.map((i) => element("article", { id: `segment-${i + 1}`, "data-segment": i }));
-  byId("segment-list").replaceChildren(...boxes);
-  boxes.forEach((box) => near.observe(box));
-  byId("segment-count").textContent =
-    `${numbers.length.toLocaleString("en")} of ${data.outputs[0].length.toLocaleString("en")} segments`;
+/** The box of a segment that is listed; its part of the list is filled. @param {number} i */
+function boxOf(i) {
+  const part = byId("segment-list").children[Math.floor(listed.indexOf(i) / AT_ONCE)];
+  if (part) fill(part);
+  return document.getElementById(`segment-${i + 1}`);
 }
 
-/** Redraw the tools above the segments from `state`, and list the segments that they select. */
+/** List the segments that the tools select; only the parts of the list near the window are filled. */
+function listSegments() {
+  listed = chosen();
+  near.disconnect();
+  const parts = Array.from({ length: Math.ceil(listed.length / AT_ONCE) }, (_, k) =>
+    element("div", { "data-first": k * AT_ONCE }),
+  );
+  byId("segment-list").replaceChildren(...parts);
+  if (parts.length) fill(parts[0]);
+  const height = parts[0]?.offsetHeight || 0; // the others are about as high
+  parts.slice(1).forEach((part) => (part.style.minHeight = `${height}px`));
+  parts.forEach((part) => near.observe(part));
+  const all = data.outputs[0].length;
+  byId("segment-count").textContent =
+    listed.length === all
+      ? `${all.toLocaleString("en")} segments`
+      : `${listed.length.toLocaleString("en")} of ${all.toLocaleString("en")} segments`;
+  byId("segment-heads").replaceChildren(
+    ...metricsBeside().map((m, k) => element("span", { class: k ? "score" : "score selected" }, data.metrics[m].title)),
+  );
+  byId("segment-legend").replaceChildren(
+    ...(state.marks !== "words"
+      ? ["Errors: ", ...["critical", "major", "minor"].flatMap((each) => [element("mark", { class: each }, each), " "])]
+      : data.references.length
+        ? [element("ins", {}, "not in the reference"), " ", element("del", {}, "in no output shown")]
+        : [element("ins", {}, "not in the first output")]),
+  );
+}
+
 function showSegments() {
-  const named = /** @type {[string, string][]} */ (data.systems.map((name, s) => [String(s), name]));
-  const metrics = /** @type {[string, string][]} */ (data.metrics.map((each, m) => [String(m), each.title]));
   const set = (/** @type {Partial<typeof state>} */ change) => {
     Object.assign(state, change);
     showSegments();
@@ -114,28 +227,21 @@ function showSegments() {
     listSegments();
     scrollTo(0, 0);
   };
-  const two = state.systems[1] >= 0;
   const sorts = /** @type {[string, string][]} */ ([
-    ["order", "order of the text"],
     ["score", "score"],
+    ...(state.systems[1] >= 0 ? [["difference", "difference of the two systems"]] : []),
+    ...(data.metrics.length > 1 ? [["disagreement", "disagreement of two metrics"]] : []),
+    ...(state.marks !== "words" ? [["errors", "errors"]] : []),
     ["length", "length of the output"],
-    ...(two ? [["difference", "difference of the two systems"]] : []),
-    ...(metrics.length > 1 ? [["disagreement", "disagreement of two metrics"]] : []),
+    ["order", "order of the text"],
   ]);
-  if (!sorts.some(([name]) => name === state.sort)) state.sort = "order";
+  if (!sorts.some(([name]) => name === state.sort)) state.sort = "score";
+  const filters = byId("segment-tools").querySelector("details");
+  const filtered = state.document >= 0 || state.least || state.most || state.marked;
   setTools(byId("segment-tools"), [
-    choice("System", named, String(state.systems[0]), (value) => set({ systems: [Number(value), state.systems[1]] })),
-    choice(
-      "Compare with",
-      [["-1", "none"], ...named, ["all", "all systems"]],
-      state.all ? "all" : String(state.systems[1]),
-      (value) => set(value === "all" ? { all: true } : { all: false, systems: [state.systems[0], Number(value)] }),
-    ),
+    ...sharedTools(set, true),
+    ...(state.sort === "disagreement" ? [secondMetric(set)] : []),
     choice("Sort by", sorts, state.sort, (value) => set({ sort: value, descending: false })),
-    choice("Metric", metrics, String(state.metric), (value) => set({ metric: Number(value) })),
-    ...(state.sort === "disagreement"
-      ? [choice("against", metrics, String(state.other), (value) => set({ other: Number(value) }))]
-      : []),
     choice(
       "Order",
       [
@@ -145,26 +251,49 @@ function showSegments() {
       state.descending ? "down" : "up",
       (value) => set({ descending: value === "down" }),
     ),
-    field("Text", "search", state.text, (value) => list({ text: value })),
-    ...(data.documents.length
+    ...(data.marked.length
       ? [
           choice(
-            "Document",
-            [["-1", "all"], .../** @type {[string, string][]} */ (data.documents.map((doc, d) => [String(d), doc.id]))],
-            String(state.document),
-            (value) => list({ document: Number(value) }),
+            "Highlight",
+            [
+              .../** @type {[string, string][]} */ (
+                data.marked.map((each, k) => [String(k), `errors by ${each.title}`])
+              ),
+              ["words", "words that differ"],
+            ],
+            state.marks,
+            (value) => set({ marks: value }),
           ),
         ]
       : []),
-    field("Score from", "number", state.least, (value) => list({ least: value })),
-    field("to", "number", state.most, (value) => list({ most: value })),
+    field("Search", "search", state.text, (value) => list({ text: value })),
     element(
-      "label",
-      {},
-      element("input", { type: "checkbox", checked: state.marked, onchange: () => list({ marked: !state.marked }) }),
-      " only marked segments",
+      "details",
+      { open: Boolean(filtered || filters?.open) },
+      element("summary", {}, "Filters and marks"),
+      ...(data.documents.length
+        ? [
+            choice(
+              "Document",
+              [
+                ["-1", "all"],
+                .../** @type {[string, string][]} */ (data.documents.map((doc, d) => [String(d), doc.id])),
+              ],
+              String(state.document),
+              (value) => list({ document: Number(value) }),
+            ),
+          ]
+        : []),
+      field("Score from", "number", state.least, (value) => list({ least: value })),
+      field("to", "number", state.most, (value) => list({ most: value })),
+      element(
+        "label",
+        {},
+        element("input", { type: "checkbox", checked: state.marked, onchange: () => list({ marked: !state.marked }) }),
+        " only marked segments",
+      ),
+      element("button", { type: "button", onclick: saveMarked }, "Save marked segments as TSV"),
     ),
-    element("button", { type: "button", onclick: saveMarked }, "Save marked segments as TSV"),
   ]);
   listSegments();
 }

@@ -1,11 +1,12 @@
 // Selects the segments to show, and sorts them.
 
 const state = {
-  systems: [0, data.systems.length > 1 ? 1 : -1],
+  systems: [ordered(0)[0], -1],
   all: false,
-  sort: "order",
+  sort: "score",
   metric: 0,
   other: Math.min(1, data.metrics.length - 1),
+  marks: data.marked.length ? "0" : "words",
   descending: false,
   text: "",
   document: -1,
@@ -13,6 +14,42 @@ const state = {
   most: "",
   marked: false,
 };
+
+/** The systems whose outputs are shown. */
+const systemsShown = () => (state.all ? data.systems.map((_, s) => s) : state.systems.filter((s) => s >= 0));
+
+/** The selections that all parts of the page share. @param {(change: Partial<typeof state>) => void} set @param {boolean} [all] whether all systems can be selected */
+function sharedTools(set, all = false) {
+  const named = /** @type {[string, string][]} */ (data.systems.map((name, s) => [String(s), name]));
+  const metrics = /** @type {[string, string][]} */ (data.metrics.map((each, m) => [String(m), each.title]));
+  const [system, other] = state.systems;
+  const pair = [
+    choice("System", named, String(system), (value) =>
+      set({ systems: [Number(value), Number(value) === other ? -1 : other] }),
+    ),
+    choice(
+      "Compare with",
+      [
+        ["-1", "none"],
+        ...named.filter((_, s) => s !== system),
+        .../** @type {[string, string][]} */ (all ? [["all", "all systems"]] : []),
+      ],
+      all && state.all ? "all" : String(other),
+      (value) => set(value === "all" ? { all: true } : { all: false, systems: [system, Number(value)] }),
+    ),
+  ];
+  const metric = choice("Metric", metrics, String(state.metric), (value) => set({ metric: Number(value) }));
+  return [...(data.systems.length > 1 ? pair : []), metric];
+}
+
+/** The second metric. @param {(change: Partial<typeof state>) => void} set */
+const secondMetric = (set) =>
+  choice(
+    "Second metric",
+    data.metrics.map((each, m) => [String(m), each.title]),
+    String(state.other),
+    (value) => set({ other: Number(value) }),
+  );
 
 /** What comes first in ascending and in descending order, for the current sort criterion. @returns {[string, string]} */
 function orders() {
@@ -23,6 +60,8 @@ function orders() {
       return ["from the first", "from the last"];
     case "length":
       return ["shortest first", "longest first"];
+    case "errors":
+      return ["most errors first", "fewest errors first"];
     case "difference":
       return [`${other} is furthest ahead`, `${one} is furthest ahead`];
     case "disagreement":
@@ -40,6 +79,7 @@ function sortKey(segment) {
     data.metrics[metric].segments[system][segment];
   if (state.sort === "order") return segment;
   if (state.sort === "length") return data.outputs[a][segment].length;
+  if (state.sort === "errors") return -errorWeight(a, segment);
   if (state.sort === "score") {
     const own = score(state.metric, a);
     return own === null ? null : data.metrics[state.metric].sign * own;
@@ -49,6 +89,12 @@ function sortKey(segment) {
     return one === null || other === null ? null : data.metrics[state.metric].sign * (one - other);
   }
   return ranks(state.metric, a)[segment] - ranks(state.other, a)[segment]; // disagreement
+}
+
+/** How bad the marked errors of an output are: a major one counts five times, a critical one ten. @param {number} system @param {number} segment */
+function errorWeight(system, segment) {
+  const spans = data.marked[Number(state.marks)]?.spans[`${system} ${segment}`] || [];
+  return spans.reduce((sum, [, , severity]) => sum + ({ critical: 10, major: 5 }[severity] || 1), 0);
 }
 
 /** @type {Map<string, Float64Array>} */
@@ -80,7 +126,7 @@ function ranks(metric, system) {
 /** The numbers of the segments to show, sorted. @returns {number[]} */
 function chosen() {
   const wanted = state.text.toLocaleLowerCase();
-  const systems = state.all ? data.systems.map((_, s) => s) : state.systems.filter((s) => s >= 0);
+  const systems = systemsShown();
   const scores = data.metrics[state.metric].segments[state.systems[0]];
   const [least, most] = [state.least, state.most].map((text) => (text.trim() === "" ? null : Number(text)));
   const numbers = [];

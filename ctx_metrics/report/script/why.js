@@ -10,41 +10,19 @@ function placesOf(matches) {
   return found;
 }
 
-/** The box that explains a segment's scores, open for one or two systems; [] if the report has no explanation. @param {number} i @param {number[]} systems @returns {HTMLElement[]} */
-function explained(i, systems) {
-  const known = data.windows.length || data.matches.length || systems.some((s) => data.details[`${s} ${i}`]);
-  if (!known) return [];
-  const box = /** @type {HTMLDetailsElement} */ (element("details", {}, element("summary", {}, "Why")));
-  const show = () => {
-    if (box.open && box.children.length === 1) box.append(...why(i, systems));
-  };
-  box.open = systems.length <= 2;
-  show();
-  box.addEventListener("toggle", show);
-  return [box];
-}
-
-/** Windows, token matches, error spans and parts, as far as the report has them. @param {number} i @param {number[]} systems @returns {HTMLElement[]} */
+/** Windows, token matches and parts, as far as the report has them. @param {number} i @param {number[]} systems @returns {HTMLElement[]} */
 function why(i, systems) {
-  const shownParts = [];
+  /** @type {HTMLElement[]} */
+  const found = [];
+  const add = (/** @type {string} */ name, /** @type {(Node|string)[]} */ nodes, language = "en") =>
+    found.push(line(name, nodes, language, "why"));
   for (const s of systems) {
     for (const each of data.windows) {
       const around = each.rows[s].filter(([first, last]) => first <= i && i < last);
-      if (around.length)
-        shownParts.push(
-          line(
-            `${data.metrics[each.metric].title}: ${data.systems[s]}`,
-            [
-              document.createTextNode(
-                around
-                  .map(([first, last, score]) => `window of segments ${segmentsNamed(first, last)}: ${shown(score)}`)
-                  .join(", "),
-              ),
-            ],
-            "en",
-            "why",
-          ),
-        );
+      const told = around.map(
+        ([first, last, score]) => `window of segments ${segmentsNamed(first, last)}: ${shown(score)}`,
+      );
+      if (told.length) add(`${data.metrics[each.metric].title}: ${data.systems[s]}`, [told.join(", ")]);
     }
     for (const each of data.matches) {
       const at = placesOf(each).get(i),
@@ -52,49 +30,26 @@ function why(i, systems) {
       if (at === undefined || !pair) continue;
       const [number, ofOutput, outputWeights, ofReference, referenceWeights] = pair;
       const title = data.metrics[each.metric].title,
-        which = data.references.length > 1 ? `reference ${number + 1}` : "reference";
+        which = data.references.length > 1 ? `reference ${number + 1}` : "reference",
+        language = data.target_lang || "";
       if (ofReference)
-        shownParts.push(
-          line(
-            `${title}: ${which} in ${data.systems[s]}`,
-            shaded(data.references[number][i], each.references[number][at], ofReference, referenceWeights),
-            data.target_lang,
-            "why",
-          ),
+        add(
+          `${title}: ${which} in ${data.systems[s]}`,
+          shaded(data.references[number][i], each.references[number][at], ofReference, referenceWeights),
+          language,
         );
       if (ofOutput)
-        shownParts.push(
-          line(
-            `${title}: ${data.systems[s]} in ${which}`,
-            shaded(data.outputs[s][i], each.outputs[s][at], ofOutput, outputWeights),
-            data.target_lang,
-            "why",
-          ),
+        add(
+          `${title}: ${data.systems[s]} in ${which}`,
+          shaded(data.outputs[s][i], each.outputs[s][at], ofOutput, outputWeights),
+          language,
         );
     }
-    const detail = data.details[`${s} ${i}`];
-    if (!detail) continue;
-    if (detail.spans && detail.spans.length)
-      shownParts.push(
-        line(`errors, ${data.systems[s]}`, spanned(data.outputs[s][i], detail.spans), data.target_lang, "why"),
-      );
-    if (detail.parts)
-      shownParts.push(
-        line(
-          `parts, ${data.systems[s]}`,
-          [
-            document.createTextNode(
-              Object.entries(detail.parts)
-                .map(([name, value]) => `${name} ${shown(value)}`)
-                .join(", "),
-            ),
-          ],
-          "en",
-          "why",
-        ),
-      );
+    const parts = Object.entries(data.parts[`${s} ${i}`] || {});
+    if (parts.length)
+      add(`parts, ${data.systems[s]}`, [parts.map(([name, value]) => `${name} ${shown(value)}`).join(", ")]);
   }
-  return shownParts;
+  return found;
 }
 
 /** A text whose tokens are shaded by their best match, which is also their title; the mean of the matches follows the text.
@@ -111,18 +66,17 @@ function shaded(text, ends, cosines, weights) {
     sum += weight * cosine;
     total += weight;
     nodes.push(document.createTextNode(characters.slice(at, start).join("")));
-    nodes.push(
-      element(
-        "span",
-        {
-          class: "token",
-          style: `--match:${(cosine / 1e6).toFixed(3)}`,
-          "data-match": cosine / 1e6,
-          title: (cosine / 1e6).toFixed(3) + (weights ? `, weight ${(weight / 1e6).toFixed(3)}` : ""),
-        },
-        characters.slice(start, end).join(""),
-      ),
+    const token = element(
+      "span",
+      {
+        class: "token",
+        "data-match": cosine / 1e6,
+        title: (cosine / 1e6).toFixed(3) + (weights ? `, weight ${(weight / 1e6).toFixed(3)}` : ""),
+      },
+      characters.slice(start, end).join(""),
     );
+    token.style.setProperty("--match", (cosine / 1e6).toFixed(3));
+    nodes.push(token);
     at = end;
   });
   nodes.push(document.createTextNode(characters.slice(at).join("")));
@@ -130,19 +84,19 @@ function shaded(text, ends, cosines, weights) {
   return nodes;
 }
 
-/** A text with its error spans marked; positions count characters as Python does. @param {string} text @param {{start: number, end: number, severity: string}[]} spans */
+/** A text with its error spans marked; positions count characters as Python does. A span without a place stands after the text.
+ * @param {string} text @param {Span[]} spans */
 function spanned(text, spans) {
   const characters = [...text];
-  /** @type {Node[]} */
+  /** @type {(Node|string)[]} */
   const nodes = [];
   let at = 0;
-  for (const span of [...spans].sort((a, b) => a.start - b.start)) {
-    const start = Math.max(at, span.start);
-    nodes.push(document.createTextNode(characters.slice(at, start).join("")));
-    nodes.push(
-      element("mark", { class: span.severity, title: span.severity }, characters.slice(start, span.end).join("")),
-    );
-    at = Math.max(at, span.end);
+  for (const [first, last, severity] of [...spans].sort((a, b) => (a[0] ?? Infinity) - (b[0] ?? Infinity))) {
+    const [start, end] = [Math.max(at, first ?? characters.length), Math.max(at, last ?? characters.length)];
+    const marked = first === null ? "(missing)" : characters.slice(start, end).join("");
+    nodes.push(characters.slice(at, start).join(""));
+    nodes.push(element("mark", { class: severity, title: severity }, marked));
+    at = end;
   }
-  return [...nodes, document.createTextNode(characters.slice(at).join(""))];
+  return [...nodes, characters.slice(at).join("")];
 }

@@ -277,7 +277,7 @@ def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool, te
         raise InputError(
             f"{path}: rankings hold no scores to learn; use `ctx-metrics train pairwise` with --outputs and --reference"
         )
-    if layout == "folder":
+    if layout in ("folder", "annotations"):
         human = options.human or MQM
         if not scored:
             human = [*human, *sorted({name for pair in tree_pairs(path) for name in human_names(path, pair)})]

@@ -9,6 +9,7 @@ from ....language import language_pair
 from ....notices import notice
 from ..judged import JudgedSet
 from ..options import DataOptions
+from .annotated import is_annotated, read_annotated
 from .da import SCORES, da_files, read_da, read_system_da
 from .mqm import read_mqm
 from .preferences import read_preferences, read_rankings
@@ -20,7 +21,8 @@ from .tree import first_human, read_tree, tree_pairs
 LAYOUTS = (
     "an mt-metrics-eval tree (a folder with human-scores), a folder of DAseg files, a folder with DA-syslevel.csv, MQM "
     "errors (a TSV with target, category and severity), preferences (a TSV with better and worse), rankings (a CSV with "
-    "system1rank, ...), judged outputs (a TSV or .jsonl with mt and score)"
+    "system1rank, ...), judged outputs (a TSV or .jsonl with mt and score), WMT25's human evaluation (a .jsonl with "
+    "tgt_text and scores)"
 )
 
 
@@ -40,8 +42,8 @@ def read_judged(
     human        in a tree: which human scores, such as mqm or wmt-z; of several, each pair is read by the first that it
                  has. Pairs without any are left out, with a notice
     reference    in a tree: which reference, such as "refA", or "refA,refB"; in a table with several: which column, such as
-                 "ref2", or "ref,ref2"; with MQM errors: the system that serves as reference; with rankings: the reference
-                 file
+                 "ref2", or "ref,ref2"; with MQM errors or WMT25's human evaluation: the system that serves as
+                 reference; with rankings: the reference file
     score        in a table: the column of the scores
     outputs      with rankings: the folder of the systems' outputs
     """
@@ -50,6 +52,8 @@ def read_judged(
         raise InputError(f"cannot read {path}: No such file or directory")
     if os.path.isdir(path):
         return _read_folder(path, pairs, [human] if isinstance(human, str) else human, reference)
+    if is_annotated(path):
+        return read_annotated(path, pairs, reference)
     sets = _read_file(path, reference, score, outputs)
     if chosen := [judged for judged in sets if is_of(judged.pair, pairs)]:
         return chosen
@@ -60,7 +64,7 @@ def read_judged(
 def read_chosen(path: str, options: DataOptions) -> list[JudgedSet]:
     """Read the judged sets that a command line chooses. A file whose name contains no language pair gets the one from -l."""
     given = {name: getattr(options, name) for name in ("human", "reference", "score", "outputs")}
-    if os.path.isdir(path) or not (pairs := options.pairs):
+    if os.path.isdir(path) or not (pairs := options.pairs) or is_annotated(path):
         return read_judged(path, pairs=options.pairs, **given)
     sets = read_judged(path, **given)
     if any(judged.source_lang is None for judged in sets):
@@ -97,9 +101,9 @@ def _read_folder(
 
 
 def layout_of(path: str) -> str:
-    """The format of a file: "errors" (MQM), "preferences", "rankings" or "table"."""
+    """The format of a file: "errors" (MQM), "annotations" (WMT25's), "preferences", "rankings" or "table"."""
     if is_jsonl(path):
-        return "table"
+        return "annotations" if is_annotated(path) else "table"
     header, parted = header_of(path)
     columns = set(header)
     if {"target", "category", "severity"} <= columns:

@@ -1,0 +1,144 @@
+"""Folders with one file per document: hypotheses, and the sources and references that they are aligned with."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..corpus import Segments, document_ranges, named
+from ..errors import InputError
+from ..language import primary
+from ..notices import counted, notice
+from ..reading import BOM, PACKED, read_text, split_lines
+from ..run.context import Context
+from ..run.streams import file_segments
+
+ENDINGS = (".txt", ".text", ".md", ".out", ".hyp")  # of a document's file, which are no part of its id
+_CODES = re.compile(r"[._-]([^\W_]+[_-][^\W_]+)$"), re.compile(r"[._-]([^\W_]+)$")
+SHOWN = 5  # names in a message
+Languages = tuple[str | None, str | None]
+
+
+def names(file: str, languages: Languages) -> list[str]:
+    """The ids that a file's name may stand for, the longest first.
+
+    >>> names("news/a.b.txt.gz", (None, None)), names("a-1.de_DE.txt", ("en", "de"))
+    (['news/a.b.txt.gz', 'news/a.b.txt', 'news/a.b'], ['a-1.de_DE.txt', 'a-1.de_DE', 'a-1'])
+    """
+    found = [file]
+    for endings in (PACKED, ENDINGS):
+        found += [found[-1].removesuffix(ending) for ending in endings if found[-1].endswith(ending)]
+    codes = {primary(language) for language in languages if language}
+    for match in (code.search(found[-1]) for code in _CODES):
+        if match and match.start() and primary(match[1]) in codes:
+            return [*found, found[-1][: match.start()]]
+    return found
+
+
+def find_documents(path: str, wanted: Sequence[str] | None, languages: Languages, missing: str) -> dict[str, str]:
+    """The file of each document in a folder, by id; gives notice of others.
+
+    wanted     the ids; None for those that the files' names give, in alphabetical order
+    missing    what to do about a document without a file
+    """
+    by_name = {each.replace("/", "_"): each for each in wanted or ()} | {each: each for each in wanted or ()}
+    for each in wanted or ():
+        by_name.setdefault(names(each, languages)[-1], each)
+    found: dict[str, str] = {}
+    unknown = []
+    for file in sorted(each for each in Path(path).rglob("*") if each.is_file()):
+        inside = file.relative_to(path)
+        if any(word.startswith(".") for word in inside.parts):
+            continue
+        known = names(inside.as_posix(), languages)
+        document = known[-1] if wanted is None else next((by_name[name] for name in known if name in by_name), None)
+        if document is None:
+            unknown.append(inside.as_posix())
+        elif document in found:
+            first = Path(found[document]).name
+            raise InputError(f"{path}: {first} and {file.name} are both document {document!r}; leave one out")
+        else:
+            found[document] = str(file)
+    if wanted is None:
+        return dict(sorted(found.items()))
+    check_all(path, "file", found, wanted, unknown, missing)
+    return {document: found[document] for document in wanted}
+
+
+def read_texts(path: str, files: Sequence[str], encoding: str) -> list[str]:
+    """The texts of files in a folder, without byte-order marks."""
+    texts = [read_text(file, encoding) for file in files]
+    if marked := sum(text.startswith(BOM) for text in texts):
+        notice(f"{path}: dropped the byte-order mark at the start of {counted(marked, 'file', 'files')}")
+    return [text.removeprefix(BOM) for text in texts]
+
+
+def check_all(
+    path: str, unit: str, found: Mapping[str, object], wanted: Sequence[str], unknown: Sequence[str], missing: str
+) -> None:
+    """Raise InputError if a document is missing; give notice of files or lines (`unit`) of no document."""
+    if absent := [document for document in wanted if document not in found]:
+        others = f"; it has {_listed(unknown)}" if unknown else ""
+        many = f" (and of {len(absent) - 1:,} more)" if len(absent) > 1 else ""
+        raise InputError(f"{path} has no {unit} of document {absent[0]!r}{many}{others}; {missing}")
+    if unknown:
+        what = counted(len(unknown), f"{unit} is", f"{unit}s are")
+        notice(f"{path}: {what} of no document among the ids and left out: {_listed(unknown)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*sorted(names)[:SHOWN], *["..."] * (len(names) > SHOWN)])
+
+
+def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Context) -> dict[str, list[Segments]]:
+    """The sources ("src") and references ("ref") of a run, and its document ids ("doc") if the paths name a folder.
+
+    paths     by role: files with one segment per line, and folders with such a file per document, whose empty lines are
+              passed over
+    beside    has the documents and their order, if these are given; otherwise they are those of the first folder
+    """
+    languages, doc_ids = (beside.source_lang, beside.target_lang), beside.doc_ids
+    folders = [path for of_role in paths.values() for path in of_role if os.path.isdir(path)]
+    documents: dict[str, list[list[str]]] = {}
+    for path in folders:
+        wanted = None if doc_ids is None else list(dict.fromkeys(doc_ids))
+        files = find_documents(path, wanted, languages, "sources and references need all documents")
+        documents[path] = list(map(_segments, files.values(), read_texts(path, [*files.values()], encoding)))
+        if doc_ids is None:
+            ids = [document for document, own in zip(files, documents[path], strict=True) for _ in own]
+            doc_ids = named(ids, path)
+        name = getattr(doc_ids, "name", "") or "the document ids"
+        for own, (start, end) in zip(documents[path], document_ranges(doc_ids, name), strict=True):
+            if len(own) != end - start:
+                raise InputError(
+                    f"{path}: document {doc_ids[start]!r} has {counted(len(own), 'line', 'lines')} with text, but "
+                    f"{end - start:,} in {name}; give the same segments, one per line, or leave one of the two out"
+                )
+    streams: dict[str, list[Segments]] = {
+        role: [
+            named([line for own in documents[path] for line in own], path)
+            if path in documents
+            else file_segments(path, encoding)
+            for path in of_role
+        ]
+        for role, of_role in paths.items()
+        if of_role
+    }
+    if documents and doc_ids is not None:
+        streams["doc"] = [named(doc_ids, getattr(doc_ids, "name", ""))]
+    return streams
+
+
+def with_streams(context: Context, streams: Mapping[str, list[Segments]]) -> Context:
+    [sources], [doc_ids] = (
+        streams.get(role, [own]) for role, own in (("src", context.sources), ("doc", context.doc_ids))
+    )
+    return replace(context, references=streams.get("ref", context.references), sources=sources, doc_ids=doc_ids)
+
+
+def _segments(file: str, text: str) -> list[str]:
+    lines = [line for line in split_lines(text, file) if line]
+    if not lines:
+        raise InputError(f"{file} is empty; it must hold one segment per line")
+    return lines

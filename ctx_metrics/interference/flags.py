@@ -1,0 +1,61 @@
+"""The flag that says what systems were tuned with: --tuned-with, or --ctx-tuned-with in sacrebleu's command."""
+
+import os
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..plugin import RECORD
+from ..registry import metric_table, model_named
+from ..run.wrappers import Check, Wrapper
+from ..settings import closest, setting
+from .related import Measure, Tuned
+
+
+def tuned(text: str) -> Tuned:
+    """Parse [SYSTEM=]METRIC[:MODEL], for argparse.
+
+    >>> tuned("best=comet:Unbabel/wmt22-comet-da").measure.model
+    'Unbabel/wmt22-comet-da'
+    """
+    system, _, given = text.rpartition("=")
+    metric, _, model = given.partition(":")
+    table = metric_table()
+    if named := model_named(metric, table):
+        raise ArgumentTypeError(f"{metric} is a model, not a metric: give {named.metric}:{named.name}")
+    if metric.upper() not in table:
+        names = [each.lower() for each in table]
+        known = closest(metric, names) or f"; there are {', '.join(names)}"
+        raise ArgumentTypeError(f"{text!r} is not [SYSTEM=]METRIC[:MODEL]: there is no metric {metric!r}{known}")
+    return Tuned(system, Measure(metric.lower(), model))
+
+
+@dataclass(frozen=True)
+class TunedSettings:
+    tuned_with: Sequence[Tuned] = setting(
+        "Metrics with which the systems were tuned or decoded, or their data filtered: METRIC or METRIC:MODEL, with SYSTEM= "
+        "before it for one system. A notice names these systems if the run scores with such a metric or a related one. "
+        "(Default: what records of mbr and rerank beside the files say)",
+        (),
+        type=tuned,
+        nargs="+",
+        action="extend",
+        metavar="METRIC",
+    )
+
+
+class Interference(Wrapper):
+    title = "metrics that chose the texts"
+    settings = TunedSettings
+    reads = True
+
+    def check(self, settings: TunedSettings, paths: Sequence[str]) -> Check | None:
+        if not settings.tuned_with and not any(os.path.lexists(path + RECORD) for path in paths):
+            return None
+        from .said import check_systems
+
+        return partial(check_systems, settings.tuned_with, paths)
+
+
+INTERFERENCE = Interference()

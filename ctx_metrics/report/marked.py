@@ -1,0 +1,50 @@
+"""Error spans that people or other programs marked, from tables such as WMT25's predictions.tsv."""
+
+from collections.abc import Sequence
+
+from ..errors import InputError
+from ..meta.judgements.readers.spans import Marked as Row
+from ..meta.judgements.readers.spans import read_marked
+from ..meta.measures.spans import Span
+from ..notices import counted, notice
+from ..run.context import Context
+from ..run.streams import system_names
+from .content import Marked
+
+
+def read_spans(paths: Sequence[str], names: Sequence[str], context: Context) -> list[Marked]:
+    """Read the spans in each table, whose rows name a system of the run and a segment, from 1."""
+    titles = [name.removesuffix(".tsv") for name in system_names(paths)]
+    return [_read(path, title, names, context) for path, title in zip(paths, titles, strict=True)]
+
+
+def _read(path: str, title: str, names: Sequence[str], context: Context) -> Marked:
+    rows = read_marked(path)
+    own = [row for row in rows if _system(row, names) in names]
+    if not own:
+        raise InputError(f"{path}: no row is of a system of this run ({', '.join(names)}); --names gives their names")
+    if len(own) < len(rows):
+        notice(f"{path}: {counted(len(rows) - len(own), 'row is', 'rows are')} of other systems, and left out")
+    spans: dict[tuple[int, int], list[Span]] = {}
+    for row in own:
+        place = names.index(_system(row, names)), _segment(row, len(context.systems[0]))
+        text = context.systems[place[0]][place[1]]
+        if place in spans:
+            raise InputError(f"{row.where}: a second row of this system's segment {place[1] + 1}; leave one out")
+        if row.hypothesis and row.hypothesis != text:
+            raise InputError(f"{row.where}: its hypothesis is not the output of this run's segment {place[1] + 1}")
+        if (last := max((span.end or 0 for span in row.spans), default=0)) > len(text):
+            raise InputError(f"{row.where}: a span ends at character {last}, but the output has {len(text)}")
+        spans[place] = row.spans
+    return Marked(title, {place: found for place, found in spans.items() if found})
+
+
+def _system(row: Row, names: Sequence[str]) -> str:
+    return row.key.get("system_id") or (names[0] if len(names) == 1 else "")
+
+
+def _segment(row: Row, segments: int) -> int:
+    number = row.key["segment_id"]
+    if not number.isdecimal() or not 1 <= int(number) <= segments:
+        raise InputError(f"{row.where}: segment_id {number} is no number from 1 to {segments:,}, the run's segments")
+    return int(number) - 1

@@ -1,0 +1,127 @@
+"""Who wins, and how certain that is, in words."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..cli.common.output import number
+from ..notices import counted
+from ..scoring.comparison import Column
+
+PEOPLE = "human"  # title of the column of human scores
+MOST = 3  # names in a list; more are counted
+
+
+class Verdict(NamedTuple):
+    headline: str
+    reasons: Sequence[str] = ()
+
+
+class _Outcome(NamedTuple):
+    """By one metric: the best system, those that are not significantly worse, and the p-values of their differences from the
+    best; if there are none, the p-values of all other systems."""
+
+    best: int
+    rivals: tuple[int, ...]
+    p_values: tuple[float, ...]
+
+
+def p_value(p: float) -> str:
+    """Write a p-value as in papers, never as 0, in a line that does not break.
+
+    >>> [p_value(p).split() for p in (0.0001, 0.046, 1.0)]
+    [['p', '<', '.001'], ['p', '=', '.046'], ['p', '=', '1.000']]
+    """
+    return _related("=", p)
+
+
+def _related(sign: str, p: float) -> str:
+    sign, number = ("<", ".001") if p < 0.001 and sign != "≥" else (sign, f"{p:.3f}".removeprefix("0"))
+    return "\N{NO-BREAK SPACE}".join(["p", sign, number])
+
+
+def listed(names: Sequence[str]) -> str:
+    """
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def verdict(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
+    """A system wins by a metric if it is significantly better than each other system."""
+    found = [(column, outcome) for column in columns if (outcome := _outcome(column))]
+    if not found:
+        return _untested(names, columns)
+    wins: dict[int, list[str]] = {}
+    reasons: dict[tuple[int, tuple[int, ...]], tuple[list[str], list[float]]] = {}
+    for column, outcome in found:
+        if not outcome.rivals:
+            wins.setdefault(outcome.best, []).append(_called(column))
+        titles, p_values = reasons.setdefault(outcome[:2], ([], []))
+        titles.append(_called(column))
+        p_values += outcome.p_values
+    if not wins:
+        rivals = {frozenset((outcome.best, *outcome.rivals)) for _, outcome in found}
+        tied = f": {_some(names, sorted(*rivals))} are not significantly apart" if len(rivals) == 1 else ""
+        headline = f"No system wins{tied}"
+    elif len(wins) == 1:
+        [(winner, titles)] = wins.items()
+        beaten = any(winner not in (outcome.best, *outcome.rivals) for _, outcome in found)
+        by = _by(titles, len(found))
+        headline = f"The metrics disagree: {names[winner]} wins {by} only" if beaten else f"{names[winner]} wins {by}"
+    else:
+        each = [f"{names[winner]} wins {_by(titles, len(found))}" for winner, titles in wins.items()]
+        headline = f"The metrics disagree: {listed(each)}"
+    return Verdict(headline, [_reason(names, *key, *of, len(columns[0].scores)) for key, of in reasons.items()])
+
+
+def _outcome(column: Column) -> _Outcome | None:
+    comparison, order = column.comparison, column.order
+    others = [s for s in order[1:] if not math.isnan(column.scores[s].system)]
+    if comparison is None or not others:
+        return None
+    best = order[0]
+    rivals = tuple(s for s in others if not comparison.differ(best, s))
+    return _Outcome(best, rivals, tuple(float(comparison.adjusted[best, s]) for s in rivals or others))
+
+
+def _called(column: Column) -> str:
+    return "people" if column.title == PEOPLE else column.title
+
+
+def _untested(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
+    best: dict[int, list[str]] = {}
+    for column in columns:
+        best.setdefault(column.best, []).append(f"{column.title} {number(column.scores[column.best].system, 1, '-')}")
+    if len(names) == 1:
+        return Verdict(f"{names[0]}: {', '.join(best[0])}")
+    leads = [f"{names[s]} has the best {', '.join(scores)}" for s, scores in best.items()]
+    return Verdict("No difference is tested", [f"{'; '.join(leads)}."])
+
+
+def _by(titles: Sequence[str], tested: int) -> str:
+    if len(titles) == tested > 1:
+        return f"by all {tested} metrics" if tested > 2 else "by both metrics"
+    return f"by {listed(titles)}" if len(titles) <= MOST else f"by {len(titles)} of {tested} metrics"
+
+
+def _some(names: Sequence[str], numbers: Sequence[int]) -> str:
+    return listed([names[s] for s in numbers]) if len(numbers) <= MOST else counted(len(numbers), "system", "systems")
+
+
+def _reason(
+    names: Sequence[str],
+    best: int,
+    rivals: Sequence[int],
+    titles: Sequence[str],
+    p_values: Sequence[float],
+    systems: int,
+) -> str:
+    by = f"By {listed(titles)}, {names[best]} is"
+    if rivals:
+        p = _related("=" if len(p_values) == 1 else "≥", min(p_values))
+        return f"{by} ahead, but {_some(names, rivals)} {'is' if len(rivals) == 1 else 'are'} not significantly worse ({p})."
+    others = _some(names, [1 - best]) if systems == 2 else "each other system"
+    p = _related("=" if len(p_values) == 1 else "≤", max(p_values))
+    return f"{by} significantly better than {others} ({p})."

@@ -1,0 +1,19 @@
+"""How the references of a run were made, which the signatures of all metrics name."""
+
+from typing import Literal
+
+ReferenceKind = Literal["human", "post-edited", "synthetic"]
+REFERENCE_KIND = (
+    "How the references were made, for the signatures: by people, by people who corrected outputs, or by systems. Scores "
+    "against post-edited and synthetic references favour the systems that these came from. (Default: not in the signature)"
+)
+
+
+def reference_entry(*kinds: ReferenceKind | None) -> dict[str, str]:
+    """The entry in signatures; {} if no kind is known.
+
+    >>> reference_entry("human", "post-edited", "human"), reference_entry(None)
+    ({'refs': 'human+post-edited'}, {})
+    """
+    known = dict.fromkeys(kind for kind in kinds if kind)
+    return {"refs": "+".join(known)} if known else {}
