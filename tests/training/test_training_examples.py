@@ -232,6 +232,8 @@ def test_outputs_learn_their_systems_score_where_only_systems_were_judged(put, t
     assert fewer.counts == {path: {"rows": 4, "kept": 2, "beyond 3 a data set": 2}}
     assert fewer.targets.tolist() == [-1, 1] and fewer.weights.tolist() == [0.5, 0.5]
     assert f"{path}: 2 rows to learn from; left out 2 rows beyond 3 a data set" in caplog.text
+    with pytest.raises(InputError, match="documents are taken whole, and none is that small: allow more rows"):
+        read_training_set([f"{path}:1:1"])
     with pytest.raises(InputError, match="t.de-en: has only system scores; training needs segment scores"):
         read_development([path])
 

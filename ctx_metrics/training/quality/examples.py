@@ -201,7 +201,9 @@ def _say(path: str, count: Counter, scores: str) -> None:
     flat = count[FLAT]
     left = left_out({why: n for why, n in count.items() if why != FLAT}, "row", "rows")
     if not count["kept"]:
-        raise InputError(f"{path}: no row is left to learn from; {left}")
+        whole = any(why.startswith("beyond") for why in count)
+        mend = "; documents are taken whole, and none is that small: allow more rows (PATH:WEIGHT:ROWS)" * whole
+        raise InputError(f"{path}: no row is left to learn from; {left}{mend}")
     messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
     if scores:
         messages.append(f"scored by {scores}")
