@@ -133,7 +133,7 @@ class Peers(OfInnerMetric):
         if self.share < 1:
             self.signature["weight"] = self.share
         if self.by_source:
-            judge = COMET(model=MULTILINGUAL, **self._judged_by)
+            judge = COMET(model=MULTILINGUAL, inputs="mt+src", **self._judged_by)
             self.signature["by"] = f"{judge.signature['model']}-{judge.signature['ckpt']}"
         self._groups = groups_of_copies(self._pool)
         self._spread: float | None = None  # of the peers' scores within segments
@@ -465,7 +465,7 @@ def judged(systems: tuple[tuple[str, ...], ...], sources: tuple[str, ...], *besi
     """The scores of systems' outputs given the source, float64 [systems, segments]; all metrics of a run share them."""
     source_lang, target_lang, engine = beside
     languages = {"source_lang": source_lang, "target_lang": target_lang}
-    judge = COMET(systems=systems, sources=sources, model=MULTILINGUAL, engine=engine, **languages)
+    judge = COMET(systems=systems, sources=sources, model=MULTILINGUAL, inputs="mt+src", engine=engine, **languages)
     return np.array([[each.score for each in judge.segment_scores(system, [])] for system in systems])
 
 

@@ -6,7 +6,6 @@ import re
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import fresh_sacrebleu as sacrebleu
-from report_pages import data_of
 
 WORDS = "the cat sat on a mat while it rained in town all day and nobody went out to see her".split()
 HOW = "12 documents, seed 12345, Holm's correction for 6 pairs"
@@ -66,19 +65,23 @@ def of_terminal(text: str) -> tuple[set, dict]:
 
 
 def of_page(path) -> tuple[set, dict]:
-    """The same of a page: of its data, its table of systems and its table of pairs, which must agree."""
-    data, html = data_of(path), path.read_text(encoding="utf-8")
-    places = range(len(NAMES))
-    alpha, [metric] = data["tests"]["alpha"], [each for each in data["metrics"] if each["title"] == TITLE]
-    stars = {
-        frozenset((NAMES[i], NAMES[j])) for i in places for j in places if i != j and metric["p_holm"][i][j] < alpha
-    }
-    ranks = [int(rank) for rank in re.findall(r'title="rank">(\d+)<', html)[:: len(data["metrics"])]]
-    pairs = html.split('<div class="pairs"')[1]
-    cells = [re.findall(r"<td>(.*?)</td>", row) for row in pairs.split("<tr>")[2:]]
-    drawn = {frozenset((NAMES[i], NAMES[j])) for i in places for j in places if "* (p" in cells[i][j]}
-    assert drawn == stars
-    return stars, dict(zip(NAMES, ranks, strict=True))
+    """The same of a page: of its table of systems and its tables of differences, which must agree with each other."""
+    html = path.read_text(encoding="utf-8")
+    of_systems, *of_baselines = re.findall(r"<table.*?</table>", html.partition('<div class="baseline')[0], re.DOTALL)[
+        :1
+    ] + [each.partition("</table>")[0] for each in html.split('<div class="baseline')[1:]]
+    drawn = []
+    for table in of_baselines:
+        baseline = re.search(r"Score minus the score of (\w+)", table)[1]
+        column = [re.sub("<.*?>", "", each) for each in re.findall(r'<th scope="col">(.*?)</th>', table)].index(
+            TITLE
+        ) - 1
+        for name, cells in re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table):
+            if "*" in re.findall(r"<td.*?>(.*?)</td>", cells)[column].partition("<small")[0]:
+                drawn.append(frozenset((baseline, name)))
+    assert all(drawn.count(pair) == 2 for pair in drawn)
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', of_systems)
+    return {*drawn}, {name: int(re.search(r'title="rank (\d+)"', row)[1]) for name, row in rows if "title=" in row}
 
 
 @pytest.mark.full
@@ -94,7 +97,8 @@ def test_all_outputs_agree_and_name_unit_test_and_correction(ctx, inputs, tmp_pa
 
     page, latex, markdown = (tmp_path / f"report.{ending}" for ending in ("html", "tex", "md"))
     assert ctx("report", *flags(inputs, "-o", page, "--tables", latex, markdown)).code == 0
-    assert of_page(page) == wanted and named.items() <= data_of(page)["tests"].items()
+    assert of_page(page) == wanted
+    assert "approximate randomization, 10,000 trials, 12 documents" in page.read_text(encoding="utf-8")
     texts = {
         "latex": (ctx("compare", *flags(inputs, "--format", "latex")).out, latex.read_text()),
         "markdown": (ctx("compare", *flags(inputs, "--format", "markdown")).out, markdown.read_text()),
@@ -142,4 +146,4 @@ def test_judged_sets_are_tested_by_their_documents(ctx, tmp_path):
         "meta", tmp_path / "judged.de-en.tsv", "--scores", tmp_path / "chrf.seg.score", "--report", tmp_path / "pages"
     )
     assert done.code == 0, done.err
-    assert data_of(tmp_path / "pages" / "judged.de-en.html")["tests"]["units"] == 12
+    assert "trials, 12 documents" in (tmp_path / "pages" / "judged.de-en.html").read_text(encoding="utf-8")

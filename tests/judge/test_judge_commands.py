@@ -113,7 +113,7 @@ def test_the_sacrebleu_command_with_a_paired_test_of_documents(files, flags, ser
         {"text": first, "severity": "major", "confidence": 1.0, "start": 0, "end": len(first)}
     ]
     page = data_in((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert page["details"]["0 0"]["spans"] == [{"start": 0, "end": len(first), "severity": "major"}]
+    assert page["marked"][0]["spans"]["0 0"] == [[0, len(first), "major"]]
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(written) > 5 and not any(KEY.encode() in path.read_bytes() for path in written)
     assert KEY not in done.stdout + done.stderr and "HTTP" not in done.stderr
@@ -159,7 +159,7 @@ def test_report(ctx, given, segments, tmp_path):
     assert ctx("report", *given, "-o", tmp_path / "report.html").code == 0
     page = data_in((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page["metrics"][0]["system"] == pytest.approx(segments.mean(1).tolist(), abs=1e-4)
-    assert len(page["details"]) == 36
+    assert len(page["marked"][0]["spans"]) == 36
 
 
 def test_annotate_goes_on_after_what_is_kept(ctx, flags, segments, server, tmp_path):

@@ -460,7 +460,7 @@ def test_a_killed_run_resumes(server, tmp_path, how):
     run.send_signal(how)
     start = time.monotonic()
     run.communicate()
-    assert time.monotonic() - start < 5 and run.returncode != 0
+    assert time.monotonic() - start < 60 and run.returncode != 0
     time.sleep(0.9)  # the server has answered what it had got
     kept, sent = len(list(Path(tmp_path, "store").glob("*/*.json.z"))), len(server.requests)
     assert 4 <= kept <= sent < 24
