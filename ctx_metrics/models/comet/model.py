@@ -61,10 +61,8 @@ Sequences = list[list[TokenIds]]
 Read = list[list[States]]
 Checkpoint = CometCheckpoint | AdaptedCheckpoint
 PARTS = dict(zip(INPUTS, ("src", "ref", "unified"), strict=True))
-# Without a reference, our models can tell bad outputs from fair ones, but hardly fair from good. Chosen on WMT21 en-de
-# (docs/reproduce.md).
-# Nor do they know a copy of the source or a third language from a translation: such texts, which no reference tells apart,
-# get the value of an empty one.
+# Without a reference, models may not know a copy of the source or a third language from a translation: such texts get the
+# value of an empty one.
 UNTRANSLATED = 0.0
 
 

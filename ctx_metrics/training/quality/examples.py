@@ -13,6 +13,7 @@ from ...notices import counted, notice
 from ..data import left_out
 from .judgements import (
     averaged,
+    beyond,
     check_inputs,
     partners_of,
     read_judgements,
@@ -138,7 +139,7 @@ def read_training_set(
         _, weight, most = shares[of_set.path]
         if most is not None and most < len(rows):
             taken = whole_parts(rows, most, seed)
-            left[f"beyond {most:,} a data set"] = len(rows) - len(taken)
+            left[beyond(most)] = len(rows) - len(taken)
             rows, targets = [rows[row] for row in taken], targets[taken]
         if of_set.path in centred:
             others = Counter(row.segment for row in rows)
@@ -156,7 +157,7 @@ def read_training_set(
             columns.append((*read_texts, target, weight, compared, f"{name}:{row.segment}", origin))
     scores = scores_of(sets)
     for path, count in counts.items():
-        _say(path, count, scores.get(path, ""))
+        _say(path, count, scores.get(path, ""), shares[path].most)
     of_files = unwanted.counts()
     if not columns:
         raise InputError("no files to learn from")
@@ -197,12 +198,13 @@ def standardised(scores: np.ndarray, raters: Sequence[Hashable]) -> tuple[np.nda
     return z, flat
 
 
-def _say(path: str, count: Counter, scores: str) -> None:
+def _say(path: str, count: Counter, scores: str, most: int | None) -> None:
     flat = count[FLAT]
     left = left_out({why: n for why, n in count.items() if why != FLAT}, "row", "rows")
     if not count["kept"]:
-        whole = any(why.startswith("beyond") for why in count)
-        mend = "; documents are taken whole, and none is that small: allow more rows (PATH:WEIGHT:ROWS)" * whole
+        mend = ""
+        if most is not None and count[beyond(most)]:
+            mend = "; documents are taken whole, and none is that small: allow more rows (PATH:WEIGHT:ROWS)"
         raise InputError(f"{path}: no row is left to learn from; {left}{mend}")
     messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
     if scores:

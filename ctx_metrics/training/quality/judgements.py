@@ -261,6 +261,11 @@ def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
     return sorted(taken)
 
 
+def beyond(most: int) -> str:
+    """What is said of rows that whole_parts leaves out."""
+    return f"beyond {most:,} a data set"
+
+
 def _positive(text: str) -> float | None:
     try:
         number = float(text)

@@ -16,7 +16,7 @@ from ....run.text_checks import check_texts
 from ...data import known_languages, left_out
 from ...state import digest
 from ..examples import Origin, TrainingSet
-from ..judgements import Judgement, JudgementSet, read_judgements, share, whole_parts
+from ..judgements import Judgement, JudgementSet, beyond, read_judgements, share, whole_parts
 from ..leave_out import LeftOut
 from ..options import ALL, TrainingOptions
 from .corruptions import is_same, names
@@ -159,7 +159,7 @@ def read_clean_pairs(
         rows, left = _usable(of_set.rows, seen, others, unwanted)
         if most is not None and most < len(rows):
             taken = whole_parts(rows, most, seed)
-            left[f"beyond {most:,} a data set"] = len(rows) - len(taken)
+            left[beyond(most)] = len(rows) - len(taken)
             rows = [rows[row] for row in taken]
         counts[of_set.path].update({"rows": len(rows) + sum(left.values()), "kept": len(rows), **left})
         kept += [(of_set.name, row, weight) for row in rows]
