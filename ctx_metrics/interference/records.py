@@ -77,7 +77,7 @@ def decoded(path: str, kind: type[T], most: int) -> T | None:
         content = read_file(path, most)
         return None if content is None else msgspec.json.decode(content, type=kind)
     except Unusable as error:
-        why = str(error).removeprefix(f"{path} ")
+        why = error.why
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         why = "holds no record of what was chosen"
     notice(f"{path} is ignored, because it {why}")

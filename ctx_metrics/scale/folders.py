@@ -9,7 +9,14 @@ from ..writing import check_writable, is_stream, os_errors, write_bytes
 
 
 class Unusable(Exception):
-    """Says why a file in a folder is not used. Its content is then made again, so users see at most a notice."""
+    """Says why a file in a folder is not used. Its content is then made again, so users see at most a notice.
+
+    why    the reason, of which the file is the subject if a path is given
+    """
+
+    def __init__(self, why: str, path: str = ""):
+        super().__init__(f"{path} {why}" if path else why)
+        self.why = why
 
 
 class Folder(Protocol):
@@ -80,11 +87,11 @@ def read_file(path: str, most: int, private: bool = False) -> bytes | None:
     try:
         before = os.lstat(path)
         if not stat.S_ISREG(before.st_mode):
-            raise Unusable(f"{path} is a link" if stat.S_ISLNK(before.st_mode) else f"{path} is no file")
+            raise Unusable("is a link" if stat.S_ISLNK(before.st_mode) else "is no file", path)
         if private and os.name == "posix" and before.st_uid not in (0, os.geteuid()):
-            raise Unusable(f"{path} belongs to another user")
+            raise Unusable("belongs to another user", path)
         if before.st_size > most:
-            raise Unusable(f"{path} is too large")
+            raise Unusable("is too large", path)
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
         with open(number, "rb") as file:
             return file.read(most + 1)
