@@ -21,9 +21,10 @@ CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory to
 # Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
 # if most lines begin with a segment.
 SENTENCE_GAIN, UNFINISHED_GAIN, LINE_GAIN, TRUSTED_LINE_GAIN = 8.0, 4.0, 2.0, 8.0
-OMISSION, OMITTED_TOKEN = 5.5, 0.2  # price of a segment without words, less for each of its tokens
+OMISSION, OMITTED_TOKEN = 7.5, 0.1  # price of a segment without words, less for each of its tokens
 # price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
+LENGTH = 2.5
 # An added token is worth this share of the way from a token in any segment to one in its own.
 ADDED_SHARE = 0.4
 
@@ -173,7 +174,10 @@ def _path(
     unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
     apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
     apart[0] = 0
-    return best_path([each - added for each in values], windows, gains, apart, Prices(omission, ADDITION))
+    ratio = np.median([(end - begin) / max(1, sizes[i]) for i, (begin, end) in spans])
+    lengths = np.maximum(1, np.rint(ratio * sizes))
+    prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
+    return best_path([each - added for each in values], windows, gains, apart, prices)
 
 
 def _gains(facts: Places, at: np.ndarray, finished: Sequence[bool], line_gain: float) -> list[np.ndarray]:

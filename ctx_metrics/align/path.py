@@ -15,10 +15,13 @@ class Prices(NamedTuple):
     omission    for each segment without tokens, [segments]
     addition    for a span of tokens outside all segments; it can stand between spans, but not beside an omission, since
                 it then is a poor translation of what seems left out
+    lengths     how many tokens each segment should have, and what each token more or less than that costs, [segments] each;
+                None: any number is fine
     """
 
     omission: np.ndarray
     addition: float
+    lengths: tuple[np.ndarray, np.ndarray] | None = None
 
 
 class Path(NamedTuple):
@@ -34,14 +37,14 @@ class _Step(NamedTuple):
     """Where the best paths come from that have explained all tokens before a place, and all segments up to one.
 
     low        the place that the arrays begin with
-    begun      the place where the segment's span begins
+    ahead      what a span that begins at each place adds its tokens to
     omitted    whether the segment has none
     added      the place where an addition before the segment's span begins, for each place where that span can begin; the
                same place if there is no addition
     """
 
     low: int
-    begun: np.ndarray
+    ahead: np.ndarray
     omitted: np.ndarray
     added: np.ndarray
 
@@ -73,15 +76,40 @@ def best_path(
         begin = gains[number][here]
         ahead, added = _after_additions(done, linked, begin, apart[here], prices)
         sums = np.concatenate([[0.0], np.cumsum(values[number], dtype=np.float64)])
-        best, begun = _best_before(ahead + begin - sums)
-        linked = best + sums
+        ahead = ahead + begin - sums
+        linked = _of_length(ahead, *_length(prices, number)) + sums
         without = done - prices.omission[number]
         omitted = without > linked
-        steps.append(_Step(low, (begun + low).astype(np.int32), omitted, (added + low).astype(np.int32)))
+        steps.append(_Step(low, ahead.astype(np.float32), omitted, (added + low).astype(np.int32)))
         done = np.where(omitted, without, linked)
     here = slice(low, high + 1)
     _, added = _after_additions(done, linked, gains[-1][here], apart[here], prices)
-    return _traced(steps, int(added[-1]) + low, high)
+    return _traced(steps, int(added[-1]) + low, high, prices)
+
+
+def _length(prices: Prices, number: int) -> tuple[int, float]:
+    return (0, 0.0) if prices.lengths is None else (int(prices.lengths[0][number]), float(prices.lengths[1][number]))
+
+
+def _of_length(ahead: np.ndarray, length: int, slope: float) -> np.ndarray:
+    """For each place, the highest total of a span that begins before it and ends there, less the price of its length."""
+    places = slope * np.arange(len(ahead))
+    best = np.full(len(ahead), NOWHERE)
+    first = max(1, length)
+    long = np.maximum.accumulate((ahead + places)[: max(0, len(ahead) - first)])
+    best[first:] = long - places[first:] + slope * first
+    if slope and length > 1:
+        best = np.maximum(best, _highest(ahead - places, length - 1) + places - slope * length)
+    return best
+
+
+def _highest(totals: np.ndarray, size: int) -> np.ndarray:
+    """The highest of the `size` totals before each place."""
+    padded = np.full(size + -(-len(totals) // size) * size, NOWHERE)
+    padded[size : size + len(totals)] = totals
+    blocks = padded.reshape(-1, size)
+    upto, since = (np.maximum.accumulate(each, axis=1) for each in (blocks, blocks[:, ::-1]))
+    return np.maximum(since[:, ::-1].ravel()[: len(totals)], upto.ravel()[size - 1 : size - 1 + len(totals)])
 
 
 def _moved(done: np.ndarray, low: int, window: Span) -> np.ndarray:
@@ -109,17 +137,20 @@ def _after_additions(
     return np.where(better, best, done), np.where(better, begun, np.arange(len(done)))
 
 
-def _traced(steps: Sequence[_Step], place: int, end: int) -> Path:
+def _traced(steps: Sequence[_Step], place: int, end: int, prices: Prices) -> Path:
     """The path to the end, the last tokens of which are an addition that begins at `place`, if that is before the end."""
     spans: list[Span | None] = []
     additions = [(place, end)] if place < end else []
     after_span = place < end
-    for step in reversed(steps):
+    for number in reversed(range(len(steps))):
+        step = steps[number]
         at = place - step.low
         if step.omitted[at] and not after_span:
             spans.append(None)
             continue
-        begin = int(step.begun[at])
+        length, slope = _length(prices, number)
+        off = np.abs(at - np.arange(at) - length) * slope
+        begin = step.low + at - 1 - int((step.ahead[:at] - off)[::-1].argmax())
         spans.append((begin, place))
         place = int(step.added[begin - step.low])
         if after_span := place < begin:
