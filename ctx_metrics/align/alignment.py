@@ -8,8 +8,9 @@ import numpy as np
 from ..engine.encoder import TextEncoder, shared_encoder
 from ..engine_options import EngineOptions
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
+from .marks import Mark, gains_of, marks_of
 from .path import NOWHERE, Path, Prices, Span, best_path
-from .stream import Places, Stream, ends_sentence, joined, places
+from .stream import Places, Stream, joined, places
 from .values import centred, window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, rough_windows, touched, whole
@@ -20,7 +21,6 @@ ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
 # if most lines begin with a segment.
-SENTENCE_GAIN, UNFINISHED_GAIN, LINE_GAIN, TRUSTED_LINE_GAIN = 8.0, 4.0, 2.0, 8.0
 OMISSION, OMITTED_TOKEN = 7.5, 0.1  # price of a segment without words, less for each of its tokens
 # price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
@@ -124,7 +124,6 @@ def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments
     """The alignment of a stream with segments. The tokens of both are given, and lose their vectors."""
     ends = np.cumsum([len(each.begins) for each in of_segments]).tolist()
     facts, length = places(stream), len(tokens.begins)
-    finished = [ends_sentence(text) for text in segments]
     if not length or not ends or not ends[-1]:
         nothing = Path([None] * len(segments), [(0, length)] if length else [])
         none = np.zeros((0, 1), np.float16)
@@ -132,12 +131,13 @@ def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments
     left, right = centred(tokens.vectors), centred([piece for each in of_segments for piece in each.vectors])
     for each in (tokens, *of_segments):
         each.vectors.clear()  # those of a long document take much memory
+    marks = marks_of(stream.text, facts, tokens.begins, segments)
     if length * ends[-1] <= CELLS:
-        path = _path(tokens, facts, left, right, ends, finished, whole(length, len(segments)))
+        path = _path(tokens, facts, left, right, ends, marks, whole(length, len(segments)))
     else:
         for margin in MARGINS:
             windows = rough_windows(left, right, ends, margin)
-            path = _path(tokens, facts, left, right, ends, finished, windows)
+            path = _path(tokens, facts, left, right, ends, marks, windows)
             if not touched(windows, path.spans, length):
                 break
     return _described(stream, tokens, facts, path, left, right, ends)
@@ -149,18 +149,19 @@ def _path(
     left: np.ndarray,
     right: np.ndarray,
     ends: Sequence[int],
-    finished: Sequence[bool],
+    marks: Sequence[Mark],
     windows: Sequence[Span],
 ) -> Path:
     """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
     and how many lines begin with a segment."""
     values = window_values(left, right, ends, windows)
     sizes, at = np.diff(ends, prepend=0), tokens.begins
+    is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
     first = best_path(
         values,
         windows,
-        _gains(facts, at, finished, LINE_GAIN),
+        gains_of(marks, is_open, []),
         np.full(len(at) + 1, NOWHERE),
         Prices(omission, ADDITION),
     )
@@ -170,7 +171,7 @@ def _path(
     added = any_segment + ADDED_SHARE * (own - any_segment)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
-    gains = _gains(facts, at, finished, LINE_GAIN + trust * TRUSTED_LINE_GAIN)
+    gains = gains_of(marks, is_open, [(number, begin) for number, (begin, _) in spans])
     unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
     apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
     apart[0] = 0
@@ -178,27 +179,6 @@ def _path(
     lengths = np.maximum(1, np.rint(ratio * sizes))
     prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
     return best_path([each - added for each in values], windows, gains, apart, prices)
-
-
-def _gains(facts: Places, at: np.ndarray, finished: Sequence[bool], line_gain: float) -> list[np.ndarray]:
-    """What a span gains that begins at each token or at the end, before each segment and after the last one.
-
-    The usual gain, at the end of a sentence, is taken off all, so that a boundary inside a sentence has a price; less so in
-    a text with too few sentences for its segments, such as one without punctuation, and after an unfinished segment.
-
-    finished    whether each segment ends with a sentence
-    """
-    is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
-    usual = min(1.0, 2 * facts.end[at].sum() / len(finished))
-
-    def after(sentence_gain: float) -> np.ndarray:
-        gains = sentence_gain * (facts.end[at] - usual) + line_gain * facts.line[at]
-        gains = np.append(np.where(is_open, gains, NOWHERE), 0)
-        gains[0] = 0
-        return gains
-
-    of_kinds = after(UNFINISHED_GAIN), after(SENTENCE_GAIN)
-    return [of_kinds[kind] for kind in (True, *finished)]
 
 
 def _described(
