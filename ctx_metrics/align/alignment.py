@@ -21,7 +21,7 @@ ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
 # if most lines begin with a segment.
-OMISSION, OMITTED_TOKEN = 7.5, 0.1  # price of a segment without words, less for each of its tokens
+OMISSION, OMITTED_TOKEN = 8.5, 0.1  # price of a segment without words, less for each of its tokens
 # price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 LENGTH = 2.5
@@ -175,7 +175,7 @@ def _path(
     unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
     apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
     apart[0] = 0
-    ratio = np.median([(end - begin) / max(1, sizes[i]) for i, (begin, end) in spans])
+    ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), 1, 1, 1])
     lengths = np.maximum(1, np.rint(ratio * sizes))
     prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
     return best_path([each - added for each in values], windows, gains, apart, prices)
