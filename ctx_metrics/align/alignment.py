@@ -25,6 +25,7 @@ OMISSION, OMITTED_TOKEN = 8.5, 0.1  # price of a segment without words, less for
 # price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 LENGTH = 2.5
+AFTER_UNFINISHED = 8.0
 # An added token is worth this share of the way from a token in any segment to one in its own.
 ADDED_SHARE = 0.4
 
@@ -158,11 +159,13 @@ def _path(
     sizes, at = np.diff(ends, prepend=0), tokens.begins
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
+    nowhere = np.full(len(at) + 1, NOWHERE)
     first = best_path(
         values,
         windows,
         gains_of(marks, is_open, []),
-        np.full(len(at) + 1, NOWHERE),
+        [nowhere] * (len(sizes) + 1),
+        nowhere,
         Prices(omission, ADDITION),
     )
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
@@ -173,12 +176,13 @@ def _path(
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
     gains = gains_of(marks, is_open, [(number, begin) for number, (begin, _) in spans])
     unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
-    apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
-    apart[0] = 0
+    until = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
+    until[0] = 0
+    apart = [until if finished else np.maximum(until, -AFTER_UNFINISHED) for finished in marks[0].kinds]
     ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), 1, 1, 1])
     lengths = np.maximum(1, np.rint(ratio * sizes))
     prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
-    return best_path([each - added for each in values], windows, gains, apart, prices)
+    return best_path([each - added for each in values], windows, gains, apart, until, prices)
 
 
 def _described(

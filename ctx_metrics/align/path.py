@@ -53,7 +53,8 @@ def best_path(
     values: Sequence[np.ndarray],
     windows: Sequence[Span],
     gains: Sequence[np.ndarray],
-    apart: np.ndarray,
+    apart: Sequence[np.ndarray],
+    until: np.ndarray,
     prices: Prices,
 ) -> Path:
     """The path of the highest total.
@@ -62,7 +63,8 @@ def best_path(
     windows    the tokens that each segment can have; neither bound ever falls, the first is 0, and the last one is the end
     gains      for each segment, and after the last one: what a span gains that begins at each place, before a token or after
                the last one, when all segments before it are done; NOWHERE where none may begin
-    apart      what an addition gains besides that begins or ends at each place; NOWHERE where none may
+    apart      like `gains`: what an addition gains besides that begins at each place; NOWHERE where none may
+    until      what it gains that ends at each place; NOWHERE where none may
     """
     low, high = windows[0]
     done = np.full(high - low + 1, NOWHERE)
@@ -74,7 +76,7 @@ def best_path(
         low, high = window
         here = slice(low, high + 1)
         begin = gains[number][here]
-        ahead, added = _after_additions(done, linked, begin, apart[here], prices)
+        ahead, added = _after_additions(done, linked, begin + apart[number][here], until[here], prices)
         sums = np.concatenate([[0.0], np.cumsum(values[number], dtype=np.float64)])
         ahead = ahead + begin - sums
         linked = _of_length(ahead, *_length(prices, number)) + sums
@@ -83,7 +85,7 @@ def best_path(
         steps.append(_Step(low, ahead.astype(np.float32), omitted, (added + low).astype(np.int32)))
         done = np.where(omitted, without, linked)
     here = slice(low, high + 1)
-    _, added = _after_additions(done, linked, gains[-1][here], apart[here], prices)
+    _, added = _after_additions(done, linked, gains[-1][here] + apart[-1][here], until[here], prices)
     return _traced(steps, int(added[-1]) + low, high, prices)
 
 
@@ -128,11 +130,11 @@ def _best_before(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _after_additions(
-    done: np.ndarray, linked: np.ndarray, gains: np.ndarray, apart: np.ndarray, prices: Prices
+    done: np.ndarray, linked: np.ndarray, gains: np.ndarray, until: np.ndarray, prices: Prices
 ) -> tuple[np.ndarray, np.ndarray]:
     """The totals with an addition that ends at each place, where that is better, and where the addition begins."""
-    best, begun = _best_before(linked + gains + apart)
-    best += apart - prices.addition
+    best, begun = _best_before(linked + gains)
+    best += until - prices.addition
     better = best > done
     return np.where(better, best, done), np.where(better, begun, np.arange(len(done)))
 
