@@ -21,10 +21,10 @@ ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
 # if most lines begin with a segment.
-OMISSION, OMITTED_TOKEN = 8.5, 0.1  # price of a segment without words, less for each of its tokens
+OMISSION, OMITTED_TOKEN = 9.5, 0.1  # price of a segment without words, less for each of its tokens
 # price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
-LENGTH = 2.5
+LENGTH = 3.0
 AFTER_UNFINISHED = 8.0
 # An added token is worth this share of the way from a token in any segment to one in its own.
 ADDED_SHARE = 0.4
