@@ -19,15 +19,16 @@ VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
 ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
-# Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
-# if most lines begin with a segment.
-OMISSION, OMITTED_TOKEN = 9.5, 0.1  # price of a segment without words, less for each of its tokens
-# price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
+# Prices, in units of a token's value.
+OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each of its tokens
+LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
+# of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
-LENGTH = 3.0
-AFTER_UNFINISHED = 8.0
+AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
 # An added token is worth this share of the way from a token in any segment to one in its own.
 ADDED_SHARE = 0.4
+# So many segments that are as long as their translations count as seen before, in tokens.
+AS_LONG = 3
 
 
 @dataclass(frozen=True)
@@ -154,20 +155,14 @@ def _path(
     windows: Sequence[Span],
 ) -> Path:
     """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
-    and how many lines begin with a segment."""
+    how long segments become, and what marks their beginnings."""
     values = window_values(left, right, ends, windows)
     sizes, at = np.diff(ends, prepend=0), tokens.begins
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
     nowhere = np.full(len(at) + 1, NOWHERE)
-    first = best_path(
-        values,
-        windows,
-        gains_of(marks, is_open, []),
-        [nowhere] * (len(sizes) + 1),
-        nowhere,
-        Prices(omission, ADDITION),
-    )
+    no_additions, gains = [nowhere] * len(marks[0].kinds), gains_of(marks, is_open, [])
+    first = best_path(values, windows, gains, no_additions, nowhere, Prices(omission, ADDITION))
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
     own = np.median([values[i][begin - windows[i][0] : end - windows[i][0]].mean() for i, (begin, end) in spans])
     any_segment = np.mean([each.mean() for each in values])
@@ -179,7 +174,7 @@ def _path(
     until = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
     until[0] = 0
     apart = [until if finished else np.maximum(until, -AFTER_UNFINISHED) for finished in marks[0].kinds]
-    ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), 1, 1, 1])
+    ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), *[1] * AS_LONG])
     lengths = np.maximum(1, np.rint(ratio * sizes))
     prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
     return best_path([each - added for each in values], windows, gains, apart, until, prices)

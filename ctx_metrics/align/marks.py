@@ -8,8 +8,17 @@ import numpy as np
 from .path import NOWHERE
 from .stream import OPENING, Places, ends_sentence
 
-MARK, KNOWN = 1.8, 10
-END, UNFINISHED_END, LINE, CAPITAL, SMALL, CASELESS = 0.95, 0.2, 0.5, 0.95, 0.3, 0.8
+MARK = 1.8  # price of a mark, for each unit of its log odds
+KNOWN = 10  # boundaries that count as seen before, with these shares of marks:
+END, UNFINISHED_END = 0.95, 0.2  # an end, after a segment that ends with a sentence or not
+LINE = 0.5
+CAPITAL, SMALL, CASELESS = (
+    0.95,
+    0.3,
+    0.8,
+)  # a capital letter, before a segment with one, without, or of a script without
+LEAST = 0.01  # share of boundaries with or without a mark
+_BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
 
 
 class Mark(NamedTuple):
@@ -17,7 +26,7 @@ class Mark(NamedTuple):
 
     there     whether each token has it
     kinds     the kind of each segment's boundary, and of the one after the last segment
-    usual     for each kind, how often boundaries have it
+    usual     for each kind, the share of boundaries that should have it
     """
 
     there: np.ndarray
@@ -26,8 +35,12 @@ class Mark(NamedTuple):
 
 
 def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) -> list[Mark]:
+    """The marks of a text: an end of a sentence, a line break, and a capital letter.
+
+    at    where its tokens begin
+    """
     finished = [ends_sentence(segment) for segment in segments]
-    capital = np.array([_capital(text[begin : begin + 3]) for begin in at.tolist()], bool)
+    capital = np.array([text[begin : begin + 3].lstrip(_BEFORE)[:1].isupper() for begin in at.tolist()], bool)
     return [
         Mark(facts.end[at], [True, *finished], (UNFINISHED_END, END)),
         Mark(facts.line[at], [0] * (len(segments) + 1), (LINE,)),
@@ -35,38 +48,36 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
     ]
 
 
-def _capital(text: str) -> bool:
-    return bool(text.lstrip(OPENING)[:1].isupper())
-
-
 def _case(segment: str) -> int:
-    first = segment.lstrip(OPENING + " ")[:1]
+    first = segment.lstrip(_BEFORE)[:1]
     return 1 if first.isupper() else 2 if first.isalpha() and not first.islower() else 0
 
 
 def gains_of(marks: Sequence[Mark], is_open: np.ndarray, begun: Sequence[tuple[int, int]]) -> list[np.ndarray]:
     """What a span gains that begins at each token or at the end, before each segment and after the last one.
 
-    A mark gains the logarithm of how much more often boundaries have it than other places, less what is to be expected.
+    That is the logarithm of how much more often boundaries have each mark, or lack it, than tokens do in general; less what
+    it is on the average, so that a text with many marks has no cheaper boundaries.
 
-    begun    segments, and where their spans begin
+    begun    segments, and where their spans begin, as far as known
     """
     of_marks = []
     for mark in marks:
-        others = (mark.there[is_open].sum() + 0.5) / (is_open.sum() + 1)
-        most = mark.there[is_open].sum() / len(mark.kinds)
+        there = int(mark.there[is_open].sum())
+        general = (there + 0.5) / (is_open.sum() + 1)
         gains = []
         for kind, usual in enumerate(mark.usual):
             own = [mark.there[place] for number, place in begun if place and mark.kinds[number] == kind]
-            share = (sum(own) + KNOWN * min(usual, most)) / (len(own) + KNOWN)
-            share = min(max(share, 0.01), 0.99)
-            yes, no = np.log(share / others), np.log((1 - share) / (1 - others))
-            gains.append(MARK * (np.where(mark.there, yes, no) - share * yes - (1 - share) * no))
+            expected = min(usual, there / len(mark.kinds))  # a text without punctuation has ends at no boundary
+            share = (sum(own) + KNOWN * expected) / (len(own) + KNOWN)
+            share = min(max(share, LEAST), 1 - LEAST)
+            with_it, without = np.log(share / general), np.log((1 - share) / (1 - general))
+            gains.append(MARK * (np.where(mark.there, with_it, without) - share * with_it - (1 - share) * without))
         of_marks.append(gains)
-    by_kinds: dict[tuple[int, ...], np.ndarray] = {}  # few, so that a long document's take little memory
-    for kinds in zip(*(mark.kinds for mark in marks), strict=True):
-        if kinds not in by_kinds:
-            total = np.sum([gains[kind] for gains, kind in zip(of_marks, kinds, strict=True)], axis=0)
-            by_kinds[kinds] = np.append(np.where(is_open, total, NOWHERE), 0)
-            by_kinds[kinds][0] = 0
-    return [by_kinds[kinds] for kinds in zip(*(mark.kinds for mark in marks), strict=True)]
+    of_all = list(zip(*(mark.kinds for mark in marks), strict=True))
+    by_kinds = {}  # few, so that those of a long document take little memory
+    for kinds in set(of_all):
+        total = np.sum([gains[kind] for gains, kind in zip(of_marks, kinds, strict=True)], axis=0)
+        by_kinds[kinds] = np.append(np.where(is_open, total, NOWHERE), 0)
+        by_kinds[kinds][0] = 0
+    return [by_kinds[kinds] for kinds in of_all]

@@ -15,8 +15,8 @@ class Prices(NamedTuple):
     omission    for each segment without tokens, [segments]
     addition    for a span of tokens outside all segments; it can stand between spans, but not beside an omission, since
                 it then is a poor translation of what seems left out
-    lengths     how many tokens each segment should have, and what each token more or less than that costs, [segments] each;
-                None: any number is fine
+    lengths     how many tokens each segment's span should have, and what each token more or less costs, [segments] each;
+                None: any number will do
     """
 
     omission: np.ndarray
@@ -37,7 +37,7 @@ class _Step(NamedTuple):
     """Where the best paths come from that have explained all tokens before a place, and all segments up to one.
 
     low        the place that the arrays begin with
-    ahead      what a span that begins at each place adds its tokens to
+    ahead      what a span that begins at each place adds its tokens to, less the highest of these
     omitted    whether the segment has none
     added      the place where an addition before the segment's span begins, for each place where that span can begin; the
                same place if there is no addition
@@ -82,7 +82,7 @@ def best_path(
         linked = _of_length(ahead, *_length(prices, number)) + sums
         without = done - prices.omission[number]
         omitted = without > linked
-        steps.append(_Step(low, ahead.astype(np.float32), omitted, (added + low).astype(np.int32)))
+        steps.append(_Step(low, (ahead - ahead.max()).astype(np.float32), omitted, (added + low).astype(np.int32)))
         done = np.where(omitted, without, linked)
     here = slice(low, high + 1)
     _, added = _after_additions(done, linked, gains[-1][here] + apart[-1][here], until[here], prices)
@@ -90,17 +90,17 @@ def best_path(
 
 
 def _length(prices: Prices, number: int) -> tuple[int, float]:
-    return (0, 0.0) if prices.lengths is None else (int(prices.lengths[0][number]), float(prices.lengths[1][number]))
+    return (1, 0.0) if prices.lengths is None else (int(prices.lengths[0][number]), float(prices.lengths[1][number]))
 
 
 def _of_length(ahead: np.ndarray, length: int, slope: float) -> np.ndarray:
     """For each place, the highest total of a span that begins before it and ends there, less the price of its length."""
     places = slope * np.arange(len(ahead))
     best = np.full(len(ahead), NOWHERE)
-    first = max(1, length)
-    long = np.maximum.accumulate((ahead + places)[: max(0, len(ahead) - first)])
-    best[first:] = long - places[first:] + slope * first
-    if slope and length > 1:
+    # spans that are as long, or longer; and then shorter ones
+    most = np.maximum.accumulate((ahead + places)[: max(0, len(ahead) - length)])
+    best[length:] = most - places[length:] + slope * length
+    if length > 1:
         best = np.maximum(best, _highest(ahead - places, length - 1) + places - slope * length)
     return best
 
@@ -151,8 +151,8 @@ def _traced(steps: Sequence[_Step], place: int, end: int, prices: Prices) -> Pat
             spans.append(None)
             continue
         length, slope = _length(prices, number)
-        off = np.abs(at - np.arange(at) - length) * slope
-        begin = step.low + at - 1 - int((step.ahead[:at] - off)[::-1].argmax())
+        begins = np.arange(max(at, 1))[::-1]  # the latest of equal ones
+        begin = step.low + int(begins[(step.ahead[begins] - slope * np.abs(at - begins - length)).argmax()])
         spans.append((begin, place))
         place = int(step.added[begin - step.low])
         if after_span := place < begin:
