@@ -21,6 +21,8 @@ ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each of its tokens
+# It costs less the more of the text is missing: the price is that of a share of 5 %; the share is held between the two others.
+MISSING, USUALLY_MISSING, SHARES = 1.5, 0.05, (0.03, 0.25)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
@@ -176,8 +178,12 @@ def _path(
     apart = [until if finished else np.maximum(until, -AFTER_UNFINISHED) for finished in marks[0].kinds]
     ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), *[1] * AS_LONG])
     lengths = np.maximum(1, np.rint(ratio * sizes))
+    missing = np.clip(1 - len(at) / lengths.sum(), *SHARES)
+    omission -= MISSING * np.log(missing / USUALLY_MISSING)
     prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
-    return best_path([each - added for each in values], windows, gains, apart, until, prices)
+    for each in values:
+        each -= added
+    return best_path(values, windows, gains, apart, until, prices)
 
 
 def _described(
