@@ -19,7 +19,7 @@ from ..notices import notice
 from ..scoring.testing import resample
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
-from .given import DEFAULT_METRICS, Scored, Sets
+from .inputs import DEFAULT_METRICS, Scored, Sets
 
 SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
 
@@ -101,7 +101,7 @@ def run(line: CommandLine) -> int:
     from ..cli.common.comparisons import Compared
     from ..scoring.testing import SystemTests
     from . import exports
-    from .given import given_sets, read, scored
+    from .inputs import given_sets, read, scored
     from .page import check_installed, page, title_of
     from .sets import say_missing
 
