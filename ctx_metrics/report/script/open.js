@@ -45,8 +45,7 @@ function open() {
       setTimeout(show, 300); // once the segments above it are filled and have their final heights
     }
   } else if (part === "documents") {
-    reading = name === "document" && data.documents[number - 1] ? number - 1 : -1;
-    showDocuments();
+    read(name === "document" && data.documents[number - 1] ? number - 1 : -1);
     if (reading >= 0) byId("document-heading").focus({ preventScroll: true });
     scrollTo(0, 0);
   } else if (part === "charts") showCharts();
