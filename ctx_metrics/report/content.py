@@ -39,6 +39,7 @@ class Content:
     design     how the systems are tested
     notices    issued while the run scored
     marked     error spans that no metric of the run has marked
+    test_set   its name, if a page shows several
     """
 
     names: Sequence[str]
@@ -47,6 +48,7 @@ class Content:
     columns: Sequence[Column]
     notices: Sequence[str] = ()
     marked: "Sequence[Marked]" = ()
+    test_set: str = ""
 
     @property
     def documents(self) -> list[tuple[str, int, int]]:

@@ -70,7 +70,7 @@ def content() -> Content:
 
 @pytest.fixture(scope="module")
 def html(content) -> str:
-    return page(content, "a <title>")
+    return page([content], "a <title>")
 
 
 @pytest.mark.full
@@ -113,7 +113,7 @@ def test_nothing_is_fetched_and_no_text_closes_a_script(html):
 @pytest.mark.full
 def test_names_are_escaped():
     content = made()
-    html = page(replace(content, names=['<img src=x onerror="alert(1)">', "b"]), "t")
+    html = page([replace(content, names=['<img src=x onerror="alert(1)">', "b"])], "t")
     assert "img" not in [tag for tag, _ in Tags(html).found] and "&lt;img src=x" in html
 
 

@@ -298,7 +298,7 @@ def _write_pages(sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[Met
     for judged in sets:
         if content := judged_content(judged, scores[judged.name]):
             written.append(os.path.join(folder, re.sub(r"[^\w.-]", "_", judged.name) + ".html"))
-            write_whole(written[-1], page(content, judged.name))
+            write_whole(written[-1], page([content], judged.name))
     notice(f"pages: {', '.join(written)}" if written else "--report: there is nothing to show")
 
 

@@ -25,6 +25,8 @@ function withTitles(spec) {
 let views = [];
 
 function drawCharts() {
+  // The policy of the page knows Vega by its hash, also in an element that is added.
+  document.head.append(element("script", {}, byId("vega").textContent));
   const rows = chartRows();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   return [...document.querySelectorAll("#part-charts figure")].map(async (figure, number) => {
@@ -43,7 +45,7 @@ function drawCharts() {
     );
     figure.querySelector(".plot summary")?.setAttribute("aria-label", "Save the chart as an image");
     view.addEventListener("click", (/** @type {any} */ _, /** @type {any} */ item) => {
-      if (item?.datum?.segment) location.hash = `segment-${item.datum.segment}`;
+      if (item?.datum?.segment) location.hash = `${HERE}segment-${item.datum.segment}`;
     });
     return view;
   });

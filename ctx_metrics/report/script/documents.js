@@ -54,7 +54,7 @@ function documentTable() {
     return a === null || b === null ? "-" : `${a < b ? "" : "+"}${shown(a - b)}`;
   };
   const rows = order.map((d) => [
-    element("a", { href: `#document-${d + 1}` }, data.documents[d].id),
+    element("a", { href: `${HERE}document-${d + 1}` }, data.documents[d].id),
     String(data.documents[d].end - data.documents[d].start),
     bar(score(d), range),
     ...(compare ? [difference(d)] : []),
@@ -111,7 +111,7 @@ function documentParts(d) {
       ...(start ? [] : added(-1)),
       ...Array.from({ length: end - start }, (_, k) => start + k).flatMap((i) => [
         [
-          element("a", { href: `#segment-${i + 1}` }, String(i + 1)),
+          element("a", { href: `${HERE}segment-${i + 1}` }, String(i + 1)),
           ...(data.source ? [cell([data.source[i]], data.source_lang)] : []),
           ...data.references.map((each) => cell([each[i]], data.target_lang)),
           ...systems.map((s) => output(s, i)),
@@ -122,7 +122,7 @@ function documentParts(d) {
     { class: "reading" },
   );
   return [
-    element("p", {}, element("a", { href: "#documents" }, "All documents")),
+    element("p", {}, element("a", { href: `${HERE}documents` }, "All documents")),
     element("h3", { tabindex: "-1", id: "document-heading" }, id),
     scrolled(texts, `Text of ${id}`),
     ...windows

@@ -109,11 +109,11 @@ function segmentParts(i) {
       element(
         "h3",
         {},
-        element("a", { href: `#segment-${i + 1}` }, element("span", { class: "said" }, "Segment "), String(i + 1)),
+        element("a", { href: `${HERE}segment-${i + 1}` }, element("span", { class: "said" }, "Segment "), String(i + 1)),
       ),
       element("label", { class: "mark", title: "Mark this segment" }, box),
       more,
-      ...(name ? [element("a", { href: `#document-${documentOf[i] + 1}`, class: "document", title: name }, name)] : []),
+      ...(name ? [element("a", { href: `${HERE}document-${documentOf[i] + 1}`, class: "document", title: name }, name)] : []),
     ),
     texts,
   ];
