@@ -97,7 +97,7 @@ def test_the_readme_is_short_and_the_footguns_are_sixteen():
 
 
 @pytest.mark.parametrize(
-    "page", ["round-trip-metrics.md", "pseudo-reference-metrics.md", "nist.md", "meteor.md", "pairwise.md", "peers.md"]
+    "page", ["round-trip-metrics.md", "pseudo-reference-metrics.md", "nist.md", "pairwise.md", "peers.md"]
 )
 def test_the_examples_in_python(page):
     failed, tried = doctest.testfile(str(DOCS / page), module_relative=False)

@@ -44,10 +44,10 @@ def context_of(
     systems = [_stream(title, texts) for title, texts in zip(titles, of_systems.values(), strict=True)]
     if not systems[0]:
         raise InputError("no hypotheses to score")
-    against = None if references is None else _references(references, 0 if align else len(systems[0]))
+    against = [] if references is None else _references(references, 0 if align else len(systems[0]))
     source = None if sources is None else _stream("sources", sources)
     doc_ids = None if docs is None else named([_id(each) for each in _list("docs", docs)], "docs")
-    of_segments = [*([] if align else systems), *(against or ()), *filter(None, (source, doc_ids))]
+    of_segments = [*([] if align else systems), *against, *filter(None, (source, doc_ids))]
     for stream in of_segments:
         if len(stream) != len(of_segments[0]):
             lengths = f"{_segments(stream)} for {_segments(of_segments[0])} of {of_segments[0].name}"
@@ -63,7 +63,7 @@ def context_of(
         read = aligned(titles, systems, context)
         systems, context = read.systems, replace(context, systems=read.systems, read=read)
     if checks:
-        check_texts(systems, against or [], source, languages)
+        check_texts(systems, against, source, languages)
     return names, context
 
 

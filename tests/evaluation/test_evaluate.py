@@ -340,9 +340,17 @@ def test_predict_without_references_or_with_some(caplog):
     for each in samples:
         each.pop("src", None)
     scored = ctx_metrics.predict(samples, engine=CPU)
+    assert "|inputs:mt+ref|" in scored.signature
     assert scored.scores[0] > 0 and math.isnan(scored.scores[1]) and scored.error_spans is None
     assert "samples: 1 sample has keys that are not read (id)" in caplog.text
     assert "1 segment has no whole reference and is left out (segment 2)" in caplog.text
+
+
+def test_sources_are_read_where_there_are_no_references(multilingual):
+    """Without a language too, where a model for English would score if there were references."""
+    scored = evaluate(["Der Laden öffnet um neun."], sources=["The shop opens at nine."], engine=CPU)
+    assert "|inputs:mt+src|" in scored.signatures["comet"]
+    assert not any("reads the sources" in each for each in scored.notices)
 
 
 def test_each_notice_is_given_once_and_kept(caplog):
