@@ -405,6 +405,21 @@ def test_a_narrow_screen_scrolls_no_page_sideways(driver, report, emulated, part
     assert driver.execute_script("return document.documentElement.scrollWidth") <= 360
 
 
+def test_a_document_on_a_narrow_screen(driver, report, emulated):
+    """Its texts stand below each other, each after its name; a wide screen has them side by side."""
+    emulated("setDeviceMetricsOverride", {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    opened(driver, report, "#document-1")
+    labels = (
+        "return [...document.querySelectorAll('#document-text tr:first-child td')].map(cell => [cell.offsetLeft, "
+        "getComputedStyle(cell, '::before').content, cell.offsetWidth > 300])"
+    )
+    found = driver.execute_script(labels)
+    assert [each[1:] for each in found] == [[f'"{name}"', True] for name in ("source", "reference", "a")]
+    assert len({each[0] for each in found}) == 1
+    emulated("setDeviceMetricsOverride", {"width": 1300, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    assert len({each[0] for each in driver.execute_script(labels)}) == 3
+
+
 def test_dark_mode(driver, report, emulated):
     background = "return getComputedStyle(document.documentElement).colorScheme + matchMedia('(prefers-color-scheme: dark)').matches + getComputedStyle(document.querySelector('pre')).backgroundColor"
     found = []

@@ -15,9 +15,13 @@ function chartRows() {
   });
 }
 
-/** Turn the titles of axes that start with "=" into expressions. @param {any} spec of Vega */
-function withTitles(spec) {
+/** Turn the titles of axes that start with "=" into expressions, and fit legends and labels to the page. @param {any} spec of Vega */
+function adapted(spec) {
+  const width = document.body.clientWidth;
+  spec.config.axis.labelLimit = Math.min(spec.config.axis.labelLimit, 0.3 * width);
   for (const axis of spec.axes) if (axis.title?.startsWith?.("=")) axis.title = { signal: axis.title.slice(1) };
+  for (const legend of spec.legends || [])
+    if (legend.columns) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor((width - 130) / 140)));
   return spec;
 }
 
@@ -39,7 +43,7 @@ function drawCharts() {
         actions: { export: true, source: false, compiled: false, editor: false },
         theme: dark ? "dark" : undefined,
         renderer: "canvas",
-        patch: withTitles,
+        patch: adapted,
         ast: true, // expressions are interpreted: no text runs as code
       },
     );

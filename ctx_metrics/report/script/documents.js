@@ -121,6 +121,14 @@ function documentParts(d) {
     ],
     { class: "reading" },
   );
+  const labels = [
+    "",
+    ...(data.source ? ["source"] : []),
+    ...data.references.map((_, k) => (k ? `reference ${k + 1}` : "reference")),
+  ];
+  labels.push(...systems.map((s) => data.systems[s])); // before each text on a narrow screen
+  for (const row of texts.querySelectorAll("tbody tr"))
+    [...row.children].forEach((each, k) => each.setAttribute("data-label", each.textContent ? labels[k] : ""));
   return [
     element("p", {}, element("a", { href: `${HERE}documents` }, "All documents")),
     element("h3", { tabindex: "-1", id: "document-heading" }, id),
