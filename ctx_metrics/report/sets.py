@@ -42,33 +42,45 @@ def summary(sets: Sequence[Content], verdicts: Sequence[Verdict], overall: Seque
     matrices = [_matrix(name, heading, sets) for name, heading in metrics]
     if any(overall):
         matrices.insert(0, _of_autorank(sets, overall))
-    return Summary(headline(verdicts), matrices)
+    alone = all(len(each.names) == 1 for each in sets)
+    return Summary(f"One system on each of {len(sets)} test sets" if alone else headline(verdicts), matrices)
 
 
 def headline(verdicts: Sequence[Verdict]) -> str:
     """On how many test sets each system wins.
 
-    >>> a, b, none = Verdict("", winner="a"), Verdict("", winner="b"), Verdict("")
-    >>> headline([a, a, b]), headline([a, none]), headline([a, a]), headline([none, none, none])
-    ('a wins on 2 of 3 test sets, b on 1', 'a wins on 1 of 2 test sets; none clearly wins on the other', \
-'a wins on both test sets', 'No system clearly wins on any of the 3 test sets')
+    >>> a, none, untested = Verdict("", winner="a"), Verdict(""), Verdict("", tested=False)
+    >>> headline([a, a]), headline([a, none, none])
+    ('a wins on both test sets', 'a wins on 1 of 3 test sets; none clearly wins on the other 2')
+    >>> headline([a, none, untested])
+    'a wins on 1 of 3 test sets; none clearly wins on 1; 1 is not tested'
     """
     sets, wins = len(verdicts), Counter(each.winner for each in verdicts if each.winner is not None)
+    untested = sum(not each.tested for each in verdicts)
+    if untested == sets:
+        return f"No difference is tested on any of the {sets} test sets"
     if not wins:
-        return f"No system clearly wins on any of the {sets} test sets"
+        return f"No system clearly wins on any of the {sets} test sets" + _not_tested(untested)
     [(first, most), *others] = wins.most_common()
     if most == sets:
-        return f"{first} wins on {'both' if sets == 2 else f'all {sets}'} test sets"
+        return f"{first} wins on {_all(sets)} test sets"
     said = [
         f"{first} wins on {most} of {sets} test sets",
         *(f"{name} on {count}" for name, count in others[: MOST - 1]),
     ]
     if more := others[MOST - 1 :]:
         said.append(f"{len(more)} other systems on {sum(count for _, count in more)}")
-    unclear = sets - wins.total()
-    if unclear:
-        said[-1] += "; none clearly wins on the other" + f" {unclear}" * (unclear > 1)
-    return ", ".join(said)
+    unclear = sets - wins.total() - untested
+    on = "the other" if unclear == 1 and not untested else str(unclear) if untested else f"the other {unclear}"
+    return ", ".join(said) + (f"; none clearly wins on {on}" if unclear else "") + _not_tested(untested)
+
+
+def _all(sets: int) -> str:
+    return "both" if sets == 2 else f"all {sets}"
+
+
+def _not_tested(sets: int) -> str:
+    return f"; {sets} {'is' if sets == 1 else 'are'} not tested" if sets else ""
 
 
 def say_missing(sets: Sequence[Content]) -> None:

@@ -41,6 +41,17 @@ def test_headlines(winners, said):
     assert headline([Verdict("", winner=winner) for winner in winners]) == said
 
 
+def test_what_is_not_tested_is_said():
+    none, untested = Verdict(""), Verdict("", tested=False)
+    assert headline([none, none, untested]) == "No system clearly wins on any of the 3 test sets; 1 is not tested"
+    assert headline([untested] * 3) == "No difference is tested on any of the 3 test sets"
+    assert headline([Verdict("", winner="a"), untested, untested]) == "a wins on 1 of 3 test sets; 2 are not tested"
+    assert not verdict("ab", [column("NIST", [1.0, 2.0], None)]).tested
+    alone = [made(names=("a",)), made(names=("b",))]
+    found = summary(alone, [verdict(each.names, each.columns) for each in alone])
+    assert found.headline == "One system on each of 2 test sets"
+
+
 def test_who_wins_clearly():
     """A system that wins by some metrics while no other one does; not where the metrics disagree."""
     assert verdict("abc", [A_WINS, A_BY_TER]).winner == "a" and verdict("abc", [A_WINS, ALL_TIED]).winner == "a"
@@ -61,7 +72,7 @@ def test_systems_by_test_sets():
         ("a", [("30.0", 1), ("10.0", None)], "20.0"),
         ("c", [None, ("45.0", None)], "-"),
     ]
-    assert found.headline == "a wins on 1 of 2 test sets; none clearly wins on the other"
+    assert found.headline == "a wins on 1 of 2 test sets; 1 is not tested"
     worse = [replace(made(), columns=[column("TER", [9.0, 8.0], None, -1)]) for _ in range(2)]
     assert [row[0] for row in summary(worse, [Verdict("")] * 2).matrices[0].rows] == ["b", "a"]
     unknown = [first, replace(made(), columns=[column("BLEU", [NAN, 20.0], None)])]
