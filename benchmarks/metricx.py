@@ -6,14 +6,10 @@ The checkpoint has random weights of mT5's size (tests/metricx_folders.py); the 
 runs in a process of its own, with its model loaded before the clock starts. The ratio of the two times is the result.
 """
 
-import argparse
-import json
-import os
 import sys
-import tempfile
 from pathlib import Path
 
-from peers import Clock, in_its_process, peak
+from peers import Clock, beside_plain_forward, peak
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 BATCH, MOST = 16, 1536
@@ -61,51 +57,13 @@ def theirs(args, sources, references, systems) -> dict:
     return {**clock.times(), "scores": scores}
 
 
-TOOLS = {"ours": ours, "theirs": theirs}
+def make_checkpoint(folder: Path, size: str, sources, references, systems) -> Path:
+    from metricx_folders import make
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--references", required=True)
-    parser.add_argument("--sources", required=True)
-    parser.add_argument("--systems", nargs="+", required=True)
-    parser.add_argument("--segments", type=int, default=60)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--size", default="base", help="tiny or base")
-    parser.add_argument("--model", help="a checkpoint that an earlier run has made")
-    parser.add_argument("--only", choices=TOOLS, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    from ctx_metrics import read_lines
-
-    texts = [read_lines(path)[: args.segments] for path in (args.sources, args.references, *args.systems)]
-    sources, references, *systems = texts
-    if args.only:
-        import torch
-
-        torch.set_num_threads(args.threads)
-        print(json.dumps(TOOLS[args.only](args, sources, references, systems)))
-        return
-    os.environ["OMP_NUM_THREADS"] = str(args.threads)
-    with tempfile.TemporaryDirectory() as folder:
-        if args.model is None:
-            from metricx_folders import make
-
-            prompts = [
-                f"source: {s} candidate: {m} reference: {r}"
-                for s, m, r in zip(sources, systems[0], references, strict=True)
-            ]
-            args.model = str(make(Path(folder) / "metricx-24-random", args.size, texts=prompts))
-        found = {tool: in_its_process(tool, "--model", args.model) for tool in TOOLS}
-        size = sum(path.stat().st_size for path in Path(args.model).glob("*.safetensors")) / 1e6
-    for tool, each in found.items():
-        print(f"{tool}: {each['seconds']:.1f} s, {each['cpu']:.1f} s of CPU for {len(each['scores'])} segments")
-    gap = max(abs(a - b) for a, b in zip(found["ours"]["scores"], found["theirs"]["scores"], strict=True))
-    low, high = min(found["theirs"]["scores"]), max(found["theirs"]["scores"])
-    ratio = found["theirs"]["seconds"] / found["ours"]["seconds"]
-    print(f"{ratio:.2f} times as fast; scores {low:.1f} to {high:.1f}")
-    print(f"largest difference of a score {gap:.1e}")
-    print(f"loading took {found['ours']['loading_mb'] * 1.048576:.0f} MB at most, for {size:.0f} MB of weights")
+    texts = zip(sources, systems[0], references, strict=True)
+    prompts = [f"source: {source} candidate: {text} reference: {reference}" for source, text, reference in texts]
+    return make(folder / "metricx-24-random", size, texts=prompts)
 
 
 if __name__ == "__main__":
-    main()
+    beside_plain_forward(__doc__, ["sources", "references"], {"ours": ours, "theirs": theirs}, make_checkpoint)

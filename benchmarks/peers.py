@@ -6,11 +6,13 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 WARM = ["The model is loaded now.", "It is."]
+WEIGHTS = (".safetensors", ".ckpt")
 
 
 class Clock:
@@ -78,3 +80,47 @@ def compare(doc: str, segments: int, tools: dict[str, Callable]) -> dict[str, di
     ours, peer, *_ = results.values()
     print(f"throughput ratio {peer['seconds'] / ours['seconds']:.2f}")
     return results
+
+
+def beside_plain_forward(doc: str, streams: Sequence[str], tools: dict[str, Callable], make: Callable) -> None:
+    """Ours and a plain forward of transformers with one checkpoint: throughput, and the largest difference of a score.
+
+    streams    those of sources and references that the model reads
+    tools      "ours" and "theirs": each a function of the arguments, these streams and the systems
+    make       a function of a folder, a size, these streams and the systems that writes a random checkpoint there
+    """
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    for stream in streams:
+        parser.add_argument(f"--{stream}", required=True)
+    parser.add_argument("--systems", nargs="+", required=True)
+    parser.add_argument("--segments", type=int, default=60)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--size", default="base", help="tiny or base")
+    parser.add_argument("--model", help="a checkpoint that an earlier run has made")
+    parser.add_argument("--only", choices=tools, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    from ctx_metrics import read_lines
+
+    given = [read_lines(getattr(args, stream))[: args.segments] for stream in streams]
+    systems = [read_lines(path)[: args.segments] for path in args.systems]
+    if args.only:
+        import torch
+
+        torch.set_num_threads(args.threads)
+        print(json.dumps(tools[args.only](args, *given, systems)))
+        return
+    os.environ["OMP_NUM_THREADS"] = str(args.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        if args.model is None:
+            args.model = str(make(Path(folder), args.size, *given, systems))
+        found = {tool: in_its_process(tool, "--model", args.model) for tool in tools}
+        size = sum(path.stat().st_size for path in Path(args.model).rglob("*") if path.suffix in WEIGHTS) / 1e6
+    for tool, each in found.items():
+        print(f"{tool}: {each['seconds']:.1f} s, {each['cpu']:.1f} s of CPU for {len(each['scores'])} segments")
+    ours, theirs = found["ours"], found["theirs"]
+    gap = max(abs(a - b) for a, b in zip(ours["scores"], theirs["scores"], strict=True))
+    low, high = min(theirs["scores"]), max(theirs["scores"])
+    print(f"{theirs['seconds'] / ours['seconds']:.2f} times as fast; scores {low:.2f} to {high:.2f}")
+    print(f"largest difference of a score {gap:.1e}")
+    if "loading_mb" in ours:
+        print(f"loading took {ours['loading_mb'] * 1.048576:.0f} MB at most, for {size:.0f} MB of weights")

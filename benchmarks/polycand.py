@@ -8,15 +8,11 @@ Each tool runs in a process of its own, with its model loaded before the clock s
 result.
 """
 
-import argparse
-import json
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 from comet_fixture import build_checkpoint
-from peers import Clock, in_its_process
+from peers import Clock, beside_plain_forward
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 BATCH = 16
@@ -52,41 +48,10 @@ def theirs(args, sources, systems) -> dict:
     return {**clock.times(), "scores": scores}
 
 
-TOOLS = {"ours": ours, "theirs": theirs}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sources", required=True)
-    parser.add_argument("--systems", nargs="+", required=True)
-    parser.add_argument("--segments", type=int, default=60)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--size", default="base", help="tiny or base")
-    parser.add_argument("--model", help="a checkpoint that an earlier run has made")
-    parser.add_argument("--only", choices=TOOLS, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    from ctx_metrics import read_lines
-
-    sources, *systems = [read_lines(path)[: args.segments] for path in (args.sources, *args.systems)]
-    if args.only:
-        import torch
-
-        torch.set_num_threads(args.threads)
-        print(json.dumps(TOOLS[args.only](args, sources, systems)))
-        return
-    os.environ["OMP_NUM_THREADS"] = str(args.threads)
-    with tempfile.TemporaryDirectory() as folder:
-        if args.model is None:
-            every = [text for stream in (sources, *systems) for text in stream]
-            args.model = str(build_checkpoint(Path(folder), "polycand", args.size, every))
-        found = {tool: in_its_process(tool, "--model", args.model) for tool in TOOLS}
-    for tool, each in found.items():
-        print(f"{tool}: {each['seconds']:.1f} s, {each['cpu']:.1f} s of CPU for {len(each['scores'])} segments")
-    gap = max(abs(a - b) for a, b in zip(found["ours"]["scores"], found["theirs"]["scores"], strict=True))
-    low, high = min(found["theirs"]["scores"]), max(found["theirs"]["scores"])
-    print(f"{found['theirs']['seconds'] / found['ours']['seconds']:.2f} times as fast; scores {low:.3f} to {high:.3f}")
-    print(f"largest difference of a score {gap:.1e}")
+def make_checkpoint(folder: Path, size: str, sources, systems) -> Path:
+    every = [text for stream in (sources, *systems) for text in stream]
+    return build_checkpoint(folder, "polycand", size, every)
 
 
 if __name__ == "__main__":
-    main()
+    beside_plain_forward(__doc__, ["sources"], {"ours": ours, "theirs": theirs}, make_checkpoint)

@@ -70,6 +70,7 @@ def test_keywords_for_type_checkers_are_those_of_the_signatures():
 
 RIGHT = """
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from ctx_metrics import BERTR, COMET, METEOR, NIST, PRBLEU, RTTChrF, SLIDE, InputError, Pairwise, PseudoFilter, read_lines
@@ -93,6 +94,8 @@ bleu: float = result.system["bleu"]
 each_one: list[float] = result["system"].segments["comet"]
 several = evaluate({"A": texts, "B": texts}, [texts, [None, "a"]], metrics={"slide": {"window": 3}}, target_lang="en")
 ranks: dict[str, dict[str, int]] = several.compare(test="bootstrap", samples=100).ranks
+evaluate(texts, texts, docs=texts, align=True, cache=Path("kept"), tuned_with="comet:x")
+evaluate({"A": texts}, texts, peers=True, peers_weight=0.3, peers_by_source=True, tuned_with={"A": ["comet", "bleu"]})
 predicted: list[float] = predict([{"src": "a", "mt": "b"}], model="x").scores
 try:
     pass
@@ -108,6 +111,12 @@ WRONG = {
     "from ctx_metrics import COMTE": 'has no attribute "COMTE"',
     "evaluate(texts, reference=texts)": 'Unexpected keyword argument "reference" for "evaluate"; did you mean "references"',
     "evaluate(texts, metrics=7)": "incompatible type",
+    'evaluate(texts, tuned_wiht="comet")': 'Unexpected keyword argument "tuned_wiht" for "evaluate"; did you mean "tuned_with"',
+    "evaluate(texts, peer=True)": 'Unexpected keyword argument "peer" for "evaluate"; did you mean "peers"',
+    "evaluate(texts, algin=True)": 'Unexpected keyword argument "algin" for "evaluate"; did you mean "align"',
+    "evaluate(texts, cache=True)": "incompatible type",
+    "evaluate(texts, align=texts)": "incompatible type",
+    "evaluate(texts, tuned_with=7)": "incompatible type",
     'several.compare(tset="bootstrap")': 'Unexpected keyword argument "tset"',
     'several.compare(test="t")': "incompatible type",
     "result.scorse": 'has no attribute "scorse"',

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ..corpus import Segments
 from ..errors import InputError
@@ -14,6 +15,9 @@ from ..run.streams import system_names
 from ..run.wrappers import Read, Reader, RowReader, Wrapper
 from ..settings import setting
 from ..writing import check_writable
+
+if TYPE_CHECKING:
+    from .systems import AlignedSystem
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ def _read(
     folders: Mapping[str, Sequence[str]],
 ) -> Read:
     from .folders import read_streams, with_streams
-    from .output import counts_table, files, gaps, links_beside, write
+    from .output import files, links_beside, write
     from .systems import align_systems
     from .testset import read_test_set
 
@@ -84,8 +88,23 @@ def _read(
     systems = align_systems(paths, encoding, beside)
     for target, system in zip(targets, systems, strict=False):
         write(target, system, beside.doc_ids)
-    signature["align"] = systems[0].signature
-    return Read([system.lines for system in systems], signature, [counts_table(systems)], gaps(systems), streams)
+    return _as_read(systems, signature, streams)
+
+
+def aligned(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> Read:
+    """What a reader gives, from systems' lists of texts in place of files."""
+    from .systems import align_texts
+
+    return _as_read(align_texts(names, systems, beside), {}, {})
+
+
+def _as_read(
+    systems: "Sequence[AlignedSystem]", signature: Mapping[str, str], streams: Mapping[str, list[Segments]]
+) -> Read:
+    from .output import counts_table, gaps
+
+    lines, entries = [system.lines for system in systems], {**signature, "align": systems[0].signature}
+    return Read(lines, entries, [counts_table(systems)], gaps(systems), streams)
 
 
 def _read_rows(beside: Context) -> Read:

@@ -91,8 +91,25 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
     side = _side(beside)
     parts = parts_of(beside.doc_ids, len(side.segments))
     read = [read_documents(path, encoding, parts, (beside.source_lang, side.language)) for path in paths]
+    return _reported(paths, read, side, beside)
+
+
+def align_texts(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> list[AlignedSystem]:
+    """The same of systems' texts, one for each document, in the order of the ids."""
+    side = _side(beside)
+    parts = parts_of(beside.doc_ids, len(side.segments))
+    for name, texts in zip(names, systems, strict=True):
+        if len(texts) != len(parts):
+            there = f"{counted(len(texts), 'text', 'texts')} for {counted(len(parts), 'document', 'documents')}"
+            raise InputError(f"{name}: {there}", fix="give one text for each document; it may have several lines")
+    return _reported(names, [(parts, [*texts]) for texts in systems], side, beside)
+
+
+def _reported(
+    names: Sequence[str], read: Sequence[tuple[Sequence[Part], list[str]]], side: "Side", beside: Context
+) -> list[AlignedSystem]:
     with Progress("align", "document", sum(len(texts) for _, texts in read), quiet=beside.engine.quiet) as shown:
-        systems = _aligned(paths, read, side, beside, shown.update)
+        systems = _aligned(names, read, side, beside, shown.update)
     for system in systems:
         notice(str(system))
     for system in systems:

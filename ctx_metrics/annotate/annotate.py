@@ -13,8 +13,8 @@ import numpy as np
 from ..cli.common.spans import MARKS
 from ..errors import InputError
 from ..interference.records import Choice
-from ..interference.related import Measure
-from ..interference.said import interference
+from ..interference.related import Measure, Tuned
+from ..interference.said import Reasons, interference
 from ..notices import collected, counted, notice
 from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
@@ -37,6 +37,7 @@ class Annotation:
     names    of the new columns: one per metric, then one for the rows' faults if `drop` is given, one for the outputs if
              they are read anew, and those of error spans if they are wanted
     drop     faults for which rows are dropped, () for none; None: do not look for faults
+    tuned    metrics with which the outputs' system was tuned
     top      how many of the best rows to write, ranked by the metric `by`; None: all
     """
 
@@ -48,6 +49,7 @@ class Annotation:
     by: str
     size: int
     drop: Sequence[str] | None
+    tuned: Sequence[Tuned] = ()
 
     @property
     def metrics(self) -> list[str]:
@@ -165,10 +167,12 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
 
 def _interference(run: Annotation, signatures: Mapping[str, str], states: Sequence[str]) -> dict[str, Any]:
     """The entries of the summary about choices: those by which rows were selected, now and earlier, with the states of the
-    parts, and a notice about metrics that score what they, or related ones, chose; {} if nothing was chosen."""
+    parts, and a notice about metrics that score what they, or related ones, chose; {} if there is none of these."""
     earlier = chosen.choices_of(run.tables)
     scored = {name: Measure.of_signature(name, signature) for name, signature in signatures.items()}
-    said = interference({f"the selection in {folder}": own for folder, own in earlier.items()}, scored)
+    reasons: dict[str, Reasons] = {f"the selection in {folder}": own for folder, own in earlier.items()}
+    reasons[f"column {run.scorer.columns['mt'][0]}"] = run.tuned
+    said = interference(reasons, scored)
     own = [Choice("annotate", name, signatures[name]) for name in run.choosing]
     every = list(dict.fromkeys([*(each for choices in earlier.values() for each in choices), *own]))
     record = {"chosen_by": [msgspec.to_builtins(each) for each in every], "states": list(states)} if every else {}

@@ -18,6 +18,7 @@ from ..cli.common.work import Work, checked_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine_options import EngineOptions
 from ..flag_types import Directory, Model, Positive
+from ..interference.flags import TunedSettings
 from ..notices import counted, notice
 from ..run import text_checks
 from ..run.context import Context
@@ -175,6 +176,10 @@ def _check(line: CommandLine, tables: Tables, scores: Scores, metrics: Sequence[
         line.error("--drop needs the checks that --no-text-checks turns off; leave one out")
     if "wrong-language" in (scores.drop or ()) and tables.language_pair is None:
         line.error("--drop wrong-language needs the language: give the language pair with -l")
+    if named := next((each for each in line[TunedSettings].tuned_with if each.system), None):
+        line.error(
+            f"--tuned-with {named.system}={named.measure}: a table has one column of outputs; leave out {named.system}="
+        )
     for each, of_input in given_inputs(line).items():
         if fault := each.column_error(of_input):
             line.error(fault)
@@ -222,6 +227,7 @@ def run(line: CommandLine) -> int:
         by.name,
         line[Blocks].block,
         scores.drop,
+        line[TunedSettings].tuned_with,
     )
     with opened(work.on, work.workers) as place:
         summarised = annotate.annotate(made, tables.folder, place, engine.quiet)

@@ -15,11 +15,13 @@ class Prediction(NamedTuple):
     """The scores of samples, on the model's own scale.
 
     error_spans    of each sample, if the model marks them
+    signature      the model and all that changes its scores
     """
 
     scores: list[float]
     system_score: float
     error_spans: list[list[dict[str, Any]]] | None = None
+    signature: str = ""
 
 
 def predict(
@@ -59,4 +61,5 @@ def predict(
     spans = (
         [each.get("error_spans", []) for each in details] if any("error_spans" in each for each in details) else None
     )
-    return Prediction([score / 100 for score in result.segments["comet"]], result.system["comet"] / 100, spans)
+    scores = [score / 100 for score in result.segments["comet"]]
+    return Prediction(scores, result.system["comet"] / 100, spans, result.signatures["comet"])

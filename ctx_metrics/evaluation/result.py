@@ -182,7 +182,7 @@ class Evaluation(Mapping[str, SystemScores]):
         with one_run() as notices:
             names, columns, design = self._compared(SystemTests())
         content = Content(names, self.context, design, columns, [*dict.fromkeys([*self.notices, *notices])])
-        write_whole(file, page(content, title or title_of(content)), "")
+        write_whole(file, page([content], title or title_of(content)), "")
 
     def _compared(self, testing: SystemTests) -> Compared:
         return compared(self.names, self.metrics, self.scores, self.context, testing)

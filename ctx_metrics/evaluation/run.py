@@ -1,13 +1,21 @@
 """`evaluate`: one run over lists of texts, as `ctx-metrics score` runs over files."""
 
+import os
+from argparse import ArgumentTypeError
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..cli.common.work import Kept, Work, in_blocks
+from ..corpus import checked_stream
 from ..engine_options import EngineOptions
 from ..errors import InputError
+from ..interference.flags import INTERFERENCE, TunedSettings, tuned
+from ..interference.related import Tuned
+from ..peers.flags import PEERS, PeerSettings
 from ..registry import metric_table, model_named
 from ..run.context import MetricSettings, build_all, capabilities, say_unread
+from ..run.wrappers import wrapped
 from ..scoring.scores import all_scores
 from ..settings import closest
 from .one_run import one_run
@@ -15,6 +23,7 @@ from .result import Evaluation
 from .texts import References, Texts, context_of, with_given_inputs
 
 Metrics = str | Collection[str] | Mapping[str, Mapping[str, Any]]
+TunedWith = str | Collection[str] | Mapping[str, str | Collection[str]]
 
 
 def evaluate(
@@ -28,6 +37,12 @@ def evaluate(
     source_lang: str | None = None,
     target_lang: str | None = None,
     inputs: Mapping[str, Any] = {},
+    align: bool = False,
+    peers: bool = False,
+    peers_weight: float | None = None,
+    peers_by_source: bool = False,
+    tuned_with: TunedWith = (),
+    cache: str | os.PathLike[str] | None = None,
     engine: EngineOptions = EngineOptions(),
     explain: bool = False,
     text_checks: bool = True,
@@ -44,6 +59,13 @@ def evaluate(
                    one metric twice. By default bleu, chrf and comet, or comet alone without references
     model          the model of comet, slide and doccomet, unless their own settings name one
     inputs         what some metrics read besides, such as roundtrips and pseudo_references
+    align          find the segments in hypotheses that are one text for each document of `docs`
+    peers          compare every output with those of the other systems, at least three
+    peers_weight       the peers' share of a segment's score beside references, above 0 and at most 1; by default .5
+    peers_by_source    count a peer by how good the multilingual comet finds its system's outputs, given the sources
+    tuned_with     metrics with which the systems were tuned or decoded, such as "comet:Unbabel/wmt22-comet-da", or those of
+                   some systems: {"A": "comet"}; a notice names these systems if such a metric or a related one scores
+    cache          a folder that keeps results, so that the next run scores only what is new
     explain        keep what a report shows of token matches, which takes memory
     text_checks    check the texts for HTML entities, shifted lines, copies of the source, other languages and repetitions
 
@@ -51,16 +73,34 @@ def evaluate(
     >>> round(result.system["ter"], 1), [round(score, 1) for score in result.segments["ter"]]
     (40.0, [0.0, 100.0])
     """
-    with one_run() as notices:
+    kept = Kept(None if cache is None else os.fspath(cache))
+    with one_run() as notices, in_blocks(Work(), kept) as blocks:
+        wrap = PEERS.wrap(PeerSettings(peers, peers_weight, peers_by_source))
+        check = INTERFERENCE.check(TunedSettings(_tuned(tuned_with)), ())
         languages = source_lang, target_lang
-        names, context = context_of(hypotheses, references, sources, docs, languages, engine, text_checks)
+        names, context = context_of(hypotheses, references, sources, docs, languages, engine, text_checks, align)
         chosen = _chosen(metrics, model, references is not None)
         context = with_given_inputs(context, names, chosen, inputs)
-        context = replace(context, inputs={**context.inputs, "explain": explain})
-        built = build_all(chosen, context, reference="give references")
-        say_unread({} if sources is None else {"sources": "the sources"}, built)
+        context = replace(context, inputs={**context.inputs, "explain": explain}, in_blocks=blocks)
+        built = build_all(wrapped(chosen, [wrap] if wrap else []), context, reference="give references")
+        if check:
+            check(built, names)
+        say_unread({} if sources is None or align else {"sources": "the sources"}, built)
         scores = all_scores(built.values(), context.systems, context.doc_ids)
     return Evaluation(names, context, built, scores, notices)
+
+
+def _tuned(given: TunedWith) -> list[Tuned]:
+    of_systems = given if isinstance(given, Mapping) else {"": given}
+    found = []
+    for system, metrics in of_systems.items():
+        for text in [metrics] if isinstance(metrics, str) else checked_stream("tuned_with", metrics):
+            try:
+                each = tuned(text)
+            except ArgumentTypeError as error:
+                raise InputError(f"tuned_with: {error}") from None
+            found.append(each._replace(system=system) if system else each)
+    return found
 
 
 def _chosen(metrics: Metrics | None, model: str | None, with_references: bool) -> list[MetricSettings]:

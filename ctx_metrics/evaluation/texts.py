@@ -5,6 +5,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+from ..align.flags import aligned
 from ..corpus import Segments, checked_stream, document_ranges, list_of_strings, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
@@ -28,8 +29,10 @@ def context_of(
     languages: tuple[str | None, str | None],
     engine: EngineOptions,
     checks: bool,
+    align: bool,
 ) -> tuple[list[str], Context]:
-    """Return the systems' names, and the context of their texts; gives notice of odd texts if `checks`."""
+    """Return the systems' names, and the context of their texts, which are aligned first if `align` says so; gives notice
+    of odd texts if `checks`."""
     several = isinstance(hypotheses, Mapping)
     of_systems = hypotheses if isinstance(hypotheses, Mapping) else {ONE: hypotheses}
     if not of_systems:
@@ -41,20 +44,27 @@ def context_of(
     systems = [_stream(title, texts) for title, texts in zip(titles, of_systems.values(), strict=True)]
     if not systems[0]:
         raise InputError("no hypotheses to score")
-    against = None if references is None else _references(references, len(systems[0]))
+    against = [] if references is None else _references(references, 0 if align else len(systems[0]))
     source = None if sources is None else _stream("sources", sources)
     doc_ids = None if docs is None else named([_id(each) for each in _list("docs", docs)], "docs")
-    for stream in [*systems, *(against or ()), *filter(None, (source, doc_ids))]:
-        if len(stream) != len(systems[0]):
-            raise InputError(f"{stream.name}: {_segments(stream)} for {_segments(systems[0])} of {systems[0].name}")
+    of_segments = [*([] if align else systems), *against, *filter(None, (source, doc_ids))]
+    for stream in of_segments:
+        if len(stream) != len(of_segments[0]):
+            lengths = f"{_segments(stream)} for {_segments(of_segments[0])} of {of_segments[0].name}"
+            fix = "" if align or stream is doc_ids else "align=True aligns documents whose lines do not match"
+            raise InputError(f"{stream.name}: {lengths}", fix=fix)
     if doc_ids is not None:
         document_ranges(doc_ids, "docs")
     for name, language in zip(LANGUAGES, languages, strict=True):
         if language is not None:
             check_language(name, language)
+    context = Context(against, systems, source, doc_ids, *languages, engine)
+    if align:
+        read = aligned(titles, systems, context)
+        systems, context = read.systems, replace(context, systems=read.systems, read=read)
     if checks:
-        check_texts(systems, against or [], source, languages)
-    return names, Context(against, systems, source, doc_ids, *languages, engine)
+        check_texts(systems, against, source, languages)
+    return names, context
 
 
 def with_given_inputs(

@@ -36,7 +36,7 @@ class TunedSettings:
     tuned_with: Sequence[Tuned] = setting(
         "Metrics with which the systems were tuned or decoded, or their data filtered: METRIC or METRIC:MODEL, with SYSTEM= "
         "before it for one system. A notice names these systems if the run scores with such a metric or a related one. "
-        "(Default: what records of mbr and rerank beside the files say)",
+        "(Default: what records beside the files say)",
         (),
         type=tuned,
         nargs="+",
@@ -48,6 +48,7 @@ class TunedSettings:
 class Interference(Wrapper):
     title = "metrics that chose the texts"
     settings = TunedSettings
+    of_tables = ("tuned_with",)
     reads = True
 
     def check(self, settings: TunedSettings, paths: Sequence[str]) -> Check | None:

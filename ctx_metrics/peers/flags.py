@@ -6,6 +6,7 @@ from functools import partial
 from ..errors import InputError
 from ..run.wrappers import Wrap, Wrapper
 from ..settings import setting
+from ..wording import worded
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,15 @@ class PeerSettings:
         if self.peers_left_out and not self.peers:
             raise InputError("--peers-left-out works only with --peers; give both, or leave it out")
         if self.peers_by_source and not self.peers:
-            raise InputError(
-                "weighing the peers by the source works only with peers; give their flag too, or leave it out"
-            )
+            raise InputError(f"weighing the peers by the source works only with peers; {_give()}, or leave it out")
         if self.peers_weight is not None and not self.peers:
-            raise InputError("a weight of the peers works only with peers; give their flag too, or leave it out")
+            raise InputError(f"a weight of the peers works only with peers; {_give()}, or leave it out")
         if self.peers_weight is not None and not 0 < self.peers_weight <= 1:
             raise InputError(f"the peers' weight is {self.peers_weight:g}; it must be above 0 and at most 1")
+
+
+def _give() -> str:
+    return worded("give their flag too", "give peers=True too")
 
 
 class PeersOfTheRun(Wrapper):

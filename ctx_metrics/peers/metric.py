@@ -17,7 +17,7 @@ from sacrebleu.metrics.base import Metric, Score
 from ..choice.candidates import Item
 from ..choice.matched import MatchedPairs
 from ..choice.utilities import distinct
-from ..corpus import Corpus
+from ..corpus import Corpus, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..metrics.comet import COMET
@@ -154,7 +154,7 @@ class Peers(OfInnerMetric):
         """The scores of all outputs given the source, float64 [systems, segments]."""
         sources = tuple(self._judged_by["sources"])
         beside = tuple(value for key, value in self._judged_by.items() if key != "sources")
-        return judged(tuple(map(tuple, self._pool)), sources, *beside)
+        return judged(tuple(zip(self._names, map(tuple, self._pool), strict=True)), sources, *beside)
 
     def _trust(self, there: Collection[int]) -> np.ndarray:
         """How much each system counts as a peer, float64 [systems]: copies share a vote, and good systems may count more.
@@ -461,12 +461,16 @@ def spread(values: np.ndarray) -> float:
 
 
 @lru_cache(maxsize=2)
-def judged(systems: tuple[tuple[str, ...], ...], sources: tuple[str, ...], *beside: Any) -> np.ndarray:
-    """The scores of systems' outputs given the source, float64 [systems, segments]; all metrics of a run share them."""
+def judged(pool: tuple[tuple[str, tuple[str, ...]], ...], sources: tuple[str, ...], *beside: Any) -> np.ndarray:
+    """The scores of systems' outputs given the source, float64 [systems, segments]; all metrics of a run share them.
+
+    pool    each system's name, for notices, and its outputs
+    """
     source_lang, target_lang, engine = beside
+    systems = [named(lines, name) for name, lines in pool]
     languages = {"source_lang": source_lang, "target_lang": target_lang}
     judge = COMET(systems=systems, sources=sources, model=MULTILINGUAL, inputs="mt+src", engine=engine, **languages)
-    return np.array([[each.score for each in judge.segment_scores(system, [])] for system in systems])
+    return np.array([[each.score for each in judge.segment_scores(system)] for system in systems])
 
 
 def with_peers(

@@ -129,7 +129,7 @@ def _quantiles(scores: Sequence[float]) -> list[float]:
 def classes(content: Content) -> tuple[list[str], np.ndarray]:
     """The names of the length classes, and the class of each segment, int64 [N]."""
     ends = [f"{end - 1}" for end in LENGTHS[1:]]
-    names = [f"{begin}-{end}" for begin, end in zip(LENGTHS, ends, strict=False)] + [f"{LENGTHS[-1]} and more"]
+    names = [f"{begin}-{end}" for begin, end in zip(LENGTHS, ends, strict=False)] + [f"{LENGTHS[-1]}+"]
     return names, np.maximum(np.searchsorted(LENGTHS, lengths(content), side="right") - 1, 0)
 
 

@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..cli.common import flags
-from ..cli.common.inputs import Texts, checked_texts, read_inputs
-from ..cli.common.metrics import Metrics, add_wrapper_flags, chosen_metrics, metrics_setting, model_setting
-from ..cli.score import add_metric_flags, check_resample
+from ..cli.common.inputs import Texts
+from ..cli.common.metrics import Metrics, add_wrapper_flags, metrics_setting, model_setting
+from ..cli.score import add_metric_flags
 from ..engine_options import EngineOptions
-from ..flag_types import Files, Model, expanduser
-from ..notices import notice, shown_notices
-from ..scoring.testing import SystemTests, resample
+from ..flag_types import Model, expanduser
+from ..notices import notice
+from ..scoring.testing import resample
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
+from .inputs import DEFAULT_METRICS, Scored, Sets
 
 SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
 
-DEFAULT_METRICS = ("bleu", "chrf", "comet")
 USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [-o report.html] [flags]"
 EPILOG = """\
 examples:
@@ -31,6 +31,10 @@ examples:
 
   # without a reference
   ctx-metrics report -s src.txt -t a.txt b.txt -l en-de -m comet -o report.html
+
+  # several test sets on one page
+  ctx-metrics report --set news -t news/a.txt news/b.txt -r news/ref.txt -l de-en \\
+      --set chat -t chat/a.txt chat/b.txt -r chat/ref.txt -l fr-en -m bleu chrf comet
 
 Name a metric to see its flags: ctx-metrics report -m slide --help
 """
@@ -51,16 +55,10 @@ def _ending(path: str) -> str:
 class Page:
     metrics: Metrics | None = metrics_setting("what to score with", " ".join(DEFAULT_METRICS))
     model: Model | None = model_setting()
-    scores: Annotated[Sequence[str], expanduser, "PATH"] | None = setting(
-        "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "
-        "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "
-        "too. With --scores and without -m, no metric is run."
-    )
-    error_spans: Files | None = setting(
-        "Also show error spans that people marked, from tables in the form of WMT25's predictions.tsv, as `score --spans` "
-        "writes it. Their system_id is the system's name, their segment_id the number of the line."
-    )
     resample: Literal["segment", "document"] | None = resample("page")
+    autorank: Literal["wmt24", "wmt25"] | None = setting(
+        "Add AutoRank, which combines the metrics, as WMT24 or WMT25 computed it."
+    )
     title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
     output: flags.Output = setting("File for the page.", "report.html", flag="-o --output")
     texts: flags.Output | None = setting(
@@ -77,19 +75,25 @@ class Page:
         "Also write items for subset2evaluate, which selects segments for human annotation."
     )
 
-    def paths(self) -> list[tuple[str, str | None]]:
-        """Return the files to write, each after its flag; None is the standard output."""
-        exports = [
+    @property
+    def exports(self) -> list[tuple[str, str]]:
+        """The exports to write, each file after its flag."""
+        files = [
             ("--texts", self.texts),
             *(("--tables", path) for path in self.tables or ()),
             ("--pearmut", self.pearmut),
             ("--subset2evaluate", self.subset2evaluate),
         ]
-        return [("-o", self.output), *((flag, path) for flag, path in exports if path)]
+        return [(flag, path) for flag, path in files if path]
+
+    @property
+    def paths(self) -> list[tuple[str, str | None]]:
+        """The files to write, each after its flag; None is the standard output."""
+        return [("-o", self.output), *self.exports]
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [Texts, Page])
+    add_all(parser, [Texts, Scored, Sets, Page])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
     add_all(parser, [flags.quiet()])
@@ -97,51 +101,35 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(line: CommandLine) -> int:
     from ..cli.common import output, system_tables
-    from ..cli.common.comparisons import Compared
-    from ..scoring.comparison import Column
-    from ..scoring.scores import all_scores
+    from ..scoring.testing import SystemTests
     from . import exports
-    from .columns import read_columns
-    from .content import Content, check_size
-    from .marked import read_spans
+    from .inputs import given_sets, read, scored
     from .page import check_installed, page, title_of
+    from .sets import say_missing
 
-    texts, wanted, engine = checked_texts(line), line[Page], line[EngineOptions]
-    names_of_metrics = wanted.metrics or ()
-    if not names_of_metrics and not wanted.scores:
-        names_of_metrics = DEFAULT_METRICS if texts.references or texts.dataset else ["comet"]
-    chosen = chosen_metrics(line, names_of_metrics, model=wanted.model)
-    check_resample(wanted.resample, texts, line)
-    if wanted.scores and not (texts.translations or texts.columns):
-        line.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
-    paths = wanted.paths()
+    wanted, engine = line[Page], line[EngineOptions]
+    given = given_sets(line, wanted.metrics or (), wanted.model, SystemTests(resample=wanted.resample))
+    if len(given) > 1 and wanted.exports:
+        line.error(f"{wanted.exports[0][0]} writes one test set, but there are {len(given)}; leave it out")
+    paths = wanted.paths
     for k, (flag, path) in enumerate(paths):
         if before := [other for other, earlier in paths[:k] if earlier == path]:
             line.error(f"{before[0]} and {flag} name one file, {path}")
     for _, path in paths:
         check_writable(path)
     check_installed()
-    earlier_notices = len(shown_notices())
-    read = read_inputs(line, texts, chosen)
-    check_size(read.context.systems)
-    read = read._replace(context=replace(read.context, inputs={**read.context.inputs, "explain": True}))
-    names, context = read.names, read.context
-    marked = read_spans(wanted.error_spans or (), names, context)
-    design = SystemTests(resample=wanted.resample).design(context.systems, context.doc_ids)
-    columns = read_columns(wanted.scores or (), names, context, design)
-    metrics = read.build()
-    design.say_what_is_rough(metrics)
-    scores = all_scores(metrics.values(), context.systems, context.doc_ids)
-    columns += [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
-    notices = [str(each) for each in shown_notices()[earlier_notices:]]
-    content = Content(names, context, design, columns, notices, marked)
-    title = wanted.title or title_of(content)
+    files = [read(each) for each in given]
+    sets = [replace(scored(each), autorank=wanted.autorank) for each in files]
+    say_missing(sets)
+    title, first = wanted.title or title_of(*sets), sets[0]
     render = {
-        "-o": lambda path: page(content, title),
-        "--texts": lambda path: exports.texts_table(content, "csv" if path.lower().endswith(".csv") else "tsv"),
-        "--tables": lambda path: system_tables.render(Compared(names, columns, design), flags.TABLES[_ending(path)]),
-        "--pearmut": lambda path: exports.pearmut(content, title),
-        "--subset2evaluate": lambda path: exports.subset2evaluate(content),
+        "-o": lambda path: page(sets, title),
+        "--texts": lambda path: exports.texts_table(first, "csv" if path.lower().endswith(".csv") else "tsv"),
+        "--tables": lambda path: system_tables.render(
+            first.compared, flags.TABLES[_ending(path)], method=wanted.autorank
+        ),
+        "--pearmut": lambda path: exports.pearmut(first, title),
+        "--subset2evaluate": lambda path: exports.subset2evaluate(first),
     }
     rendered = [(path, render[flag](path)) for flag, path in paths]
     for path, text in rendered:

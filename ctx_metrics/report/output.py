@@ -34,7 +34,7 @@ def text(run: "Run") -> str:
         Column.of(*each, of_systems, design) for each, of_systems in zip(run.metrics.items(), of_metrics, strict=True)
     ]
     content = Content(run.names(), context, design, columns, [str(each) for each in shown_notices()])
-    return page(content, title_of(content))
+    return page([content], title_of(content))
 
 
 def _design(run: "Run") -> "Design":

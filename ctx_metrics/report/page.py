@@ -4,23 +4,26 @@ import base64
 import gzip
 import hashlib
 import json
-import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..cli.common.comparisons import interval
 from ..cli.common.output import number
+from ..cli.common.system_tables import autorank_note, order_of, overall_ranks
 from ..errors import InputError
 from ..meta.measures.spans import UNCOUNTED
 from ..notices import counted
-from ..scoring.comparison import Column
+from .cells import Cell, Difference, cells, difference, lead, overall_cells
 from .columns import missing_words
 from .content import Content, Marked, all_marked, as_data
-from .verdict import listed, p_value, verdict
+from .sets import languages, summary
+from .verdict import Verdict, listed, verdict
+
+if TYPE_CHECKING:
+    from .charts import Chart
 
 FOLDER = Path(__file__).parent
 EXTRA = "pip install 'ctx-metrics[report]'"
@@ -35,36 +38,37 @@ POLICY = (
 )
 
 
-class Cell(NamedTuple):
-    """A system's score by one metric.
+class View(NamedTuple):
+    """A test set on the page: what its tables show, its charts, and what the page's script reads, packed.
 
-    margin, rank      half of its interval's width, and its rank; None if not tested
-    low, width, at    of its interval, and of the score, between the lowest and the highest end of all intervals, in %
+    overall    each system's AutoRank; empty if it is not shown
     """
 
-    score: str
-    best: bool
-    margin: str | None = None
-    rank: int | None = None
-    low: float = 0
-    width: float = 0
-    at: float = 0
+    content: Content
+    facts: Sequence[str]
+    notes: Sequence[str]
+    verdict: Verdict
+    order: Sequence[int]
+    overall: Sequence[float]
+    cells: Sequence[Sequence[Cell]]
+    leads: Sequence[Difference | None]
+    tested: bool
+    marked: Sequence[tuple[Marked, list[str], list[list[int]], list[int]]]
+    charts: "Sequence[Chart]"
+    data: str
+
+    @property
+    def overall_cells(self) -> list[Cell]:
+        return overall_cells(self.overall)
 
 
-class Difference(NamedTuple):
-    """What one system is ahead of another by one metric; its 95 % interval and corrected p-value are None if not tested."""
-
-    points: str
-    kind: str = ""
-    interval: str | None = None
-    p: str | None = None
-
-
-def title_of(content: Content) -> str:
-    """A title from the systems' names and the languages; more than three systems are only counted."""
-    context, names = content.context, content.names
-    pair = " → ".join(each for each in (context.source_lang, context.target_lang) if each)
+def title_of(*sets: Content) -> str:
+    """A title from the systems' names, and the languages of a single test set; more than three systems are only counted."""
+    names = sets[0].names if len(sets) == 1 else [*dict.fromkeys(name for each in sets for name in each.names)]
     systems = listed(names) if len(names) <= 3 else f"{len(names)} systems"
+    if len(sets) > 1:
+        return f"{systems} on {len(sets)} test sets"
+    pair = languages(sets[0])
     return f"{systems}, {pair}" if pair else systems
 
 
@@ -76,45 +80,58 @@ def check_installed() -> None:
             raise InputError(f"a report needs {name}, which is not installed; install it with: {EXTRA}") from error
 
 
-def page(content: Content, title: str) -> str:
+def page(sets: Sequence[Content], title: str) -> str:
     """The HTML of a page with this title. Call check_installed first."""
     import vl_convert
     from jinja2 import Environment, FileSystemLoader
     from markupsafe import Markup
 
-    from .charts import charts, classes  # needs altair
-
-    missing = missing_words(content.context, content.design)
-    found = verdict(content.names, content.columns)
-    if missing is not None:
-        content = replace(content, columns=[*content.columns, missing])
-    drawn = charts(content)
-    names, of_segments = classes(content)
-    data = {**as_data(content), "charts": [chart.spec for chart in drawn], "words": [names[k] for k in of_segments]}
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    views = [_view(each, len(sets) > 1) for each in sets]
     own, vega = script(), vl_convert.javascript_bundle(snippet=VEGA).replace("</script", "<\\/script")
     environment = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.get_template("page.html").render(
         title=title,
         policy=POLICY.format(" ".join(map(_hash, (own, vega)))),
-        parts=[part for part in PARTS if part[0] != "documents" or content.documents],
-        content=content,
-        facts=[*_facts(content)],
-        verdict=found,
-        order=content.columns[0].order,
-        cells=[cells(each) for each in content.columns],
-        leads=[lead(each) for each in content.columns],
+        parts=[part for part in PARTS if part[0] != "documents" or any(each.documents for each in sets)],
+        views=views,
+        summary=summary(
+            [each.content for each in views], [each.verdict for each in views], [each.overall for each in views]
+        ),
         difference=difference,
-        tested=[each for each in content.columns if each.comparison],
-        marked=[(each, *error_counts(each, len(content.names))) for each in all_marked(content)],
-        charts=drawn,
         printed=lambda value: number(value, 1, "-"),
-        data=base64.b64encode(
-            gzip.compress(text.encode(errors="replace"), mtime=0)
-        ).decode(),  # compression reduces texts and scores to about a third
         style=Markup((FOLDER / "page.css").read_text("utf-8")),
         script=Markup(own),
         vega=Markup(vega),
+    )
+
+
+def _view(content: Content, several: bool) -> View:
+    from .charts import charts, classes  # needs altair
+
+    overall = None if content.autorank is None else overall_ranks(content.compared, content.autorank)
+    note = autorank_note(content.compared, content.autorank)
+    missing = missing_words(content.context, content.design)
+    found = verdict(content.names, content.columns)
+    if missing is not None:
+        content = replace(content, columns=[*content.columns, missing])
+    drawn, tested = charts(content), any(each.comparison for each in content.columns)
+    names, of_segments = classes(content)
+    data = {**as_data(content), "charts": [chart.spec for chart in drawn], "words": [names[k] for k in of_segments]}
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return View(
+        content,
+        [*_facts(content, several)],
+        [*(content.design.notes() if tested else ()), *[note] * bool(note)],
+        found,
+        content.columns[0].order if overall is None else order_of(overall),
+        overall or [],
+        [cells(each) for each in content.columns],
+        [lead(each) for each in content.columns],
+        tested,
+        [(each, *error_counts(each, len(content.names))) for each in all_marked(content)],
+        drawn,
+        # compression reduces texts and scores to about a third
+        base64.b64encode(gzip.compress(text.encode(errors="replace"), mtime=0)).decode(),
     )
 
 
@@ -126,59 +143,16 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _facts(content: Content) -> Iterator[str]:
+def _facts(content: Content, several: bool) -> Iterator[str]:
+    """What a test set consists of; with its languages if the page has several, whose title cannot name them."""
     context = content.context
+    if several and (pair := languages(content)):
+        yield pair
     yield counted(len(content.names), "system", "systems")
     yield counted(len(context.systems[0]), "segment", "segments")
     if content.documents:
         yield counted(len(content.documents), "document", "documents")
     yield counted(len(context.references or ()), "reference", "references") if context.references else "no reference"
-
-
-def cells(column: Column) -> list[Cell]:
-    """One cell for each system."""
-    found = [Cell(number(of.system, 1, "-"), s == column.best) for s, of in enumerate(column.scores)]
-    ends = [interval(column.comparison, s) for s in range(len(found))]
-    known = [end for both in ends for end in both if not math.isnan(end)]
-    if column.comparison is None or not known:
-        return found
-    least, span = min(known), max(max(known) - min(known), 1e-9)
-    for s, (low, high) in enumerate(ends):
-        if not math.isnan(low) and not math.isnan(column.scores[s].system):
-            places = (
-                100 * (low - least) / span,
-                100 * (high - low) / span,
-                100 * (column.scores[s].system - least) / span,
-            )
-            found[s] = Cell(
-                *found[s][:2],
-                number(float(column.comparison.margins[s]), 1),
-                column.comparison.ranks[s],
-                *(round(place, 2) for place in places),
-            )
-    return found
-
-
-def lead(column: Column) -> Difference | None:
-    """What the best system is ahead of the second."""
-    first, second = [*column.order, 0][:2]
-    return difference(column, first, second) if len(column.scores) > 1 else None
-
-
-def difference(column: Column, i: int, j: int) -> Difference:
-    points, comparison = column.scores[i].system - column.scores[j].system, column.comparison
-    if math.isnan(points):
-        return Difference("-")
-    if comparison is None:
-        return Difference(_signed(points))
-    sure, (low, high) = comparison.differ(i, j), comparison.differences[i, j]
-    kind = ("better" if points * column.sign > 0 else "worse") if sure else ""
-    ends = f"{_signed(low)} to {_signed(high)}"
-    return Difference(_signed(points) + "*" * sure, kind, ends, p_value(float(comparison.adjusted[i, j])))
-
-
-def _signed(points: float) -> str:
-    return f"{round(points, 1) + 0.0:+.1f}"  # no -0.0
 
 
 def error_counts(marked: Marked, systems: int) -> tuple[list[str], list[list[int]], list[int]]:

@@ -13,8 +13,12 @@ MOST = 3  # names in a list; more are counted
 
 
 class Verdict(NamedTuple):
+    """Who wins, and why. `winner` is None if no system wins, if the metrics disagree, or if nothing is tested."""
+
     headline: str
     reasons: Sequence[str] = ()
+    winner: str | None = None
+    tested: bool = True
 
 
 class _Outcome(NamedTuple):
@@ -54,6 +58,7 @@ def verdict(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
     if not found:
         return _untested(names, columns)
     wins: dict[int, list[str]] = {}
+    undisputed = None
     reasons: dict[tuple[int, tuple[int, ...]], tuple[list[str], list[float]]] = {}
     for column, outcome in found:
         if not outcome.rivals:
@@ -69,11 +74,13 @@ def verdict(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
         [(winner, titles)] = wins.items()
         beaten = any(winner not in (outcome.best, *outcome.rivals) for _, outcome in found)
         by = _by(titles, len(found))
+        undisputed = None if beaten else names[winner]
         headline = f"The metrics disagree: {names[winner]} wins {by} only" if beaten else f"{names[winner]} wins {by}"
     else:
         each = [f"{names[winner]} wins {_by(titles, len(found))}" for winner, titles in wins.items()]
         headline = f"The metrics disagree: {listed(each)}"
-    return Verdict(headline, [_reason(names, *key, *of, len(columns[0].scores)) for key, of in reasons.items()])
+    said = [_reason(names, *key, *of, len(columns[0].scores)) for key, of in reasons.items()]
+    return Verdict(headline, said, undisputed)
 
 
 def _outcome(column: Column) -> _Outcome | None:
@@ -95,9 +102,9 @@ def _untested(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
     for column in columns:
         best.setdefault(column.best, []).append(f"{column.title} {number(column.scores[column.best].system, 1, '-')}")
     if len(names) == 1:
-        return Verdict(f"{names[0]}: {', '.join(best[0])}")
+        return Verdict(f"{names[0]}: {', '.join(best[0])}", tested=False)
     leads = [f"{names[s]} has the best {', '.join(scores)}" for s, scores in best.items()]
-    return Verdict("No difference is tested", [f"{'; '.join(leads)}."])
+    return Verdict("No difference is tested", [f"{'; '.join(leads)}."], tested=False)
 
 
 def _by(titles: Sequence[str], tested: int) -> str:

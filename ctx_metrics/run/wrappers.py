@@ -65,7 +65,7 @@ class Wrapper:
     title       title of its group of flags
     settings    its settings class; in sacrebleu's command, its flags begin with --ctx-
     elsewhere   the settings that sacrebleu's command does not offer
-    of_tables   the settings that `ctx-metrics annotate` offers, for row_reader
+    of_tables   the settings that `ctx-metrics annotate` offers
     reads       whether it reads the systems' files; commands that read other texts do not have its flags
     hint        what it does for texts of the wrong length, where {} stands for the start of its flags
     """

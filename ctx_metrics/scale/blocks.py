@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from ..engine.memory import forget_texts, memory_for
 from ..errors import CtxMetricsError
 from ..notices import Notice, Progress, collected, counted, notice
+from ..wording import worded
 from .kept import ResultCache
 
 Item = TypeVar("Item")
@@ -146,7 +147,7 @@ class BlockRun:
         if self.cache is not None:
             self.cache.trim()
         if self._reused:
-            notice(f"{self._of_all(self._reused)} were kept by an earlier run (--ctx-cache)")
+            notice(f"{self._of_all(self._reused)} were kept by an earlier run ({worded('--ctx-cache', 'cache')})")
 
     def _tasks(self, blocks: Iterable[Block], bar: Progress) -> Iterator[tuple]:
         for block in blocks:

@@ -10,7 +10,7 @@ import msgspec
 from ..corpus import Corpus
 from ..models.estimator import Estimate
 from ..notices import Notice
-from ..run.context import Stream
+from ..run.context import Stream, parameters
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..windows import Window
@@ -117,7 +117,11 @@ def key_of_part(
     """The key of a system's results for some segments; of documents, only where they begin matters."""
     ids = beside.get("doc_ids", [])
     begins = [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
-    settings = {name: value for name, value in metric.given.items() if name not in ("sources", "doc_ids")}
+    usual = {
+        name: each.default for name, each in parameters(type(metric)).items()
+    }  # flags give these too, Python does not
+    apart = ("sources", "doc_ids")
+    settings = {name: value for name, value in metric.given.items() if name not in apart and value != usual.get(name)}
     signature = str(type(metric).get_signature(metric).format())  # without what the run adds
     return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
 

@@ -17,6 +17,7 @@ import msgspec
 
 from ..engine_options import EngineOptions
 from ..notices import Notice, notice
+from ..wording import worded
 from .folders import Folder, LocalFolder, Unusable
 
 LIMIT = 2**30  # most bytes of a cache
@@ -93,7 +94,8 @@ class ResultCache(KeptResults):
     """The results of many runs, by key, in a folder on this machine; `trim` limits them to `limit` bytes in total."""
 
     def __init__(self, folder: str, limit: int = LIMIT):
-        super().__init__(LocalFolder(folder, "--ctx-cache", private=True), "--ctx-cache")
+        flag = worded("--ctx-cache", "cache")
+        super().__init__(LocalFolder(folder, flag, private=True), flag)
         self._limit = limit
 
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:

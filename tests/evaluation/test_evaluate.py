@@ -17,6 +17,7 @@ from judge_server import serving
 from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of
 
 import ctx_metrics
+import ctx_metrics.evaluation.result
 from ctx_metrics import EngineOptions, InputError, PseudoFilter, evaluate
 from ctx_metrics.registry import metric_table
 
@@ -88,6 +89,22 @@ def given(run: str, folder: Path, url: str) -> tuple[dict[str, dict], list[str],
     return as_text, flags, {}
 
 
+def signatures_of_equal(rows: list[dict], result: ctx_metrics.evaluation.result.Evaluation) -> dict[str, str]:
+    """The signatures in a command's rows, whose scores are those of the result."""
+    of_levels = {
+        "segment": lambda row, of: of.segments[row["metric"]][row["segment"] - 1],
+        "document": lambda row, of: of.documents[row["metric"]][row["document"]],
+        "system": lambda row, of: of.system[row["metric"]],
+    }
+    rows = [{**row, "metric": row["metric"].removesuffix("-peers")} for row in rows]
+    for row in rows:
+        score = of_levels[row["level"]](row, result[row["system"]])
+        assert type(score) is float
+        # the command multiplies some by its --scale
+        assert row["score"] in (score, score * 100 / 100) or (math.isnan(score) and row["score"] is None)
+    return {row["metric"]: row["signature"] for row in rows if row["level"] == "system"}
+
+
 def test_every_metric_is_in_a_run():
     named = {name for metrics, _, _ in RUNS.values() for name in metrics} | {"doccomet", "metricx", "bleurt", "judge"}
     assert {name.lower() for name in metric_table()} == named
@@ -126,23 +143,68 @@ def test_the_figures_are_those_of_the_command(ctx, files, judge, run):
         engine=CPU,
         **keywords,
     )
-    of_levels = {
-        "segment": lambda row, of: of.segments[row["metric"]][row["segment"] - 1],
-        "document": lambda row, of: of.documents[row["metric"]][row["document"]],
-        "system": lambda row, of: of.system[row["metric"]],
-    }
     rows = done.objects()
     assert len(rows) == (FEW + 2 + 1) * 2 * len(metrics)
-    for row in rows:
-        score = of_levels[row["level"]](row, result[row["system"]])
-        assert type(score) is float
-        # the command multiplies some by its --scale
-        assert row["score"] in (score, score * 100 / 100) or (math.isnan(score) and row["score"] is None)
-    signatures = {row["metric"]: row["signature"] for row in rows if row["level"] == "system"}
+    signatures = signatures_of_equal(rows, result)
     # the command's pseudo-references have the name of their file
     assert run == "pseudo-references" or signatures == result.signatures
     # what the command has asked for is kept
     assert run == "judge" or done.err.count("\n") == len(result.notices)
+
+
+FOUR = {**SYSTEMS, "c": OUTPUTS_C, "d": [*reversed(REFERENCES)]}
+# flags, and the keywords that say the same
+SHARED: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "peers": (["--peers"], {"peers": True}),
+    "weighted peers": (["--peers", "--peers-weight", "0.3"], {"peers": True, "peers_weight": 0.3}),
+    "peers by source": (["--peers", "--peers-by-source"], {"peers": True, "peers_by_source": True}),
+    "tuned": (["--tuned-with", "chrf", "bleu:x"], {"tuned_with": ["chrf", "bleu:x"]}),
+    "one tuned": (["--tuned-with", "b=prchrf", "c=ter", "c=nist"], {"tuned_with": {"b": "prchrf", "c": ["ter", "nist"]}}),
+    "kept": (["--ctx-cache", "kept"], {"cache": Path("kept")}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "option", [pytest.param(each, marks=[pytest.mark.full] * each.startswith("peers by")) for each in SHARED]
+)
+def test_keywords_do_what_flags_do(ctx, files, multilingual, option):
+    flags, keywords = SHARED[option]
+    (files / "d").write_text("".join(f"{line}\n" for line in FOUR["d"]), encoding="utf-8")
+    metrics = ["chrf", "bertr"]
+    argv = ["-s", "src", "-t", *FOUR, "-r", "ref", "-l", "de-en", "-m", *metrics, *flags]
+    done = ctx("score", *argv, "--ctx-device", "cpu", "--format", "jsonl", "--level", "segment", "system")
+    assert done.code == 0, done.err
+    result = evaluate(
+        FOUR, REFERENCES, sources=SOURCES, metrics=metrics, source_lang="de", target_lang="en", engine=CPU, **keywords
+    )
+    rows = done.objects()
+    assert len(rows) == (FEW + 1) * len(FOUR) * len(metrics)
+    assert signatures_of_equal(rows, result) == result.signatures
+    said = [line.removeprefix("ctx-metrics: ") for line in done.err.splitlines()]
+    told = [each for each in result.notices if "kept by an earlier run" not in each]
+    assert [each for each in told if each not in said and "sources" not in each] == []
+    if option == "kept":
+        assert "bertr: 88 of 88 outputs were kept by an earlier run (cache)" in result.notices
+    assert ("metric interference: " in " ".join(told)) == ("tuned" in option)
+
+
+def test_documents_are_aligned_as_by_the_command(ctx, files):
+    documents = {name: [" ".join(texts[:13]), "\n".join(texts[13:])] for name, texts in SYSTEMS.items()}
+    for name, texts in documents.items():
+        (files / f"{name}.aligned").write_text("\n\n".join(texts), encoding="utf-8")
+    argv = ["-t", "a.aligned", "b.aligned", "--names", "a", "b", "-r", "ref", "--docids", "doc", "-l", "de-en"]
+    argv += ["-m", "bleu", "chrf", "--align", "--format", "jsonl", "--level", "segment", "system"]
+    done = ctx("score", *argv, "--ctx-device", "cpu")
+    result = evaluate(
+        documents, REFERENCES, docs=DOCS, metrics=["bleu", "chrf"], align=True, target_lang="en", engine=CPU
+    )
+    rows = done.objects()
+    assert len(rows) == (FEW + 1) * 2 * 2
+    signatures = signatures_of_equal(rows, result)
+    assert signatures == result.signatures and "|align:v1-ref-" in signatures["bleu"]
+    assert sum("22 segments of 2 documents" in each for each in result.notices) == 2
+    whole = evaluate(["\n".join(OUTPUTS_A)], REFERENCES, metrics="chrf", align=True, target_lang="en", engine=CPU)
+    assert len(whole.segments["chrf"]) == FEW
 
 
 def test_one_system_needs_no_name():
@@ -278,9 +340,17 @@ def test_predict_without_references_or_with_some(caplog):
     for each in samples:
         each.pop("src", None)
     scored = ctx_metrics.predict(samples, engine=CPU)
+    assert "|inputs:mt+ref|" in scored.signature
     assert scored.scores[0] > 0 and math.isnan(scored.scores[1]) and scored.error_spans is None
     assert "samples: 1 sample has keys that are not read (id)" in caplog.text
     assert "1 segment has no whole reference and is left out (segment 2)" in caplog.text
+
+
+def test_sources_are_read_where_there_are_no_references(multilingual):
+    """Without a language too, where a model for English would score if there were references."""
+    scored = evaluate(["Der Laden öffnet um neun."], sources=["The shop opens at nine."], engine=CPU)
+    assert "|inputs:mt+src|" in scored.signatures["comet"]
+    assert not any("reads the sources" in each for each in scored.notices)
 
 
 def test_each_notice_is_given_once_and_kept(caplog):
@@ -314,6 +384,23 @@ WRONG = {
         lambda: evaluate(["a"], sources=["a"], metrics="rttbleu", inputs={"roundtrips": {"x": ["a"]}}),
         "roundtrips is a list of streams, or a dict with one for each system by its name",
     ),
+    "other lines": (lambda: evaluate(["a"], ["a", "b"]), "; align=True aligns documents whose lines do not match"),
+    "documents to align": (
+        lambda: evaluate(["a"], [*"abc"], docs=[1, 1, 2], align=True, target_lang="en"),
+        "hypotheses: 1 text for 2 documents; give one text for each document",
+    ),
+    "nothing to align with": (lambda: evaluate(["a"], metrics="comet", align=True), "give references, or else the source"),
+    "no language to align": (lambda: evaluate(["a"], ["a"], align=True), "name the language with target_lang"),
+    "a weight alone": (lambda: evaluate(["a"], ["a"], peers_weight=0.5), "works only with peers; give peers=True too"),
+    "the source alone": (lambda: evaluate(["a"], ["a"], peers_by_source=True), "give peers=True too"),
+    "few peers": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf", peers=True), "chrf: peers need at least 4"),
+    "tuned with no metric": (lambda: evaluate(["a"], ["a"], tuned_with="chfr"), "tuned_with: 'chfr' is not [SYSTEM=]"),
+    "tuned with a number": (lambda: evaluate(["a"], ["a"], tuned_with=7), "tuned_with: expected a list of strings, got int"),
+    "no such system": (
+        lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf", tuned_with={"x": "ter"}),
+        "no system is named x; there are a, b",
+    ),
+    "a file as cache": (lambda: evaluate(["a"], ["a"], cache=__file__), "is a file, but a folder is needed there"),
     "samples": (lambda: ctx_metrics.predict([{"src": "a"}]), "samples, sample 1: this is not a dict with mt"),
     "one system": (lambda: evaluate(["a"], ["a"], metrics="bleu").compare(), "there is only one system"),
     "several systems": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").system, "such as result['a'].system"),

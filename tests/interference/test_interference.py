@@ -281,6 +281,17 @@ def test_selected_rows_that_are_annotated_again(ctx, table, tmp_path, flags):
     ]
 
 
+def test_outputs_of_a_table_that_were_tuned(ctx, table, tmp_path):
+    annotate = ["annotate", table, "-o", tmp_path / "scored", "-m", "chrf", "-q"]
+    for _ in range(2):
+        [line] = [line for line in said(ctx(*annotate, "--tuned-with", "prchrf")) if "interference" in line]
+        assert "column mt was tuned with prchrf, so chrf (made of the same metric) may overrate it" in line
+    assert json.loads((tmp_path / "scored/_summary.json").read_text())["notices"] == [line]
+    assert all("interference" not in line for line in said(ctx(*annotate)))
+    done = ctx(*annotate, "--tuned-with", "A=chrf")
+    assert done.code == 2 and "--tuned-with A=chrf: a table has one column of outputs; leave out A=" in done.err
+
+
 def test_all_rows_are_no_choice(ctx, table, tmp_path):
     ctx("annotate", table, "-o", tmp_path / "all", "-m", "chrf", "-q", "--no-text-checks")
     assert not {"chosen_by", "states", "notices"} & json.loads((tmp_path / "all/_summary.json").read_text()).keys()

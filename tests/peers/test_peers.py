@@ -294,7 +294,7 @@ def test_peers_count_by_what_a_model_makes_of_them_given_the_source():
     """exp(2 z) of the systems' mean scores, by a loop over the metric and over the reference-free model."""
     given = {"sources": SOURCES, "source_lang": "de", "target_lang": "en", "engine": EngineOptions(quiet=True)}
     judge = COMET(model="multilingual", systems=SYSTEMS, **given)
-    means = np.array([[r.score for r in judge.segment_scores(system, [])] for system in SYSTEMS]).mean(1)
+    means = np.array([[r.score for r in judge.segment_scores(system)] for system in SYSTEMS]).mean(1)
     trust = np.exp(2 * (means - means.mean()) / means.std())
     metric = with_peers(CHRF, by_source=True)(systems=SYSTEMS, **given)
     for i, system in enumerate(SYSTEMS):
@@ -312,7 +312,7 @@ def test_peers_count_by_what_a_model_makes_of_them_given_the_source():
         ]
     )
     values = np.array([np.average(np.delete(plain[i], i, 0), axis=0, weights=np.delete(trust, i)) for i in range(5)])
-    of_source = np.array([[r.score for r in judge.segment_scores(system, [])] for system in SYSTEMS])
+    of_source = np.array([[r.score for r in judge.segment_scores(system)] for system in SYSTEMS])
     beside, own = of_source - of_source.mean(0), values - values.mean(0)
     expected = values + 0.25 * beside * np.sqrt((own**2).mean() / (beside**2).mean())
     found = [[r.score for r in mixed.segment_scores(system, None)] for system in SYSTEMS]

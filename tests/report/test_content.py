@@ -70,7 +70,7 @@ def content() -> Content:
 
 @pytest.fixture(scope="module")
 def html(content) -> str:
-    return page(content, "a <title>")
+    return page([content], "a <title>")
 
 
 @pytest.mark.full
@@ -113,7 +113,7 @@ def test_nothing_is_fetched_and_no_text_closes_a_script(html):
 @pytest.mark.full
 def test_names_are_escaped():
     content = made()
-    html = page(replace(content, names=['<img src=x onerror="alert(1)">', "b"]), "t")
+    html = page([replace(content, names=['<img src=x onerror="alert(1)">', "b"])], "t")
     assert "img" not in [tag for tag, _ in Tags(html).found] and "&lt;img src=x" in html
 
 
@@ -122,6 +122,20 @@ def test_titles():
     assert title_of(made()) == "a and b, de → en"
     assert title_of(made(names=["a", "b"] * 2, source_lang=None)) == "4 systems, en"
     assert title_of(made(names=["a"], source_lang=None, target_lang=None)) == "a"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("method", ["wmt24", "wmt25"])
+def test_autorank_is_that_of_compare(method):
+    """The page has the column and the order of the table of systems."""
+    content = replace(made({"bleu": BLEU, "ter": TER, "chrf": CHRF}, names=("b", "a", "ref")), names=["b", "a", "ref"])
+    rows = json.loads(system_tables.render(content.compared, "json", None, method))
+    html = page([replace(content, autorank=method)], "t")
+    found = re.findall(
+        r'<tr><th scope="row">(\w+)</th><td(?: class="best")?><span class="score">([\d.]+)</span></td>', html
+    )
+    assert found == [(row["system"], f"{row[f'autorank_{method}']:.1f}") for row in rows]
+    assert f"AutoRank ({method.upper()}): " in html and "AutoRank" not in page([content], "t")
 
 
 @pytest.mark.parametrize("count", some([1, 2, 12], [1, 2]))

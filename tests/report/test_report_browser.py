@@ -170,7 +170,7 @@ def test_names_that_mean_something_in_javascript_are_names(driver, report, tmp_p
         choose(driver, "Metric" if label == "TER ↓" else "System", label, "chart-tools")
     driver.execute_script("document.querySelector('#part-charts canvas').toDataURL()")
     opened(driver, page, "#overview")
-    assert {row[0] for row in rows(driver, "#systems")} == set(names)
+    assert {row[0] for row in rows(driver, ".systems")} == set(names)
     opened(driver, page, "#documents")
     assert {row[0] for row in rows(driver, "#document-table")} == set(names)
     opened(driver, page, "#segments")
@@ -204,7 +204,7 @@ def rows(driver, css):
 
 def test_all_figures_are_those_of_score(driver, report, printed):
     opened(driver, report, "#overview")
-    for name, *cells in rows(driver, "#systems"):
+    for name, *cells in rows(driver, ".systems"):
         assert [cell.split()[0] for cell in cells[:-1]] == printed["system", name, name]
     opened(driver, report, "#documents")
     for system in "ab":
@@ -319,9 +319,9 @@ def test_marks_are_kept_and_saved(driver, report):
 
 def test_heads_sort_tables(driver, report):
     opened(driver, report, "#overview")
-    names = lambda: [row[0] for row in rows(driver, "#systems")]  # noqa: E731
-    values = {name: float(cells[0].split()[0]) for name, *cells in rows(driver, "#systems")}
-    head = driver.find_elements(By.CSS_SELECTOR, "#systems .sort")[1]
+    names = lambda: [row[0] for row in rows(driver, ".systems")]  # noqa: E731
+    values = {name: float(cells[0].split()[0]) for name, *cells in rows(driver, ".systems")}
+    head = driver.find_elements(By.CSS_SELECTOR, ".systems .sort")[1]
     head.click()
     assert names() == sorted(values, key=values.get, reverse=True)
     head.click()
@@ -403,6 +403,21 @@ def test_a_narrow_screen_scrolls_no_page_sideways(driver, report, emulated, part
     emulated("setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": False})
     opened(driver, report, f"#{part}")
     assert driver.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+def test_a_document_on_a_narrow_screen(driver, report, emulated):
+    """Its texts stand below each other, each after its name; a wide screen has them side by side."""
+    emulated("setDeviceMetricsOverride", {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    opened(driver, report, "#document-1")
+    labels = (
+        "return [...document.querySelectorAll('#document-text tr:first-child td')].map(cell => [cell.offsetLeft, "
+        "getComputedStyle(cell, '::before').content, cell.offsetWidth > 300])"
+    )
+    found = driver.execute_script(labels)
+    assert [each[1:] for each in found] == [[f'"{name}"', True] for name in ("source", "reference", "a")]
+    assert len({each[0] for each in found}) == 1
+    emulated("setDeviceMetricsOverride", {"width": 1300, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    assert len({each[0] for each in driver.execute_script(labels)}) == 3
 
 
 def test_dark_mode(driver, report, emulated):
@@ -506,6 +521,25 @@ def test_a_long_list_is_filled_where_it_is_read(driver, tmp_path):
     assert not errors(driver)
 
 
+def test_a_long_document_is_shown_in_parts(driver, tmp_path):
+    texts = [f"It rains for {k} days." for k in range(1200)]
+    (tmp_path / "a").write_text("".join(f"{line}\n" for line in texts))
+    (tmp_path / "human.seg.score").write_text("".join(f"a\t{k}\n" for k in range(1200)))
+    (tmp_path / "ids").write_text("one\n" * 1100 + "two\n" * 100)
+    inputs = ["-t", tmp_path / "a", "--scores", tmp_path / "human.seg.score", "--docids", tmp_path / "ids"]
+    opened(driver, made(tmp_path / "page.html", *inputs), "#document-1")
+    button = "#document-text button"
+    for known, focus in ((500, "501"), (1000, "1001")):
+        assert len(rows(driver, "#document-text")) == known
+        assert driver.find_element(By.CSS_SELECTOR, button).text == f"Show more: {known:,} of 1,100 segments are shown"
+        driver.execute_script(f"document.querySelector('{button}').click()")
+        assert driver.switch_to.active_element.text == focus
+    assert len(rows(driver, "#document-text")) == 1100 and not driver.find_elements(By.CSS_SELECTOR, button)
+    driver.execute_script("location.hash = 'document-2'")
+    WebDriverWait(driver, 5).until(lambda each: len(rows(each, "#document-text")) == 100)
+    assert not errors(driver)
+
+
 def test_only_the_pages_own_scripts_run(driver, report):
     """The policy lets no script run that is added to the page, no expression, and nothing be loaded."""
     opened(driver, report, "#charts")
@@ -518,3 +552,88 @@ def test_only_the_pages_own_scripts_run(driver, report):
     assert driver.title == "a and b, de → en"
     refused = [entry["message"] for entry in errors(driver)]
     assert any("script-src" in each for each in refused) and any("img-src" in each for each in refused)
+
+
+HOSTILE = ["__proto__", "<img src=x onerror=\"document.title='broken'\">"]
+
+
+@pytest.fixture(scope="module")
+def sets(report, tmp_path_factory):
+    """A page of two test sets with hostile names; only the first one has documents."""
+    file = {name: str(report.parent / f"{name}.txt") for name in ("src", "ref", "a", "b", "ids")}
+    first = ["--set", HOSTILE[0], "-s", file["src"], "-t", file["a"], file["b"], "--docids", file["ids"]]
+    second = ["--set", HOSTILE[1], "-t", file["b"], file["ref"], "--names", "constructor", BREAKING]
+    page = tmp_path_factory.mktemp("sets") / "sets.html"
+    return made(page, "-r", file["ref"], "-l", "de-en", *first, *second, "-m", "bleu", "ter")
+
+
+def current(driver):
+    """The names of the links that are marked as where the reader is."""
+    marked = driver.find_elements(By.CSS_SELECTOR, "nav a[aria-current]")
+    return [each.text for each in marked if each.is_displayed()]
+
+
+def at_set(driver, name, part):
+    WebDriverWait(driver, 10).until(lambda each: current(each) == [name, part])
+
+
+def test_the_first_screen_of_several_sets(driver, sets):
+    opened(driver, sets)
+    assert current(driver) == ["All test sets"] and driver.find_element(By.TAG_NAME, "h2").text.startswith("No system")
+    assert [each.text for each in driver.find_elements(By.CSS_SELECTOR, ".winners a")] == HOSTILE
+    found = [row[0] for row in rows(driver, ".matrix")]
+    assert found[:4] == ["a", "b", "constructor", BREAKING]
+    assert not driver.find_elements(By.CSS_SELECTOR, "main img") and driver.title == "4 systems on 2 test sets"
+    assert not errors(driver)
+
+
+def test_sets_open_with_the_keyboard_and_keep_the_part(driver, sets):
+    opened(driver, sets)
+    link = driver.find_element(By.CSS_SELECTOR, ".winners li:nth-child(2) a")
+    driver.execute_script("arguments[0].focus()", link)
+    ActionChains(driver).send_keys("\ue007").perform()  # Enter
+    at_set(driver, HOSTILE[1], "Overview")
+    assert driver.title == f"{HOSTILE[1]}: 4 systems on 2 test sets"
+    assert {row[0] for row in rows(driver, ".systems")} == {"constructor", BREAKING}
+    driver.find_element(By.LINK_TEXT, "Segments").click()
+    filled(driver)
+    assert len(shown(driver)) == 4 and len(driver.find_elements(By.CSS_SELECTOR, "#segment-1 a")) == 1
+    driver.find_element(By.LINK_TEXT, HOSTILE[0]).click()
+    at_set(driver, HOSTILE[0], "Segments")
+    filled(driver)
+    assert "Es regnet <b>heute</b>." in driver.find_element(By.ID, "segment-list").text
+    driver.find_element(By.LINK_TEXT, "Documents").click()
+    driver.find_element(By.LINK_TEXT, "two").click()
+    driver.find_element(By.CSS_SELECTOR, "#document-text a[href='#1/segment-4']").click()
+    WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
+    driver.back()
+    at_set(driver, HOSTILE[0], "Documents")
+    driver.find_element(By.LINK_TEXT, HOSTILE[1]).click()  # has no documents
+    at_set(driver, HOSTILE[1], "Overview")
+    driver.back()
+    at_set(driver, HOSTILE[0], "Documents")
+    assert not errors(driver)
+
+
+@pytest.mark.parametrize(
+    "part", ["#1/charts", "#2/charts", "#2/segment-3", "#9/segments", "#0/overview", "#2/nonsense"]
+)
+def test_addresses_in_sets(driver, sets, part):
+    opened(driver, sets, part)
+    if "charts" in part:
+        drawn(driver)
+    assert len(current(driver)) == 2 and not errors(driver)
+    assert driver.title.endswith("4 systems on 2 test sets")
+
+
+def test_each_set_has_marks_of_its_own(driver, sets):
+    opened(driver, sets, "#1/segments")
+    filled(driver)
+    driver.find_element(By.CSS_SELECTOR, "#segment-2 input").click()
+    opened(driver, sets, "#2/segments")
+    filled(driver)
+    assert not driver.find_element(By.CSS_SELECTOR, "#segment-2 input").is_selected()
+    opened(driver, sets, "#1/segments")
+    filled(driver)
+    assert driver.find_element(By.CSS_SELECTOR, "#segment-2 input").is_selected()
+    driver.find_element(By.CSS_SELECTOR, "#segment-2 input").click()

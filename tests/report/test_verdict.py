@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ctx_metrics.report.page import cells, difference
+from ctx_metrics.report.cells import cells, difference
 from ctx_metrics.report.verdict import verdict
 from ctx_metrics.scoring.comparison import Column, Comparison, ranks
 from ctx_metrics.scoring.scores import Scores

@@ -89,7 +89,7 @@ def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, c
     _, again = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=ResultCache(str(tmp_path / "kept"))))
     assert again == first
     assert [message for message in caplog.messages if "kept by" not in message] == said
-    assert "slide: 118 of 118 outputs were kept by an earlier run (--ctx-cache)" in caplog.messages
+    assert "slide: 118 of 118 outputs were kept by an earlier run (cache)" in caplog.messages
     for changed in ({"window": 5}, {"window": 4}, {"window": 4, "partial": "drop", "on_long": "error"}):
         with pytest.raises(AssertionError, match="scored again"):
             results(SLIDE, changed, InBlocks(kept=kept))
@@ -120,7 +120,7 @@ def test_a_broken_file_is_scored_again(small_blocks, tmp_path, caplog):
     for one, other in zip(first, again, strict=True):
         assert other.rows == [pytest.approx(row, abs=1e-6) for row in one.rows]
     [line] = [message for message in caplog.messages if "is ignored, because it is damaged" in message]
-    assert line.startswith(f"--ctx-cache {folder}: ")
+    assert line.startswith(f"cache {folder}: ")
 
 
 @pytest.mark.full

@@ -244,7 +244,7 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path, mode):
     folder = tmp_path / "kept"
     folder.mkdir()
     folder.chmod(mode)
-    with pytest.raises(InputError, match=r"^--ctx-cache .*kept: other users may write there, .*; run: chmod -R go-w"):
+    with pytest.raises(InputError, match=r"^cache .*kept: other users may write there, .*; run: chmod -R go-w"):
         ResultCache(str(folder))
     folder.chmod(0o755)
     ResultCache(str(folder))
@@ -252,7 +252,7 @@ def test_a_folder_that_others_can_write_is_refused(tmp_path, mode):
     new.put("aa/b", [1])
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700 and new.get("aa/b", list[int], bool) == [1]
     (tmp_path / "new" / "aa").chmod(mode)
-    with pytest.raises(InputError, match=r"^--ctx-cache .*new/aa: other users may write there"):
+    with pytest.raises(InputError, match=r"^cache .*new/aa: other users may write there"):
         new.get("aa/b", list[int], bool)
 
 

@@ -15,9 +15,13 @@ function chartRows() {
   });
 }
 
-/** Turn the titles of axes that start with "=" into expressions. @param {any} spec of Vega */
-function withTitles(spec) {
+/** Turn the titles of axes that start with "=" into expressions, and fit legends and labels to the page. @param {any} spec of Vega */
+function adapted(spec) {
+  const width = document.body.clientWidth;
+  spec.config.axis.labelLimit = Math.min(spec.config.axis.labelLimit, 0.3 * width);
   for (const axis of spec.axes) if (axis.title?.startsWith?.("=")) axis.title = { signal: axis.title.slice(1) };
+  for (const legend of spec.legends || [])
+    if (legend.columns) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor((width - 130) / 140)));
   return spec;
 }
 
@@ -25,9 +29,11 @@ function withTitles(spec) {
 let views = [];
 
 function drawCharts() {
+  // The policy of the page knows Vega by its hash, also in an element that is added.
+  document.head.append(element("script", {}, byId("vega").textContent));
   const rows = chartRows();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  return [...document.querySelectorAll("#part-charts figure")].map(async (figure, number) => {
+  const draw = async (/** @type {Element} */ figure, /** @type {number} */ number) => {
     const spec = data.charts[number];
     // @ts-ignore the bundle of Vega-Embed is in the page
     const { view } = await vegaEmbed(
@@ -37,15 +43,20 @@ function drawCharts() {
         actions: { export: true, source: false, compiled: false, editor: false },
         theme: dark ? "dark" : undefined,
         renderer: "canvas",
-        patch: withTitles,
+        patch: adapted,
         ast: true, // expressions are interpreted: no text runs as code
       },
     );
     figure.querySelector(".plot summary")?.setAttribute("aria-label", "Save the chart as an image");
     view.addEventListener("click", (/** @type {any} */ _, /** @type {any} */ item) => {
-      if (item?.datum?.segment) location.hash = `segment-${item.datum.segment}`;
+      if (item?.datum?.segment) location.hash = `${HERE}segment-${item.datum.segment}`;
     });
     return view;
+  };
+  let before = Promise.resolve();
+  return [...document.querySelectorAll("#part-charts figure")].map((figure, number) => {
+    before = before.then(() => new Promise((done) => requestAnimationFrame(done))).then(() => draw(figure, number));
+    return before;
   });
 }
 

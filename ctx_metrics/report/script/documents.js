@@ -3,6 +3,15 @@
 /** The number of the open document; -1 for none. */
 let reading = -1;
 
+const LONG = 500; // segments of a document that are shown at first, and with each click on the button below them
+let readTo = LONG;
+
+/** Open a document, or the list of all. @param {number} d */
+function read(d) {
+  [reading, readTo] = [d, LONG];
+  showDocuments();
+}
+
 function showDocuments() {
   const set = (/** @type {Partial<typeof state>} */ change) => {
     Object.assign(state, change);
@@ -54,7 +63,7 @@ function documentTable() {
     return a === null || b === null ? "-" : `${a < b ? "" : "+"}${shown(a - b)}`;
   };
   const rows = order.map((d) => [
-    element("a", { href: `#document-${d + 1}` }, data.documents[d].id),
+    element("a", { href: `${HERE}document-${d + 1}` }, data.documents[d].id),
     String(data.documents[d].end - data.documents[d].start),
     bar(score(d), range),
     ...(compare ? [difference(d)] : []),
@@ -68,7 +77,15 @@ function documentTable() {
 
 /** A document in reading order: source, reference and outputs side by side, with each output's score below it. @param {number} d @returns {HTMLElement[]} */
 function documentParts(d) {
-  const { id, start, end } = data.documents[d];
+  const { id, start, end: last } = data.documents[d];
+  const end = Math.min(last, start + readTo);
+  const more = () => {
+    readTo += LONG;
+    showDocuments();
+    /** @type {HTMLElement|null} */ (
+      document.querySelector(`#document-text a[href="${HERE}segment-${end + 1}"]`)
+    )?.focus();
+  };
   const metric = data.metrics[state.metric];
   const systems = state.systems.filter((s) => s >= 0);
   const range = rangeOf(metric.segments);
@@ -111,7 +128,7 @@ function documentParts(d) {
       ...(start ? [] : added(-1)),
       ...Array.from({ length: end - start }, (_, k) => start + k).flatMap((i) => [
         [
-          element("a", { href: `#segment-${i + 1}` }, String(i + 1)),
+          element("a", { href: `${HERE}segment-${i + 1}` }, String(i + 1)),
           ...(data.source ? [cell([data.source[i]], data.source_lang)] : []),
           ...data.references.map((each) => cell([each[i]], data.target_lang)),
           ...systems.map((s) => output(s, i)),
@@ -121,10 +138,27 @@ function documentParts(d) {
     ],
     { class: "reading" },
   );
+  const labels = [
+    "",
+    ...(data.source ? ["source"] : []),
+    ...data.references.map((_, k) => (k ? `reference ${k + 1}` : "reference")),
+  ];
+  labels.push(...systems.map((s) => data.systems[s])); // before each text on a narrow screen
+  for (const row of texts.querySelectorAll("tbody tr"))
+    [...row.children].forEach((each, k) => each.setAttribute("data-label", each.textContent ? labels[k] : ""));
   return [
-    element("p", {}, element("a", { href: "#documents" }, "All documents")),
+    element("p", {}, element("a", { href: `${HERE}documents` }, "All documents")),
     element("h3", { tabindex: "-1", id: "document-heading" }, id),
     scrolled(texts, `Text of ${id}`),
+    ...(end < last
+      ? [
+          element(
+            "button",
+            { type: "button", onclick: more },
+            `Show more: ${(end - start).toLocaleString("en")} of ${(last - start).toLocaleString("en")} segments are shown`,
+          ),
+        ]
+      : []),
     ...windows
       .filter((each) => each.rows.length)
       .map(({ title, s, rows }) => {

@@ -1,38 +1,61 @@
 // Opens the part of the page that its address names. This is the last script, and starts everything.
 
-const PARTS = ["overview", "segments", "documents", "charts"];
+const PARTS = [...(several ? ["sets"] : []), "overview", "segments", "documents", "charts"];
+const partLinks = [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("#parts-nav a"))];
+const setLinks = [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("#sets-nav a"))];
+const title = document.title;
+partLinks.forEach((link) => (link.href = HERE + link.hash.slice(1)));
+
+/** @param {HTMLAnchorElement} link @param {boolean} current @param {string} what */
+function setCurrent(link, current, what) {
+  if (current) link.setAttribute("aria-current", what);
+  else link.removeAttribute("aria-current");
+}
+
+/** Show which test set and which part is open. Links to other test sets lead to the same part. @param {string} part */
+function setLinked(part) {
+  const inSet = part !== "sets";
+  byId("parts-nav").hidden = !inSet;
+  partLinks.forEach((link) => setCurrent(link, link.hash === HERE + part, "page"));
+  setLinks.forEach((link, k) => {
+    if (k) link.href = `#${k}/${inSet ? part : "overview"}`;
+    setCurrent(link, k === (inSet ? SET : 0), inSet ? "true" : "page");
+  });
+  document.title = several && inSet ? `${setLinks[SET].textContent}: ${title}` : title;
+}
 
 function open() {
-  const [, name, number] = /^#?([a-z]*)-?(\d*)$/.exec(location.hash) || ["", "overview", ""];
-  const part = { segment: "segments", document: "documents" }[name] || (PARTS.includes(name) ? name : "overview");
+  const { set, name, number } = address();
+  if (set !== SET) {
+    location.reload();
+    return;
+  }
+  let part = { segment: "segments", document: "documents" }[name] || (PARTS.includes(name) ? name : "overview");
+  if (part === "documents" && !data.documents.length) part = "overview";
   for (const each of PARTS) byId(`part-${each}`).hidden = each !== part;
-  document.querySelectorAll("nav a").forEach((link) => {
-    if (link.getAttribute("href") === `#${part}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  });
+  setLinked(part);
   if (part === "segments") {
-    if (name === "segment" && !chosen().includes(Number(number) - 1))
+    if (name === "segment" && !chosen().includes(number - 1))
       Object.assign(state, { text: "", document: -1, least: "", most: "", marked: false });
-    if (name === "segment") detailed.add(Number(number) - 1);
+    if (name === "segment") detailed.add(number - 1);
     showSegments();
     if (name === "segment") {
-      const show = () => boxOf(Number(number) - 1)?.scrollIntoView();
+      const show = () => boxOf(number - 1)?.scrollIntoView();
       show();
       setTimeout(show, 300); // once the segments above it are filled and have their final heights
     }
   } else if (part === "documents") {
-    reading = name === "document" && data.documents[Number(number) - 1] ? Number(number) - 1 : -1;
-    showDocuments();
+    read(name === "document" && data.documents[number - 1] ? number - 1 : -1);
     if (reading >= 0) byId("document-heading").focus({ preventScroll: true });
     scrollTo(0, 0);
   } else if (part === "charts") showCharts();
 }
 
 document
-  .querySelectorAll("[data-copy]")
+  .querySelectorAll(".copy")
   .forEach((button) =>
     button.addEventListener("click", () =>
-      navigator.clipboard.writeText(byId(/** @type {HTMLElement} */ (button).dataset.copy || "").textContent || ""),
+      navigator.clipboard.writeText(button.previousElementSibling?.textContent || ""),
     ),
   );
 const baselines = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".baseline"))];
@@ -43,7 +66,7 @@ document
     select.addEventListener("change", () => showBaseline(/** @type {HTMLSelectElement} */ (select).selectedIndex)),
   );
 showBaseline(0);
-document.querySelectorAll("#systems, .baseline > table").forEach(sortable);
+document.querySelectorAll(".systems, .matrix, .baseline > table").forEach(sortable);
 addEventListener("hashchange", open);
 addEventListener("beforeprint", () => {
   printing = true;

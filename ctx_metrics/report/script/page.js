@@ -13,9 +13,28 @@
  * @typedef {[number|null, number|null, string]} Span
  */
 
-/** The page's data: gzip-compressed JSON in base 64. @returns {Promise<Data>} */
+const packed = document.querySelectorAll(".data");
+const several = packed.length > 1; // test sets
+
+/** What the page's address names: a test set, a part of its view, and a segment or document, both from 1. */
+function address() {
+  const [, set, name, number] = /^#?(?:(\d+)\/)?([a-z]*)-?(\d*)$/.exec(location.hash) || [];
+  return {
+    set: Math.max(1, Math.min(packed.length, Number(set || 1))),
+    name: name || (several && !set ? "sets" : "overview"),
+    number: Number(number || 0),
+  };
+}
+
+/** The test set that is shown, from 1. Another one is shown by loading the page again, so that this is the only one. */
+const SET = address().set;
+const HERE = several ? `#${SET}/` : "#"; // where addresses in this set begin
+for (const each of document.querySelectorAll("[data-set]"))
+  if (each instanceof HTMLElement && Number(each.dataset.set) !== SET) each.remove();
+
+/** The data of the test set: gzip-compressed JSON in base 64. @returns {Promise<Data>} */
 async function unpacked() {
-  const text = atob(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "");
+  const text = atob(packed[SET - 1].textContent || "");
   const stream = new Blob([Uint8Array.from(text, (each) => each.charCodeAt(0))])
     .stream()
     .pipeThrough(new DecompressionStream("gzip"));

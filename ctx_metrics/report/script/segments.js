@@ -109,11 +109,18 @@ function segmentParts(i) {
       element(
         "h3",
         {},
-        element("a", { href: `#segment-${i + 1}` }, element("span", { class: "said" }, "Segment "), String(i + 1)),
+        element(
+          "a",
+          { href: `${HERE}segment-${i + 1}` },
+          element("span", { class: "said" }, "Segment "),
+          String(i + 1),
+        ),
       ),
       element("label", { class: "mark", title: "Mark this segment" }, box),
       more,
-      ...(name ? [element("a", { href: `#document-${documentOf[i] + 1}`, class: "document", title: name }, name)] : []),
+      ...(name
+        ? [element("a", { href: `${HERE}document-${documentOf[i] + 1}`, class: "document", title: name }, name)]
+        : []),
     ),
     texts,
   ];
@@ -134,7 +141,7 @@ const detailsOf = (i, systems) => [
   ...why(i, systems),
 ];
 
-const AT_ONCE = 20; // segments in a part of the list, which is filled and emptied as a whole
+const AT_ONCE = 10; // segments in a part of the list, which is filled and emptied as a whole
 
 /** The numbers of the segments that are listed, in order. @type {number[]} */
 let listed = [];
