@@ -8,8 +8,9 @@ import numpy as np
 from ..engine.encoder import TextEncoder, shared_encoder
 from ..engine_options import EngineOptions
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
+from .marks import Mark, gains_of, marks_of
 from .path import NOWHERE, Path, Prices, Span, best_path
-from .stream import Places, Stream, ends_sentence, joined, places
+from .stream import Places, Stream, joined, places
 from .values import centred, window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, rough_windows, touched, whole
@@ -18,14 +19,18 @@ VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
 ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
-# Prices, in units of a token's value. A span gains if it begins where a sentence has ended, or where a line begins: more
-# if most lines begin with a segment.
-SENTENCE_GAIN, UNFINISHED_GAIN, LINE_GAIN, TRUSTED_LINE_GAIN = 8.0, 4.0, 2.0, 8.0
-OMISSION, OMITTED_TOKEN = 5.5, 0.2  # price of a segment without words, less for each of its tokens
-# price of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
+# Prices, in units of a token's value.
+OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each of its tokens
+# It costs less the more of the text is missing; the price is that of a share of 5 %. The share is held between the others.
+MISSING, USUALLY_MISSING, SHARES = 1.5, 0.05, (0.03, 0.25)
+LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
+# of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
+AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
 # An added token is worth this share of the way from a token in any segment to one in its own.
 ADDED_SHARE = 0.4
+# So many segments that are as long as their translations count as seen before, in tokens.
+AS_LONG = 3
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,6 @@ def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments
     """The alignment of a stream with segments. The tokens of both are given, and lose their vectors."""
     ends = np.cumsum([len(each.begins) for each in of_segments]).tolist()
     facts, length = places(stream), len(tokens.begins)
-    finished = [ends_sentence(text) for text in segments]
     if not length or not ends or not ends[-1]:
         nothing = Path([None] * len(segments), [(0, length)] if length else [])
         none = np.zeros((0, 1), np.float16)
@@ -131,12 +135,13 @@ def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments
     left, right = centred(tokens.vectors), centred([piece for each in of_segments for piece in each.vectors])
     for each in (tokens, *of_segments):
         each.vectors.clear()  # those of a long document take much memory
+    marks = marks_of(stream.text, facts, tokens.begins, segments)
     if length * ends[-1] <= CELLS:
-        path = _path(tokens, facts, left, right, ends, finished, whole(length, len(segments)))
+        path = _path(tokens, facts, left, right, ends, marks, whole(length, len(segments)))
     else:
         for margin in MARGINS:
             windows = rough_windows(left, right, ends, margin)
-            path = _path(tokens, facts, left, right, ends, finished, windows)
+            path = _path(tokens, facts, left, right, ends, marks, windows)
             if not touched(windows, path.spans, length):
                 break
     return _described(stream, tokens, facts, path, left, right, ends)
@@ -148,53 +153,37 @@ def _path(
     left: np.ndarray,
     right: np.ndarray,
     ends: Sequence[int],
-    finished: Sequence[bool],
+    marks: Sequence[Mark],
     windows: Sequence[Span],
 ) -> Path:
     """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
-    and how many lines begin with a segment."""
+    how long segments become, and what marks their beginnings."""
     values = window_values(left, right, ends, windows)
     sizes, at = np.diff(ends, prepend=0), tokens.begins
+    is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
-    first = best_path(
-        values,
-        windows,
-        _gains(facts, at, finished, LINE_GAIN),
-        np.full(len(at) + 1, NOWHERE),
-        Prices(omission, ADDITION),
-    )
+    nowhere = np.full(len(at) + 1, NOWHERE)
+    no_additions, gains = [nowhere] * len(marks[0].kinds), gains_of(marks, is_open, [])
+    first = best_path(values, windows, gains, no_additions, nowhere, Prices(omission, ADDITION))
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
     own = np.median([values[i][begin - windows[i][0] : end - windows[i][0]].mean() for i, (begin, end) in spans])
     any_segment = np.mean([each.mean() for each in values])
     added = any_segment + ADDED_SHARE * (own - any_segment)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
-    gains = _gains(facts, at, finished, LINE_GAIN + trust * TRUSTED_LINE_GAIN)
+    gains = gains_of(marks, is_open, [(number, begin) for number, (begin, _) in spans])
     unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
-    apart = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
-    apart[0] = 0
-    return best_path([each - added for each in values], windows, gains, apart, Prices(omission, ADDITION))
-
-
-def _gains(facts: Places, at: np.ndarray, finished: Sequence[bool], line_gain: float) -> list[np.ndarray]:
-    """What a span gains that begins at each token or at the end, before each segment and after the last one.
-
-    The usual gain, at the end of a sentence, is taken off all, so that a boundary inside a sentence has a price; less so in
-    a text with too few sentences for its segments, such as one without punctuation, and after an unfinished segment.
-
-    finished    whether each segment ends with a sentence
-    """
-    is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
-    usual = min(1.0, 2 * facts.end[at].sum() / len(finished))
-
-    def after(sentence_gain: float) -> np.ndarray:
-        gains = sentence_gain * (facts.end[at] - usual) + line_gain * facts.line[at]
-        gains = np.append(np.where(is_open, gains, NOWHERE), 0)
-        gains[0] = 0
-        return gains
-
-    of_kinds = after(UNFINISHED_GAIN), after(SENTENCE_GAIN)
-    return [of_kinds[kind] for kind in (True, *finished)]
+    until = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
+    until[0] = 0
+    apart = [until if finished else np.maximum(until, -AFTER_UNFINISHED) for finished in marks[0].kinds]
+    ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), *[1] * AS_LONG])
+    lengths = np.maximum(1, np.rint(ratio * sizes))
+    missing = np.clip(1 - len(at) / lengths.sum(), *SHARES)
+    omission -= MISSING * np.log(missing / USUALLY_MISSING)
+    prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
+    for each in values:
+        each -= added
+    return best_path(values, windows, gains, apart, until, prices)
 
 
 def _described(

@@ -15,10 +15,13 @@ class Prices(NamedTuple):
     omission    for each segment without tokens, [segments]
     addition    for a span of tokens outside all segments; it can stand between spans, but not beside an omission, since
                 it then is a poor translation of what seems left out
+    lengths     how many tokens each segment's span should have, and what each token more or less costs, [segments] each;
+                None: any number will do
     """
 
     omission: np.ndarray
     addition: float
+    lengths: tuple[np.ndarray, np.ndarray] | None = None
 
 
 class Path(NamedTuple):
@@ -34,14 +37,14 @@ class _Step(NamedTuple):
     """Where the best paths come from that have explained all tokens before a place, and all segments up to one.
 
     low        the place that the arrays begin with
-    begun      the place where the segment's span begins
+    ahead      what a span that begins at each place adds its tokens to, less the highest of these
     omitted    whether the segment has none
     added      the place where an addition before the segment's span begins, for each place where that span can begin; the
                same place if there is no addition
     """
 
     low: int
-    begun: np.ndarray
+    ahead: np.ndarray
     omitted: np.ndarray
     added: np.ndarray
 
@@ -50,7 +53,8 @@ def best_path(
     values: Sequence[np.ndarray],
     windows: Sequence[Span],
     gains: Sequence[np.ndarray],
-    apart: np.ndarray,
+    apart: Sequence[np.ndarray],
+    until: np.ndarray,
     prices: Prices,
 ) -> Path:
     """The path of the highest total.
@@ -59,7 +63,8 @@ def best_path(
     windows    the tokens that each segment can have; neither bound ever falls, the first is 0, and the last one is the end
     gains      for each segment, and after the last one: what a span gains that begins at each place, before a token or after
                the last one, when all segments before it are done; NOWHERE where none may begin
-    apart      what an addition gains besides that begins or ends at each place; NOWHERE where none may
+    apart      like `gains`: what an addition gains besides that begins at each place; NOWHERE where none may
+    until      what it gains that ends at each place; NOWHERE where none may
     """
     low, high = windows[0]
     done = np.full(high - low + 1, NOWHERE)
@@ -71,17 +76,42 @@ def best_path(
         low, high = window
         here = slice(low, high + 1)
         begin = gains[number][here]
-        ahead, added = _after_additions(done, linked, begin, apart[here], prices)
+        ahead, added = _after_additions(done, linked, begin + apart[number][here], until[here], prices)
         sums = np.concatenate([[0.0], np.cumsum(values[number], dtype=np.float64)])
-        best, begun = _best_before(ahead + begin - sums)
-        linked = best + sums
+        ahead = ahead + begin - sums
+        linked = _of_length(ahead, *_length(prices, number)) + sums
         without = done - prices.omission[number]
         omitted = without > linked
-        steps.append(_Step(low, (begun + low).astype(np.int32), omitted, (added + low).astype(np.int32)))
+        steps.append(_Step(low, (ahead - ahead.max()).astype(np.float32), omitted, (added + low).astype(np.int32)))
         done = np.where(omitted, without, linked)
     here = slice(low, high + 1)
-    _, added = _after_additions(done, linked, gains[-1][here], apart[here], prices)
-    return _traced(steps, int(added[-1]) + low, high)
+    _, added = _after_additions(done, linked, gains[-1][here] + apart[-1][here], until[here], prices)
+    return _traced(steps, int(added[-1]) + low, high, prices)
+
+
+def _length(prices: Prices, number: int) -> tuple[int, float]:
+    return (1, 0.0) if prices.lengths is None else (int(prices.lengths[0][number]), float(prices.lengths[1][number]))
+
+
+def _of_length(ahead: np.ndarray, length: int, slope: float) -> np.ndarray:
+    """For each place, the highest total of a span that begins before it and ends there, less the price of its length."""
+    places = slope * np.arange(len(ahead))
+    best = np.full(len(ahead), NOWHERE)
+    # spans that are as long, or longer; and then shorter ones
+    most = np.maximum.accumulate((ahead + places)[: max(0, len(ahead) - length)])
+    best[length:] = most - places[length:] + slope * length
+    if length > 1:
+        best = np.maximum(best, _highest(ahead - places, length - 1) + places - slope * length)
+    return best
+
+
+def _highest(totals: np.ndarray, size: int) -> np.ndarray:
+    """The highest of the `size` totals before each place."""
+    padded = np.full(size + -(-len(totals) // size) * size, NOWHERE)
+    padded[size : size + len(totals)] = totals
+    blocks = padded.reshape(-1, size)
+    upto, since = (np.maximum.accumulate(each, axis=1) for each in (blocks, blocks[:, ::-1]))
+    return np.maximum(since[:, ::-1].ravel()[: len(totals)], upto.ravel()[size - 1 : size - 1 + len(totals)])
 
 
 def _moved(done: np.ndarray, low: int, window: Span) -> np.ndarray:
@@ -100,26 +130,29 @@ def _best_before(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _after_additions(
-    done: np.ndarray, linked: np.ndarray, gains: np.ndarray, apart: np.ndarray, prices: Prices
+    done: np.ndarray, linked: np.ndarray, gains: np.ndarray, until: np.ndarray, prices: Prices
 ) -> tuple[np.ndarray, np.ndarray]:
     """The totals with an addition that ends at each place, where that is better, and where the addition begins."""
-    best, begun = _best_before(linked + gains + apart)
-    best += apart - prices.addition
+    best, begun = _best_before(linked + gains)
+    best += until - prices.addition
     better = best > done
     return np.where(better, best, done), np.where(better, begun, np.arange(len(done)))
 
 
-def _traced(steps: Sequence[_Step], place: int, end: int) -> Path:
+def _traced(steps: Sequence[_Step], place: int, end: int, prices: Prices) -> Path:
     """The path to the end, the last tokens of which are an addition that begins at `place`, if that is before the end."""
     spans: list[Span | None] = []
     additions = [(place, end)] if place < end else []
     after_span = place < end
-    for step in reversed(steps):
+    for number in reversed(range(len(steps))):
+        step = steps[number]
         at = place - step.low
         if step.omitted[at] and not after_span:
             spans.append(None)
             continue
-        begin = int(step.begun[at])
+        length, slope = _length(prices, number)
+        begins = np.arange(max(at, 1))[::-1]  # the latest of equal ones
+        begin = step.low + int(begins[(step.ahead[begins] - slope * np.abs(at - begins - length)).argmax()])
         spans.append((begin, place))
         place = int(step.added[begin - step.low])
         if after_span := place < begin:

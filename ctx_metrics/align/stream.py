@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 _CLOSING = "\"'”’»›)]}」』）】》〉］｝"
-_OPENING = "“‘«‹([{「『（【《〈［｛"
+OPENING = "“‘«‹([{「『（【《〈［｛"
 _CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။"
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
 # Where a sentence ends. A full stop ends none before a small letter (18. října), nor inside a word (3.5, example.org).
@@ -100,7 +100,7 @@ def places(stream: Stream) -> Places:
     unspaced = np.zeros(len(text), bool)
     for first, last in _UNSPACED:
         unspaced |= (codes >= first) & (codes <= last)
-    continues, opens = (np.isin(codes, [ord(mark) for mark in marks]) for marks in (_CONTINUING, _OPENING))
+    continues, opens = (np.isin(codes, [ord(mark) for mark in marks]) for marks in (_CONTINUING, OPENING))
     unspaced[1:] |= unspaced[:-1] & continues[1:]  # quotation marks that other scripts have too
     inner = blank[:-1] | ((unspaced[:-1] | unspaced[1:]) & ~continues[1:] & ~opens[:-1])
     is_open, end, line = (np.zeros(len(text) + 1, bool) for _ in range(3))

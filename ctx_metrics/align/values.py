@@ -43,7 +43,8 @@ def window_values(
         start = ends[begin - 1] if begin else 0
         own = [place - start for place in ends[begin:end]]
         values = token_values(stream[low:high], segments[start : start + own[-1]], own)
-        found += [values[a - low : b - low, number - begin] for number, (a, b) in enumerate(windows[first:last], first)]
+        own_values = enumerate(windows[first:last], first)
+        found += [values[a - low : b - low, number - begin].copy() for number, (a, b) in own_values]
     return found
 
 

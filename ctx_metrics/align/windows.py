@@ -31,6 +31,7 @@ def rough_windows(stream: np.ndarray, segments: np.ndarray, ends: Sequence[int],
         [values[:, number] for number in range(len(right))],
         whole(len(left), len(right)),
         [np.zeros(len(left) + 1)] * (len(right) + 1),
+        [nowhere] * (len(right) + 1),
         nowhere,
         prices,
     )

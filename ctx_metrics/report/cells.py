@@ -1,6 +1,7 @@
 """The cells of the tables of systems: scores with their intervals and ranks, and differences."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..cli.common.comparisons import interval
@@ -56,6 +57,12 @@ def cells(column: Column) -> list[Cell]:
                 *(round(place, 2) for place in places),
             )
     return found
+
+
+def overall_cells(overall: Sequence[float]) -> list[Cell]:
+    """One cell for each system's AutoRank."""
+    least = min((each for each in overall if not math.isnan(each)), default=math.nan)
+    return [Cell(number(each, 1, "-"), each == least) for each in overall]
 
 
 def lead(column: Column) -> Difference | None:

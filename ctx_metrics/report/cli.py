@@ -6,7 +6,7 @@ Scores as `ctx-metrics score` does, and writes a file that opens in any browser,
 import os
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..cli.common import flags
@@ -56,6 +56,9 @@ class Page:
     metrics: Metrics | None = metrics_setting("what to score with", " ".join(DEFAULT_METRICS))
     model: Model | None = model_setting()
     resample: Literal["segment", "document"] | None = resample("page")
+    autorank: Literal["wmt24", "wmt25"] | None = setting(
+        "Add AutoRank, which combines the metrics, as WMT24 or WMT25 computed it."
+    )
     title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
     output: flags.Output = setting("File for the page.", "report.html", flag="-o --output")
     texts: flags.Output | None = setting(
@@ -98,7 +101,6 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(line: CommandLine) -> int:
     from ..cli.common import output, system_tables
-    from ..cli.common.comparisons import Compared
     from ..scoring.testing import SystemTests
     from . import exports
     from .inputs import given_sets, read, scored
@@ -117,14 +119,14 @@ def run(line: CommandLine) -> int:
         check_writable(path)
     check_installed()
     files = [read(each) for each in given]
-    sets = [scored(each) for each in files]
+    sets = [replace(scored(each), autorank=wanted.autorank) for each in files]
     say_missing(sets)
     title, first = wanted.title or title_of(*sets), sets[0]
     render = {
         "-o": lambda path: page(sets, title),
         "--texts": lambda path: exports.texts_table(first, "csv" if path.lower().endswith(".csv") else "tsv"),
         "--tables": lambda path: system_tables.render(
-            Compared(first.names, first.columns, first.design), flags.TABLES[_ending(path)]
+            first.compared, flags.TABLES[_ending(path)], method=wanted.autorank
         ),
         "--pearmut": lambda path: exports.pearmut(first, title),
         "--subset2evaluate": lambda path: exports.subset2evaluate(first),

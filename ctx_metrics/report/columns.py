@@ -55,7 +55,8 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores]) -> Conten
         target_lang=judged.target_lang,
     )
     design = USUAL.design(context.systems, judged.doc_ids)
-    return Content(judged.systems, context, design, [_column(each, judged.doc_ids, design) for each in kept])
+    columns = [_column(each, judged.doc_ids, design) for each in kept]
+    return Content(judged.systems, context, design, columns, test_set=judged.name)
 
 
 def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design) -> Column:

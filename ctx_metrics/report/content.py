@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cli.common.comparisons import Compared
 from ..cli.common.output import plain, segment_details
 from ..cli.common.spans import spans_of
 from ..corpus import document_ranges
@@ -40,6 +41,7 @@ class Content:
     notices    issued while the run scored
     marked     error spans that no metric of the run has marked
     test_set   its name, if a page shows several
+    autorank   the method by which AutoRank is computed from the columns; None: it is not shown
     """
 
     names: Sequence[str]
@@ -49,6 +51,11 @@ class Content:
     notices: Sequence[str] = ()
     marked: "Sequence[Marked]" = ()
     test_set: str = ""
+    autorank: str | None = None
+
+    @property
+    def compared(self) -> Compared:
+        return Compared(self.names, self.columns, self.design)
 
     @property
     def documents(self) -> list[tuple[str, int, int]]:

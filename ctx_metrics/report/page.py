@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..cli.common.output import number
+from ..cli.common.system_tables import autorank_note, order_of, overall_ranks
 from ..errors import InputError
 from ..meta.measures.spans import UNCOUNTED
 from ..notices import counted
-from .cells import Cell, Difference, cells, difference, lead
+from .cells import Cell, Difference, cells, difference, lead, overall_cells
 from .columns import missing_words
 from .content import Content, Marked, all_marked, as_data
 from .sets import languages, summary
@@ -38,18 +39,27 @@ POLICY = (
 
 
 class View(NamedTuple):
-    """A test set on the page: what its tables show, its charts, and what the page's script reads, packed."""
+    """A test set on the page: what its tables show, its charts, and what the page's script reads, packed.
+
+    overall    each system's AutoRank; empty if it is not shown
+    """
 
     content: Content
     facts: Sequence[str]
+    notes: Sequence[str]
     verdict: Verdict
     order: Sequence[int]
+    overall: Sequence[float]
     cells: Sequence[Sequence[Cell]]
     leads: Sequence[Difference | None]
     tested: bool
     marked: Sequence[tuple[Marked, list[str], list[list[int]], list[int]]]
     charts: "Sequence[Chart]"
     data: str
+
+    @property
+    def overall_cells(self) -> list[Cell]:
+        return overall_cells(self.overall)
 
 
 def title_of(*sets: Content) -> str:
@@ -84,7 +94,9 @@ def page(sets: Sequence[Content], title: str) -> str:
         policy=POLICY.format(" ".join(map(_hash, (own, vega)))),
         parts=[part for part in PARTS if part[0] != "documents" or any(each.documents for each in sets)],
         views=views,
-        summary=summary([each.content for each in views], [each.verdict for each in views]),
+        summary=summary(
+            [each.content for each in views], [each.verdict for each in views], [each.overall for each in views]
+        ),
         difference=difference,
         printed=lambda value: number(value, 1, "-"),
         style=Markup((FOLDER / "page.css").read_text("utf-8")),
@@ -96,22 +108,26 @@ def page(sets: Sequence[Content], title: str) -> str:
 def _view(content: Content, several: bool) -> View:
     from .charts import charts, classes  # needs altair
 
+    overall = None if content.autorank is None else overall_ranks(content.compared, content.autorank)
+    note = autorank_note(content.compared, content.autorank)
     missing = missing_words(content.context, content.design)
     found = verdict(content.names, content.columns)
     if missing is not None:
         content = replace(content, columns=[*content.columns, missing])
-    drawn = charts(content)
+    drawn, tested = charts(content), any(each.comparison for each in content.columns)
     names, of_segments = classes(content)
     data = {**as_data(content), "charts": [chart.spec for chart in drawn], "words": [names[k] for k in of_segments]}
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return View(
         content,
         [*_facts(content, several)],
+        [*(content.design.notes() if tested else ()), *[note] * bool(note)],
         found,
-        content.columns[0].order,
+        content.columns[0].order if overall is None else order_of(overall),
+        overall or [],
         [cells(each) for each in content.columns],
         [lead(each) for each in content.columns],
-        any(each.comparison for each in content.columns),
+        tested,
         [(each, *error_counts(each, len(content.names))) for each in all_marked(content)],
         drawn,
         # compression reduces texts and scores to about a third

@@ -13,11 +13,12 @@ MOST = 3  # names in a list; more are counted
 
 
 class Verdict(NamedTuple):
-    """Who wins, and why. `winner` is None if no system wins, or if the metrics disagree."""
+    """Who wins, and why. `winner` is None if no system wins, if the metrics disagree, or if nothing is tested."""
 
     headline: str
     reasons: Sequence[str] = ()
     winner: str | None = None
+    tested: bool = True
 
 
 class _Outcome(NamedTuple):
@@ -101,9 +102,9 @@ def _untested(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
     for column in columns:
         best.setdefault(column.best, []).append(f"{column.title} {number(column.scores[column.best].system, 1, '-')}")
     if len(names) == 1:
-        return Verdict(f"{names[0]}: {', '.join(best[0])}")
+        return Verdict(f"{names[0]}: {', '.join(best[0])}", tested=False)
     leads = [f"{names[s]} has the best {', '.join(scores)}" for s, scores in best.items()]
-    return Verdict("No difference is tested", [f"{'; '.join(leads)}."])
+    return Verdict("No difference is tested", [f"{'; '.join(leads)}."], tested=False)
 
 
 def _by(titles: Sequence[str], tested: int) -> str:

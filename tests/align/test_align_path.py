@@ -23,13 +23,18 @@ def paths(tokens: int, segments: int):
     yield from further(0, 0, "start")
 
 
-def total(path, values, gains, apart, prices) -> float:
+def total(path, values, gains, apart, until, prices) -> float:
     number, found = 0, 0.0
     for kind, begin, end in path:
         if kind == "addition":
-            found += gains[begin] + apart[begin] + apart[end] - prices.addition
+            found += gains[number][begin] + apart[number][begin] + until[end] - prices.addition
             continue
-        found += gains[begin] + values[number][begin:end].sum() if kind == "span" else -prices.omission[number]
+        if kind == "span":
+            lengths, slopes = prices.lengths
+            found += gains[number][begin] + values[number][begin:end].sum()
+            found -= slopes[number] * abs(end - begin - lengths[number])
+        else:
+            found -= prices.omission[number]
         number += 1
     return found
 
@@ -37,16 +42,21 @@ def total(path, values, gains, apart, prices) -> float:
 def test_no_path_is_better():
     chance = np.random.default_rng(3)
     kinds = set()
-    for _ in range(60):
+
+    def some(closed: float, *values: float) -> np.ndarray:
+        found = np.where(chance.random(tokens + 1) < closed, NOWHERE, chance.choice(values, tokens + 1))
+        found[[0, -1]] = 0
+        return found
+
+    for _ in range(100):
         tokens, segments = int(chance.integers(1, 6)), int(chance.integers(1, 4))
         values = list(chance.normal(0, 2, (segments, tokens)))
-        gains = np.where(chance.random(tokens + 1) < 0.2, NOWHERE, chance.normal(0, 1, tokens + 1))
-        apart = np.where(chance.random(tokens + 1) < 0.3, NOWHERE, 0.0)
-        gains[0] = gains[-1] = apart[0] = apart[-1] = 0
-        prices = Prices(chance.normal(1, 1, segments), 0.5)
-        path = best_path(values, [(0, tokens)] * segments, [gains] * (segments + 1), apart, prices)
-        every = list(paths(tokens, segments))
-        best = max(every, key=lambda each: total(each, values, gains, apart, prices))
+        gains = [some(0.2, *chance.normal(0, 1, 9)) for _ in range(segments + 1)]
+        apart, until = [some(0.3, 0.0, -0.3) for _ in range(segments + 1)], some(0.3, 0.0)
+        lengths = chance.integers(1, 5, segments), chance.choice([0.0, 0.4, 1.1], segments)
+        prices = Prices(chance.normal(1, 1, segments), 0.5, lengths)
+        path = best_path(values, [(0, tokens)] * segments, gains, apart, until, prices)
+        best = max(paths(tokens, segments), key=lambda each: total(each, values, gains, apart, until, prices))
         assert path.additions == [(begin, end) for kind, begin, end in best if kind == "addition"]
         assert path.spans == [(b, e) if kind == "span" else None for kind, b, e in best if kind != "addition"]
         kinds |= {kind for kind, *_ in best}
@@ -56,18 +66,28 @@ def test_no_path_is_better():
 def test_windows_that_hold_the_path_change_nothing():
     chance = np.random.default_rng(4)
     values = chance.normal(0, 0.5, (4, 20)) + 3 * (np.arange(20) // 5 == np.arange(4)[:, None])
-    gains, apart, prices = [np.zeros(21)] * 5, np.full(21, NOWHERE), Prices(np.full(4, 5.0), 5.0)
-    whole = best_path(list(values), [(0, 20)] * 4, gains, apart, prices)
+    gains, nowhere = [np.zeros(21)] * 5, np.full(21, NOWHERE)
+    prices = Prices(np.full(4, 5.0), 5.0, (np.full(4, 5), np.full(4, 0.5)))
+    whole = best_path(list(values), [(0, 20)] * 4, gains, [nowhere] * 5, nowhere, prices)
     windows = [(0, 8), (2, 13), (7, 18), (12, 20)]
     of_windows = [values[number, low:high] for number, (low, high) in enumerate(windows)]
-    assert best_path(of_windows, windows, gains, apart, prices) == whole
+    assert best_path(of_windows, windows, gains, [nowhere] * 5, nowhere, prices) == whole
     assert whole == Path([(0, 5), (5, 10), (10, 15), (15, 20)], [])
 
 
 @pytest.mark.parametrize("added", [0.0, 3.0])
 def test_an_addition_is_as_long_as_its_tokens_are_worth_less_than_nothing(added):
     values = [np.array([2.0, 2, -2, -2, -2, -2, -2, -2]), np.array([-2.0, -2, -2, -2, -2, -2, 2, 2])]
-    path = best_path(
-        [each + added for each in values], [(0, 8)] * 2, [np.zeros(9)] * 3, np.zeros(9), Prices(np.full(2, 9.0), 5.0)
-    )
+    open_at = np.zeros(9)
+    prices = Prices(np.full(2, 9.0), 5.0)
+    path = best_path([each + added for each in values], [(0, 8)] * 2, [open_at] * 3, [open_at] * 3, open_at, prices)
     assert path.additions == ([] if added else [(2, 6)])
+
+
+@pytest.mark.parametrize("slope, begin", [(0.0, 4), (1.0, 3)])
+def test_a_span_is_as_long_as_it_should_be_unless_its_words_are_worth_more(slope, begin):
+    values = [np.array([2.0, 2, 2, 0.5, -2, -2]), np.array([-2.0, -2, -2, 0.0, 2, 2])]
+    prices = Prices(np.full(2, 9.0), 5.0, (np.full(2, 3), np.full(2, slope)))
+    nowhere = np.full(7, NOWHERE)
+    path = best_path(values, [(0, 6)] * 2, [np.zeros(7)] * 3, [nowhere] * 3, nowhere, prices)
+    assert path.spans == [(0, begin), (begin, 6)]

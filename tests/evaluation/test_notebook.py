@@ -26,11 +26,12 @@ def test_the_notebook_shows_what_it_holds(monkeypatch, multilingual):
         assert [[*each.get("data", {"stream": ""})] for each in outputs] == kinds
 
 
-def test_the_page_on_python_shows_what_it_prints(monkeypatch, capsys):
+@pytest.mark.parametrize("page, blocks", [("python.md", 2), ("significance.md", 1)])
+def test_the_pages_show_what_their_python_prints(page, blocks, monkeypatch, capsys):
     monkeypatch.chdir(NOTEBOOK.parent)
-    page = (DOCS / "python.md").read_text(encoding="utf-8")
-    found = re.findall(r"```python\n(.*?)```\n\n((?: {4}[^\n]*\n)+)", page, re.DOTALL)
-    assert len(found) == 2
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```\n\n((?: {4}[^\n]*\n)+)", text, re.DOTALL)
+    assert len(found) == blocks
     for code, printed in found:
         exec(code, {})
         assert_about_as_printed(capsys.readouterr().out, re.sub("^ {4}", "", printed, flags=re.M))

@@ -130,22 +130,39 @@ def test_the_sacrebleu_command_with_its_own_metrics_alone(tmp_path):
     assert data_of(page)["systems"] == [NAMES[2]]
 
 
-@pytest.mark.full
-def test_meta_shows_people_beside_metrics(ctx, tmp_path):
+def judged(path):
+    """Writes a table of invented judgements of two systems."""
     rows = [
         f"{system}\t{i}\t{text}\t{reference}\t{(i * 7 + k) % 11}"
         for k, system in enumerate((A, B))
         for i, (text, reference) in enumerate(zip(lines_of(system), lines_of(REF)), 1)
     ]
-    (tmp_path / "judged.de-en.tsv").write_text("system\tseg\tmt\tref\tscore\n" + "\n".join(rows) + "\n")
-    folder = tmp_path / "pages"
-    done = ctx("meta", tmp_path / "judged.de-en.tsv", "-m", "chrf", "--report", folder, "-o", tmp_path / "table.txt")
+    path.write_text("system\tseg\tmt\tref\tscore\n" + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.mark.full
+def test_meta_shows_people_beside_metrics(ctx, tmp_path):
+    table, folder = judged(tmp_path / "judged.de-en.tsv"), tmp_path / "pages"
+    done = ctx("meta", table, "-m", "chrf", "--report", folder, "-o", tmp_path / "table.txt")
     assert done.code == 0, done.err
     [page] = folder.iterdir()
     assert page.name == "judged.de-en.html" and f"pages: {page}" in done.err
     data = data_of(page)
     assert list(scores_of(data)) == ["human", "chrf"]
     assert data["metrics"][0]["segments"][1][:3] == [8, 4, 0]
+
+
+@pytest.mark.full
+def test_meta_writes_one_page_of_all_sets(ctx, tmp_path):
+    tables = [judged(tmp_path / f"{name}.de-en.tsv") for name in ("one", "two")]
+    page = tmp_path / "all.html"
+    done = ctx("meta", *tables, "-m", "chrf", "--report", page, "-o", tmp_path / "table.txt")
+    assert done.code == 0 and f"pages: {page}" in done.err, done.err
+    assert [list(scores_of(data_of(page, k))) for k in (0, 1)] == [["human", "chrf"]] * 2
+    html = page.read_text()
+    assert "<title>2 systems on 2 test sets" in html or f"{A} and {B} on 2 test sets</title>" in html
+    assert '<a href="#2/overview">two.de-en</a>' in html
 
 
 def test_what_is_missing_is_said_before_scoring(monkeypatch):

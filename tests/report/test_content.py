@@ -124,6 +124,20 @@ def test_titles():
     assert title_of(made(names=["a"], source_lang=None, target_lang=None)) == "a"
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("method", ["wmt24", "wmt25"])
+def test_autorank_is_that_of_compare(method):
+    """The page has the column and the order of the table of systems."""
+    content = replace(made({"bleu": BLEU, "ter": TER, "chrf": CHRF}, names=("b", "a", "ref")), names=["b", "a", "ref"])
+    rows = json.loads(system_tables.render(content.compared, "json", None, method))
+    html = page([replace(content, autorank=method)], "t")
+    found = re.findall(
+        r'<tr><th scope="row">(\w+)</th><td(?: class="best")?><span class="score">([\d.]+)</span></td>', html
+    )
+    assert found == [(row["system"], f"{row[f'autorank_{method}']:.1f}") for row in rows]
+    assert f"AutoRank ({method.upper()}): " in html and "AutoRank" not in page([content], "t")
+
+
 @pytest.mark.parametrize("count", some([1, 2, 12], [1, 2]))
 def test_any_number_of_systems_draws_charts(count):
     content = made(names=["a", "b"] * (count // 2) or ["a"])

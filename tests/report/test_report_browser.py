@@ -521,6 +521,25 @@ def test_a_long_list_is_filled_where_it_is_read(driver, tmp_path):
     assert not errors(driver)
 
 
+def test_a_long_document_is_shown_in_parts(driver, tmp_path):
+    texts = [f"It rains for {k} days." for k in range(1200)]
+    (tmp_path / "a").write_text("".join(f"{line}\n" for line in texts))
+    (tmp_path / "human.seg.score").write_text("".join(f"a\t{k}\n" for k in range(1200)))
+    (tmp_path / "ids").write_text("one\n" * 1100 + "two\n" * 100)
+    inputs = ["-t", tmp_path / "a", "--scores", tmp_path / "human.seg.score", "--docids", tmp_path / "ids"]
+    opened(driver, made(tmp_path / "page.html", *inputs), "#document-1")
+    button = "#document-text button"
+    for known, focus in ((500, "501"), (1000, "1001")):
+        assert len(rows(driver, "#document-text")) == known
+        assert driver.find_element(By.CSS_SELECTOR, button).text == f"Show more: {known:,} of 1,100 segments are shown"
+        driver.execute_script(f"document.querySelector('{button}').click()")
+        assert driver.switch_to.active_element.text == focus
+    assert len(rows(driver, "#document-text")) == 1100 and not driver.find_elements(By.CSS_SELECTOR, button)
+    driver.execute_script("location.hash = 'document-2'")
+    WebDriverWait(driver, 5).until(lambda each: len(rows(each, "#document-text")) == 100)
+    assert not errors(driver)
+
+
 def test_only_the_pages_own_scripts_run(driver, report):
     """The policy lets no script run that is added to the page, no expression, and nothing be loaded."""
     opened(driver, report, "#charts")

@@ -41,6 +41,17 @@ def test_headlines(winners, said):
     assert headline([Verdict("", winner=winner) for winner in winners]) == said
 
 
+def test_what_is_not_tested_is_said():
+    none, untested = Verdict(""), Verdict("", tested=False)
+    assert headline([none, none, untested]) == "No system clearly wins on any of the 3 test sets; 1 is not tested"
+    assert headline([untested] * 3) == "No difference is tested on any of the 3 test sets"
+    assert headline([Verdict("", winner="a"), untested, untested]) == "a wins on 1 of 3 test sets; 2 are not tested"
+    assert not verdict("ab", [column("NIST", [1.0, 2.0], None)]).tested
+    alone = [made(names=("a",)), made(names=("b",))]
+    found = summary(alone, [verdict(each.names, each.columns) for each in alone])
+    assert found.headline == "One system on each of 2 test sets"
+
+
 def test_who_wins_clearly():
     """A system that wins by some metrics while no other one does; not where the metrics disagree."""
     assert verdict("abc", [A_WINS, A_BY_TER]).winner == "a" and verdict("abc", [A_WINS, ALL_TIED]).winner == "a"
@@ -61,11 +72,19 @@ def test_systems_by_test_sets():
         ("a", [("30.0", 1), ("10.0", None)], "20.0"),
         ("c", [None, ("45.0", None)], "-"),
     ]
-    assert found.headline == "a wins on 1 of 2 test sets; none clearly wins on the other"
+    assert found.headline == "a wins on 1 of 2 test sets; 1 is not tested"
     worse = [replace(made(), columns=[column("TER", [9.0, 8.0], None, -1)]) for _ in range(2)]
     assert [row[0] for row in summary(worse, [Verdict("")] * 2).matrices[0].rows] == ["b", "a"]
     unknown = [first, replace(made(), columns=[column("BLEU", [NAN, 20.0], None)])]
     assert summary(unknown, [Verdict("")] * 2).matrices[0].rows[-1][2] == "-"
+
+
+def test_autorank_of_sets():
+    first, second = made(), made(names=("b", "a"))
+    found = summary([first, second], [Verdict("")] * 2, [[1.0, 2.0], [1.0, 1.5]]).matrices[0]
+    rows = [(name, [(cell.score, cell.best) for cell in cells], mean) for name, cells, mean in found.rows]
+    assert found.heading == "AutoRank ↓"
+    assert rows == [("a", [("1.0", True), ("1.5", False)], "1.2"), ("b", [("2.0", False), ("1.0", True)], "1.5")]
 
 
 def test_metrics_that_only_one_set_has():
@@ -115,6 +134,15 @@ def test_a_page_of_two_sets(ctx, tmp_path):
     html = both.read_text()
     assert f"<title>{NAME_A}, {NAME_B} and system_c.en on 2 test sets</title>" in html
     assert re.search("<h2>system_b.en wins on both test sets</h2>", html) and "fr → en" in html
+
+
+@pytest.mark.full
+def test_languages_of_one_set_alone_are_said(ctx, tmp_path):
+    sets = ["--set", "x", "-t", A, "-r", REF, "--set", "y", "-t", B, "-r", REF, "-l", "de-en"]
+    done = ctx("report", *sets, "-m", "chrf", "-q", "-o", tmp_path / "page.html")
+    assert done.code == 0 and done.err.splitlines()[0] == (
+        "ctx-metrics: --set x: no languages (-l), but other test sets have some; before the first --set, -l is of all"
+    )
 
 
 @pytest.mark.full

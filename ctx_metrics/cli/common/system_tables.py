@@ -28,11 +28,8 @@ def render(found: Compared, form: str, decimals: int | None = None, method: str 
 
     method    of AutoRank, which becomes a column; None leaves it out
     """
-    overall = None if method is None else _overall(found, method)
-    if overall is None:
-        order = found.columns[0].order
-    else:
-        order = sorted(range(len(overall)), key=lambda s: (math.isnan(overall[s]), overall[s]))
+    overall = None if method is None else overall_ranks(found, method)
+    order = found.columns[0].order if overall is None else order_of(overall)
     objects = [_object(found, s, method, overall) for s in order]
     if form in SEPARATED:
         return _separated(objects, form, output.decimals_of(form, decimals))
@@ -44,7 +41,13 @@ def render(found: Compared, form: str, decimals: int | None = None, method: str 
     return write(found, objects, output.decimals_of("table", decimals), method)
 
 
-def _overall(found: Compared, method: str) -> list[float]:
+def order_of(overall: Sequence[float]) -> list[int]:
+    """The systems' numbers, the best AutoRank first, those without one last."""
+    return sorted(range(len(overall)), key=lambda s: (math.isnan(overall[s]), overall[s]))
+
+
+def overall_ranks(found: Compared, method: str) -> list[float]:
+    """Each system's AutoRank; NaN, with a notice, without a score by each metric."""
     scores = np.array([[each.sign * of.system for of in each.scores] for each in found.columns])
     if lacking := [found.names[s] for s in np.flatnonzero(np.isnan(scores).any(axis=0))]:
         one, many = (
@@ -186,7 +189,9 @@ def _notes(found: Compared, method: str | None, bold: bool = False) -> list[str]
         )
     if untested:
         notes.append(f"Not tested: {', '.join(untested)}.")
-    if method is not None:
-        metrics = ", ".join(each.title for each in found.columns)
-        notes.append(f"AutoRank ({method.upper()}): {METHODS[method]} ({metrics}).")
-    return notes
+    return notes + [autorank_note(found, method)] * (method is not None)
+
+
+def autorank_note(found: Compared, method: str | None) -> str:
+    metrics = ", ".join(each.title for each in found.columns)
+    return "" if method is None else f"AutoRank ({method.upper()}): {METHODS[method]} ({metrics})."

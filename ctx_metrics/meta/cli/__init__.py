@@ -24,7 +24,7 @@ from ...cli.common.metrics import (
 from ...cli.common.work import Kept, Work, checked_work, in_blocks
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole
+from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole, expanduser
 from ...notices import notice
 from ...registry import metric_table
 from ...run.context import MetricSettings
@@ -213,9 +213,14 @@ class Output:
 
 @dataclass(frozen=True)
 class Plots:
-    report: Directory | None = setting(
-        "Write a page SET.html for each set, as `ctx-metrics report` does, with people's scores beside the metrics'."
+    report: Annotated[str, expanduser, "PATH"] | None = setting(
+        "Write pages as `ctx-metrics report` does, with people's scores beside the metrics': one of all sets if PATH ends "
+        "in .html, else SET.html for each set in the folder PATH."
     )
+
+    @property
+    def single(self) -> bool:
+        return self.report is not None and self.report.lower().endswith(".html")
 
     plot: Directory | None = setting(
         "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
@@ -270,7 +275,8 @@ def run(line: CommandLine) -> int:
         from ...report import page
 
         page.check_installed()
-    for folder in filter(None, (plots.plot, asked.save_scores, plots.report)):
+        check_writable(plots.report, folder=not plots.single)
+    for folder in filter(None, (plots.plot, asked.save_scores)):
         check_writable(folder, folder=True)
     sets = meta_data.read_sets(line[Paths].data, data)
     protocols = _protocols(sets, asked)
@@ -284,22 +290,27 @@ def run(line: CommandLine) -> int:
 
         draw(report, sets, scores, protocols, plots.plot, plots.plot_format, asked.slide_grid)
     if plots.report:
-        _write_pages(sets, scores, plots.report)
+        _write_pages(sets, scores, plots.report, plots.single)
     return 0
 
 
-def _write_pages(sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores]]", folder: str) -> None:
+def _write_pages(
+    sets: "Sequence[JudgedSet]", scores: "Mapping[str, Sequence[MetricScores]]", path: str, single: bool
+) -> None:
     from ...report.columns import judged_content
-    from ...report.page import page
+    from ...report.page import page, title_of
     from ...writing import make_folder, write_whole
 
-    make_folder(folder)
-    written = []
-    for judged in sets:
-        if content := judged_content(judged, scores[judged.name]):
-            written.append(os.path.join(folder, re.sub(r"[^\w.-]", "_", judged.name) + ".html"))
-            write_whole(written[-1], page([content], judged.name))
-    notice(f"pages: {', '.join(written)}" if written else "--report: there is nothing to show")
+    found = [judged_content(judged, scores[judged.name]) for judged in sets]
+    contents = [content for content in found if content]
+    pages = {os.path.join(path, re.sub(r"[^\w.-]", "_", each.test_set) + ".html"): [each] for each in contents}
+    if single and contents:
+        pages = {path: contents}
+    elif not single:
+        make_folder(path)
+    for file, shown in pages.items():
+        write_whole(file, page(shown, shown[0].test_set if len(shown) == 1 else title_of(*shown)))
+    notice(f"pages: {', '.join(pages)}" if pages else "--report: there is nothing to show")
 
 
 def _protocols(sets: "Sequence[JudgedSet]", asked: Evaluation) -> "list[Protocol]":

@@ -33,7 +33,7 @@ function drawCharts() {
   document.head.append(element("script", {}, byId("vega").textContent));
   const rows = chartRows();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  return [...document.querySelectorAll("#part-charts figure")].map(async (figure, number) => {
+  const draw = async (/** @type {Element} */ figure, /** @type {number} */ number) => {
     const spec = data.charts[number];
     // @ts-ignore the bundle of Vega-Embed is in the page
     const { view } = await vegaEmbed(
@@ -52,6 +52,11 @@ function drawCharts() {
       if (item?.datum?.segment) location.hash = `${HERE}segment-${item.datum.segment}`;
     });
     return view;
+  };
+  let before = Promise.resolve();
+  return [...document.querySelectorAll("#part-charts figure")].map((figure, number) => {
+    before = before.then(() => new Promise((done) => requestAnimationFrame(done))).then(() => draw(figure, number));
+    return before;
   });
 }
 

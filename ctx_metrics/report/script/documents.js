@@ -3,6 +3,15 @@
 /** The number of the open document; -1 for none. */
 let reading = -1;
 
+const LONG = 500; // segments of a document that are shown at first, and with each click on the button below them
+let readTo = LONG;
+
+/** Open a document, or the list of all. @param {number} d */
+function read(d) {
+  [reading, readTo] = [d, LONG];
+  showDocuments();
+}
+
 function showDocuments() {
   const set = (/** @type {Partial<typeof state>} */ change) => {
     Object.assign(state, change);
@@ -68,7 +77,15 @@ function documentTable() {
 
 /** A document in reading order: source, reference and outputs side by side, with each output's score below it. @param {number} d @returns {HTMLElement[]} */
 function documentParts(d) {
-  const { id, start, end } = data.documents[d];
+  const { id, start, end: last } = data.documents[d];
+  const end = Math.min(last, start + readTo);
+  const more = () => {
+    readTo += LONG;
+    showDocuments();
+    /** @type {HTMLElement|null} */ (
+      document.querySelector(`#document-text a[href="${HERE}segment-${end + 1}"]`)
+    )?.focus();
+  };
   const metric = data.metrics[state.metric];
   const systems = state.systems.filter((s) => s >= 0);
   const range = rangeOf(metric.segments);
@@ -133,6 +150,15 @@ function documentParts(d) {
     element("p", {}, element("a", { href: `${HERE}documents` }, "All documents")),
     element("h3", { tabindex: "-1", id: "document-heading" }, id),
     scrolled(texts, `Text of ${id}`),
+    ...(end < last
+      ? [
+          element(
+            "button",
+            { type: "button", onclick: more },
+            `Show more: ${(end - start).toLocaleString("en")} of ${(last - start).toLocaleString("en")} segments are shown`,
+          ),
+        ]
+      : []),
     ...windows
       .filter((each) => each.rows.length)
       .map(({ title, s, rows }) => {

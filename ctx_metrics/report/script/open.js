@@ -21,6 +21,10 @@ function setLinked(part) {
     if (k) link.href = `#${k}/${inSet ? part : "overview"}`;
     setCurrent(link, k === (inSet ? SET : 0), inSet ? "true" : "page");
   });
+  if (several) {
+    const [links, link] = [byId("sets-nav"), setLinks[inSet ? SET : 0]];
+    links.scrollLeft = link.offsetLeft - (links.clientWidth - link.offsetWidth) / 2; // on a narrow screen
+  }
   document.title = several && inSet ? `${setLinks[SET].textContent}: ${title}` : title;
 }
 
@@ -45,8 +49,7 @@ function open() {
       setTimeout(show, 300); // once the segments above it are filled and have their final heights
     }
   } else if (part === "documents") {
-    reading = name === "document" && data.documents[number - 1] ? number - 1 : -1;
-    showDocuments();
+    read(name === "document" && data.documents[number - 1] ? number - 1 : -1);
     if (reading >= 0) byId("document-heading").focus({ preventScroll: true });
     scrollTo(0, 0);
   } else if (part === "charts") showCharts();
