@@ -101,7 +101,14 @@ class Read(NamedTuple):
 
 
 def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> list[Given]:
-    return [_given(name, own, metrics, model, testing) for name, own in _lines(line)]
+    sets = [_given(name, own, metrics, model, testing) for name, own in _lines(line)]
+    without = [each.name for each in sets if each.texts.language_pair is None]
+    if 0 < len(without) < len(sets):
+        notice(
+            f"--set {', '.join(without)}: no languages (-l), but other test sets have some; before the first --set, "
+            "-l is of all"
+        )
+    return sets
 
 
 def _given(name: str, line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> Given:

@@ -137,6 +137,15 @@ def test_a_page_of_two_sets(ctx, tmp_path):
 
 
 @pytest.mark.full
+def test_languages_of_one_set_alone_are_said(ctx, tmp_path):
+    sets = ["--set", "x", "-t", A, "-r", REF, "--set", "y", "-t", B, "-r", REF, "-l", "de-en"]
+    done = ctx("report", *sets, "-m", "chrf", "-q", "-o", tmp_path / "page.html")
+    assert done.code == 0 and done.err.splitlines()[0] == (
+        "ctx-metrics: --set x: no languages (-l), but other test sets have some; before the first --set, -l is of all"
+    )
+
+
+@pytest.mark.full
 def test_flags_before_the_first_set_are_of_all(ctx, tmp_path):
     page_of_sets = tmp_path / "page.html"
     shared = ["-t", A, B, "--names", "One", "Two", "-l", "de-en"]

@@ -21,6 +21,10 @@ function setLinked(part) {
     if (k) link.href = `#${k}/${inSet ? part : "overview"}`;
     setCurrent(link, k === (inSet ? SET : 0), inSet ? "true" : "page");
   });
+  if (several) {
+    const [links, link] = [byId("sets-nav"), setLinks[inSet ? SET : 0]];
+    links.scrollLeft = link.offsetLeft - (links.clientWidth - link.offsetWidth) / 2; // on a narrow screen
+  }
   document.title = several && inSet ? `${setLinks[SET].textContent}: ${title}` : title;
 }
 
