@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..models.hub import MULTILINGUAL
 from ..notices import counted, notice
 from ..run.context import capabilities, parameters
 from ..run.inputs import FileInput
+from ..run.streams import system_names
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.derived import OfInnerMetric, inner_settings
 from ..scoring.results import ScoredWindow, counted_result
@@ -122,8 +122,8 @@ class Peers(OfInnerMetric):
                     "the same segments"
                 )
         self._of_pairs: dict[Pair, float] = {}
-        self._names = [Path(getattr(system, "name", "")).stem for system in systems]
         names = [str(getattr(system, "name", "")) for system in systems]
+        self._names = system_names(names) if all(names) else names
         text = "\n".join([*names, *(line for system in self._pool for line in system)])
         self.signature = {
             **inner_settings(self.inner),
