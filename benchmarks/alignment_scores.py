@@ -22,7 +22,7 @@ from tabulate import tabulate
 
 from ctx_metrics import evaluate
 
-METRICS = ["bleu", "chrf", "bertr", "bertscore"]
+METRICS = ["chrf", "bertr", "bertscore"]
 READS_ENGLISH = ["comet"]  # the embedded model
 
 
@@ -35,7 +35,8 @@ def texts_by_system(documents: Sequence[Document], lines: Sequence[Sequence[str]
 
 def rows(pair: str, documents: Sequence[Document]) -> list[list[str]]:
     language = pair.split("-")[1]
-    metrics = METRICS + READS_ENGLISH * (language == "en")
+    metrics = {"bleu": {"tokenize": "char"} if documents[0].unspaced else {}} | {name: {} for name in METRICS}
+    metrics |= {name: {} for name in READS_ENGLISH if language == "en"}
     [first, *_] = texts_by_system(documents, [each.references for each in documents]).values()
     [sources, *_] = texts_by_system(documents, [each.sources for each in documents]).values()
 
@@ -84,9 +85,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    table = [row for pair in args.pairs for row in rows(pair, chosen(args.data, pair, args.documents, args.systems))]
     heads = ["pair", "aligned with", "metric", "difference, mean / largest", "significant, turned"]
-    print(tabulate(table, heads, "github", disable_numparse=True))
+    for pair in args.pairs:
+        found = rows(pair, chosen(args.data, pair, args.documents, args.systems))
+        print(tabulate(found, heads, "github", disable_numparse=True) + "\n", flush=True)
 
 
 if __name__ == "__main__":
