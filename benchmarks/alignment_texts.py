@@ -66,7 +66,8 @@ def read_pair(data: Path, pair: str, systems: int) -> list[Document]:
 def _chosen(names: Sequence[str], count: int) -> list[str]:
     """Evenly spaced names in alphabetic order, without references and reranked outputs."""
     kept = sorted(name for name in names if not name.startswith("ref") and "mbr" not in name.lower())
-    return [kept[round(i * (len(kept) - 1) / max(1, count - 1))] for i in range(min(count, len(kept)))]
+    count = min(count, len(kept))
+    return [kept[round(i * (len(kept) - 1) / max(1, count - 1))] for i in range(count)]
 
 
 def _xml(archive: Path, pair: str, systems: int) -> Iterator[Document]:
