@@ -257,6 +257,7 @@ def test_paired_tests_resample_the_documents_of_aligned_lines(data, aligned):
     assert bare[0] == bare[1]
 
 
+@pytest.mark.full
 def test_sacrebleu_scores_sentences_of_aligned_lines(data, aligned):
     of_lost, of_whole = (
         sacrebleu("ref.txt", "--docids", "ids.txt", "-l", "de-en", "-m", "chrf", "-i", *words, "-b", cwd=data)

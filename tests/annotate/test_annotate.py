@@ -241,6 +241,7 @@ def test_a_row_without_reference_has_no_score(ctx, tmp_path):
         assert f"{name}: 3 segments have no reference and are left out (row 2, 4, 6)" in done.err
 
 
+@pytest.mark.full
 def test_error_spans_are_columns(ctx, table, tmp_path):
     """Those that `score --spans` writes; a row without a reference has none."""
     model = ["-m", "chrf", "comet", "--model", build(RECIPES["xcomet"], tmp_path / "model"), "-l", "de-en", "--spans"]

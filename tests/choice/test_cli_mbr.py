@@ -43,6 +43,7 @@ def test_the_best_lines(ctx, tmp_path):
     assert ctx("mbr", lines, "-s", SOURCE, "-m", "chrf", "-q").out == done.out
 
 
+@pytest.mark.full
 def test_nbest_lists_and_json_lines_are_read_again(ctx, tmp_path):
     """What is written is candidates with scores, by which rerank and mbr can go on."""
     ctx("mbr", *THREE, "-m", "chrf", "-o", tmp_path / "all.nbest", "-q")

@@ -158,6 +158,7 @@ def test_levels_of_a_table(ctx):
     assert sum("│ system_" in line for line in done.out.splitlines()) == 2 * (59 + 7 + 1)
 
 
+@pytest.mark.full
 def test_scale_1_is_comet_scores_scale(ctx):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-m", "comet", "chrf", "--format", "jsonl"]
     of_100, of_1 = ctx(*argv).objects(), ctx(*argv, "--scale", "1").objects()
@@ -185,6 +186,7 @@ def test_a_reference_free_model(ctx, checkpoints):
     assert ["inputs:mt+src" in each["signature"] for each in own] == [True, False]
 
 
+@pytest.mark.full
 def test_parts_and_error_spans_of_segments(ctx, few, checkpoints):
     argv = ["-t", A, "-s", SOURCE, "-r", REF, "--docids", DOCIDS, "--model", checkpoints["xcomet"], "--format", "jsonl"]
     reference, system, source = (lines_of(name)[few] for name in (REF, A, SOURCE))

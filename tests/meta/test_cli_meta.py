@@ -193,6 +193,7 @@ def test_settings_that_a_metric_has_not(ctx, metric, message):
     assert (done.code, done.out) == (2, "") and f"error: {message}" in done.err
 
 
+@pytest.mark.full
 def test_scores_without_a_reference_are_saved_as_such(ctx, tmp_path):
     argv = ["meta", JUDGED, "-l", "de-en", "-p", "seg-pearson", "--format", "json", *QUICK]
     model = ["--comet-model", build(RECIPES["unite"], tmp_path / "model")]
@@ -415,6 +416,7 @@ def test_flags_of_metrics(ctx):
     assert "--bertr-layers" in ctx("meta", "-m", "bertr", "--help").out
 
 
+@pytest.mark.full
 def test_unjudged_and_missing_outputs(ctx, tmp_path):
     header, *rows = (EXAMPLES / JUDGED).read_text(encoding="utf-8").splitlines()
     unjudged = [row.rpartition("\t")[0] + "\tNone" if k % 7 == 0 else row for k, row in enumerate(rows)]

@@ -183,6 +183,7 @@ def xcomet(tmp_path_factory):
     return str(build(RECIPES["xcomet"], tmp_path_factory.mktemp("models") / "xcomet"))
 
 
+@pytest.mark.full
 def test_the_spans_of_a_model_are_written_and_read(ctx, xcomet, tmp_path):
     given = ["-t", A, B, "-s", SOURCE, "-r", REF, "-l", "de-en", "--docids", DOCIDS, "--model", xcomet]
     path = tmp_path / "predictions.tsv"

@@ -97,6 +97,7 @@ def test_correlations_are_averaged_and_a_metric_without_a_set_is_not_ranked():
     assert agreement.ranks == [1, 0]
 
 
+@pytest.mark.full
 def test_every_protocol_ranks_the_better_metric_first(segments):
     judged, scores = segments
     names = ["sys-acc", "spa", "seg-pearson", "seg-spearman", "seg-kendall", "acc-eq", "tau-23", "darr"]

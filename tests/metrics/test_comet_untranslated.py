@@ -87,6 +87,7 @@ def write(path, lines):
     return path
 
 
+@pytest.mark.full
 def test_every_command_gives_the_same(multilingual, ctx, tmp_path):
     files = {"src": SOURCES[:5], "out": SYSTEM[:5], "other": ["Das ist nicht richtig."] * 5}
     source, system, other = (write(tmp_path / f"{name}.txt", lines) for name, lines in files.items())

@@ -181,6 +181,7 @@ def test_the_signature_names_the_candidates_and_hashes_all_texts(folders, ctx):
     assert (other["candidates"], other["pool"] == all_three["pool"]) == ("system_b.en+system_a.en", False)
 
 
+@pytest.mark.full
 def test_commands_give_the_same_scores(folders, ctx, tmp_path):
     model, own = ["--comet-model", str(folders["polycand"])], made(folders["polycand"], [A, B, C])
     expected = [own.corpus_score(system, None).score for system in (A, B, C)]

@@ -88,6 +88,7 @@ def test_tied_tables(tmp_path):
     assert scores(MetricX(model=str(folder))) == pytest.approx(oracle(folder, prompts("23", True), 1024), abs=2.5e-4)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(int(transformers.__version__.split(".")[0]) > 4, reason="its mT5 has tied tables alone")
 @pytest.mark.parametrize("tied", [False, True])
 def test_the_oracle_is_transformers_own_logit(tmp_path, tied):

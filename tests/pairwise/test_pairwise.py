@@ -80,6 +80,7 @@ def test_a_swap_gives_one_minus_it_exactly(whole):
     assert (swapped[::-1, ::-1] == wins).all()
 
 
+@pytest.mark.full
 def test_scores_are_the_means_of_the_wins(whole):
     metric = make(whole)
     wins = metric.win_probabilities()

@@ -57,6 +57,7 @@ def stock_parser() -> argparse.ArgumentParser:
     return made[0]
 
 
+@pytest.mark.full
 def test_the_help_of_named_metrics_shows_their_groups():
     done = sacrebleu("-m", "bertr", "slide", "--help")
     assert (done.returncode, done.stderr) == (0, "")

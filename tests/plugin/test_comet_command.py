@@ -317,6 +317,7 @@ def test_sentences_of_a_window_share_its_score(runs, metrics):
     assert len(set(values[:6])) == 1 and values[5] != values[6]
 
 
+@pytest.mark.full
 def test_confidence(runs, expected):
     [(score, mean, width)] = re.findall(r" = (\S+) \(μ = (\S+) ± (\S+)\)", runs["confidence"].stdout)
     assert score == f"{expected['xcomet', 'COMET'][0]:.1f}" and 0 < float(width) < 10

@@ -154,6 +154,7 @@ def test_files_are_written_before_anything_is_printed(runs, name):
     assert texts[0] == texts[1] and len(texts[0]) > 1
 
 
+@pytest.mark.full
 def test_a_home_folder_is_found_in_every_path(runs):
     home = runs["at home"].folder
     assert {path.name for path in home.iterdir()} == {"taken", "source.txt", "docids.txt", "scores", "slide.tsv"}
@@ -179,6 +180,7 @@ def test_the_output_is_as_without_files(runs, name):
     assert not list(runs[f"{name} without"].folder.glob("*.score"))
 
 
+@pytest.mark.full
 def test_the_tree(runs):
     names = sorted(path.name for path in runs["three"].folder.glob("*-*"))
     levels = [
@@ -263,6 +265,7 @@ def test_what_is_not_scored_is_none(runs):
     assert [row["score"] for row in rows if row["level"] == "document"] == list(map(files.shown, documents))
 
 
+@pytest.mark.full
 def test_the_table_of_slide(runs):
     rows = table(runs["three"].folder / "more" / "slide.tsv")
     assert list(rows[0]) == "level system document first last weight score truncated".split()
@@ -369,6 +372,7 @@ def test_resampling_documents_is_in_the_signature_and_widens_slides_interval(run
     assert ours["SLIDE-embedded"]["confidence_var"] > segments["SLIDE-embedded"]["confidence_var"]
 
 
+@pytest.mark.full
 def test_what_is_said_of_resampling(runs):
     assert runs["confidence"].stderr.count("there are only 7 documents") == 1
     assert "share its score" not in runs["confidence"].stderr and "--docids" not in runs["confidence"].stderr

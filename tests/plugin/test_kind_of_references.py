@@ -2,10 +2,12 @@
 
 import json
 
+import pytest
 from plugin_conftest import REF, A
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 
+@pytest.mark.full
 def test_every_signature_names_the_kind_of_references():
     common = (REF, "-i", A, "-m", "bleu", "bertr", "-f", "json")
     with_kind, without = (sacrebleu(*common, *more) for more in (["--ctx-kind-of-references", "post-edited"], []))

@@ -107,6 +107,7 @@ def test_the_names_of_sets_are_escaped():
     assert "<img src=x" not in html and html.count("&lt;img src=x") >= 4 and "a and b on 2 test sets" in html
 
 
+@pytest.mark.full
 def test_systems_that_a_set_lacks_are_said(caplog):
     say_missing([made(), made(names=("a", "b", "a"))])
     assert not caplog.messages

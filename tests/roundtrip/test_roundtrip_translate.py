@@ -138,6 +138,7 @@ def test_a_model_translates_every_line_by_itself():
     assert name.startswith(f"hf-{toy.folder.name}-") and name.endswith("-beams1")
 
 
+@pytest.mark.full
 def test_the_identity_names_what_changes_a_translation():
     names = [
         by_model([["cat"]], toys.random_nllb(), ("eng", "deu"), max_length=5, **settings)[1]

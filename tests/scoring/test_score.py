@@ -92,6 +92,7 @@ def test_every_key_can_be_formatted(short):
     assert strict(score(1.0).format(1, False, text, True))["score"] == 1.0
 
 
+@pytest.mark.full
 @given(
     st.dictionaries(
         st.sampled_from(sorted(ContextSignature.ABBREVIATIONS)), st.one_of(st.text(), st.integers(), st.booleans())

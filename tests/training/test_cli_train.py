@@ -234,6 +234,7 @@ def test_development_outputs_that_were_trained_on_are_counted(train):
     assert "39 of 39 development outputs are in the training data too" in done.err
 
 
+@pytest.mark.full
 def test_a_cache_of_ones_own_is_kept(train, tmp_path):
     assert train("bilstm", "--cache", tmp_path / "cache", plot=True).code == 0
     kept = [path.stat().st_size for path in (tmp_path / "cache").glob("*.f16")]

@@ -278,6 +278,7 @@ def learned(encoder, data, out, inputs="mt+src+ref", **recipe):
     return learn_unified(architecture, given, *judged, out=out, engine=QUIET, synthetic=pairs)
 
 
+@pytest.mark.full
 def test_stopped_in_the_second_epoch_it_goes_on_to_the_same_weights(data, tiny_xlmr, tmp_path, monkeypatch):
     learned(tiny_xlmr, data, tmp_path / "whole")
     steps = 2 * -(-(16 + 7 * ROWS_A_PAIR) // 12)

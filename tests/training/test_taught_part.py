@@ -161,6 +161,7 @@ def test_average_makes_one_row_of_an_output_that_is_taught(put):
     assert found.hypotheses == ["m", "n"] and np.isnan(found.targets).all()
 
 
+@pytest.mark.full
 def test_a_model_without_references_learns_from_a_metric_that_reads_them(ctx, tiny_xlmr, paths, tmp_path):
     out = tmp_path / "out"
     options = ["--inputs", "mt+src+ref", "--encoder", tiny_xlmr, "--rank", "2", "--feedforward", "5", "--no-plot"]

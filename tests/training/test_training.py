@@ -42,6 +42,7 @@ def test_judgements_and_windows():
     ]
 
 
+@pytest.mark.full
 def test_fit_learns_both_branches_and_repeats():
     generator = torch.Generator().manual_seed(4)
     recipe = Recipe(

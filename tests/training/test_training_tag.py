@@ -90,6 +90,7 @@ def test_the_tag_is_part_of_what_is_cut_and_counted(models):
     assert [each.is_cut([at_most]) for each in (plain, tagged)] == [[False], [True]]
 
 
+@pytest.mark.full
 def test_the_metrics_know_the_language(models, ctx, tmp_path, caplog):
     folder = str(models["xlmr"][0])
     hypotheses, sources = [each.hypothesis for each in EXAMPLES], [each.source for each in EXAMPLES]
@@ -172,6 +173,7 @@ def test_without_tags_everything_is_as_it_was(data, tiny_xlmr, models, tmp_path)
     assert one.special_tokens == other.special_tokens
 
 
+@pytest.mark.full
 def test_first_weights_keep_their_tags(data, tiny_xlmr, models, tmp_path):
     with pytest.raises(InputError, match="reads language tags, which this training would unlearn; add --language-tag"):
         learned(tiny_xlmr, data, tmp_path / "m", tag=False, init=models["xlmr"][0])

@@ -159,6 +159,7 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path, monkeypa
     assert part.task.values(part.task.inputs).tolist() == whole.task.values(whole.task.inputs).tolist()
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_it_after_the_step_with_its_state_saved(tmp_path, monkeypatch):
     """State is otherwise saved at the checks alone, after steps 3, 6, 7, ...: the signal comes in step 5."""
     whole = esim_loop(None, PLATEAU)

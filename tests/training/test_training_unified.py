@@ -61,6 +61,7 @@ def models(data, tiny_bert, tiny_xlmr, tmp_path_factory):
     return folders
 
 
+@pytest.mark.full
 def test_the_model_standardises_matches(models):
     for folder, _ in models.values():
         tensors = load_file(folder / "model.safetensors")
@@ -209,6 +210,7 @@ def test_stopped_and_begun_again_it_is_the_same_bit_for_bit(tmp_path, tiny_xlmr,
     assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["config.json", "model.safetensors"]
 
 
+@pytest.mark.full
 def test_checks_are_read_in_parts_where_memory_runs_out(tmp_path, tiny_xlmr, data, models, monkeypatch, caplog):
     """The first look at the development data has room for half of it; scores are those of whole batches but for rounding."""
     whole, most = UnifiedTask.outputs, [60]
