@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .keywords import References, SLIDEKeywords, Systems
 
 WINDOW = 6
+LONG = 3  # from so many sentences on, windows harm the embedded model without references: docs/slide.md
 PARTIAL_DEFAULT = "weight"
 
 
@@ -95,6 +96,7 @@ class SLIDE(COMET):
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         self._say_without_references(corpora[0])
+        self._say_long_windows()
         if corpora[0].doc_ids is None:
             self.say_one_document()
         counts = [token_counts(self.estimator, corpus) if self.tokens else [] for corpus in corpora]
@@ -105,6 +107,15 @@ class SLIDE(COMET):
         for each in zip(windows, counts, blanks, results, strict=True):
             self._count_windows(documents, *each)
         return results
+
+    def _say_long_windows(self) -> None:
+        from ..models.estimator import EMBEDDED_REFERENCELESS
+
+        if self.tokens is None and self.window >= LONG and self._chosen == (str(EMBEDDED_REFERENCELESS), "mt+src"):
+            self._say(
+                f"without references, the embedded model agrees less with people over windows of {self.window} sentences "
+                f"than over single ones; give {self.named('window', LONG - 1)} or less, or another model ({self.named('model')})"
+            )
 
     def _why_nothing(self, result: SystemResult) -> str:
         if result.windows:

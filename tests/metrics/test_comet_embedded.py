@@ -207,6 +207,15 @@ def test_a_grid_and_the_intervals_have_the_scores_of_each_window(multilingual):
         assert scorer(metric)(rows.sum(1)) == pytest.approx(scores)
 
 
+@pytest.mark.parametrize(
+    ("settings", "references", "said"),
+    [({}, [], 1), ({"window": 3}, [], 1), ({"window": 2}, [], 0), ({"tokens": 200}, [], 0), ({}, REFERENCES, 0)],
+)
+def test_long_windows_without_references_are_said(multilingual, caplog, settings, references, said):
+    SLIDE(target_lang="de", sources=SOURCES, engine=QUIET, **settings).corpus_score(OUTPUTS, references or [SOURCES])
+    assert caplog.text.count("the embedded model agrees less with people over windows of") == said
+
+
 @pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])
 def test_an_empty_output_is_never_the_better_one(multilingual, caplog, references):
     """Nobody judged an empty output: the network liked it better than a bad translation."""
