@@ -114,7 +114,7 @@ class SLIDE(COMET):
         if self.tokens is None and self.window >= LONG and self._chosen == (str(EMBEDDED_REFERENCELESS), "mt+src"):
             self._say(
                 f"without references, the embedded model agrees less with people over windows of {self.window} sentences "
-                f"than over single ones; give {self.named('window', LONG - 1)} or less, or another model "
+                f"than over single ones; give {self.named('window', str(LONG - 1))} or less, or another model "
                 f"({self.named('model')})"
             )
 
