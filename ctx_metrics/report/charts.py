@@ -295,7 +295,7 @@ def _wins(content: Content) -> Chart:
         .encode(
             x=alt.X(
                 "share:Q",
-                axis=_axis("'segments of ' + names[system] + ', by ' + titles[metric]", format="%"),
+                axis=_axis("['segments of ' + names[system], 'by ' + titles[metric]]", format="%"),
                 scale=alt.Scale(domain=[0, 1]),
             ),
             y=alt.Y("second:O", title=None, axis=alt.Axis(labelExpr="names[datum.value]", labelLimit=240)),
