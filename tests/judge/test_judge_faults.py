@@ -429,9 +429,10 @@ def test_a_server_that_hangs_up_does_not_end_the_command(tmp_path):
 
 
 RUN = """
-import sys
+import signal, sys
 from ctx_metrics import Judge
 from ctx_metrics.engine_options import EngineOptions
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background with Ctrl-C ignored
 url, store, *rest = sys.argv[1:]
 lines = lambda name: [f"{name} {i} ." for i in range(12)]
 metric = Judge([], sources=lines("Satz Nummer"), url=url, model="toy", samples=2, store=store, concurrency=3)
