@@ -21,7 +21,7 @@ ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each of its tokens
-# It costs less the more of the text is missing; the price is that of a share of 5 %. The share is held between the others.
+# OMISSION is the price where 5 % of the text is missing. It is lower where more is; shares count only within SHARES.
 MISSING, USUALLY_MISSING, SHARES = 1.5, 0.05, (0.03, 0.25)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
@@ -29,7 +29,7 @@ ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
 # An added token is worth this share of the way from a token in any segment to one in its own.
 ADDED_SHARE = 0.4
-# So many segments that are as long as their translations count as seen before, in tokens.
+# The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
 

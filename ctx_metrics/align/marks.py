@@ -12,11 +12,8 @@ MARK = 1.8  # price of a mark, for each unit of its log odds
 KNOWN = 10  # boundaries that count as seen before, with these shares of marks:
 END, UNFINISHED_END = 0.95, 0.2  # an end, after a segment that ends with a sentence or not
 LINE = 0.5
-CAPITAL, SMALL, CASELESS = (
-    0.95,
-    0.3,
-    0.8,
-)  # a capital letter, before a segment with one, without, or of a script without
+# a capital letter, before a segment that begins with one, with a small letter or a sign, or in a script without capitals
+CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
 LEAST = 0.01  # share of boundaries with or without a mark
 _BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
 
@@ -24,9 +21,9 @@ _BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
 class Mark(NamedTuple):
     """What may tell where segments begin.
 
-    there     whether each token has it
-    kinds     the kind of each segment's boundary, and of the one after the last segment
-    usual     for each kind, the share of boundaries that should have it
+    there     whether each token has it, bool [tokens]
+    kinds     the kind of each segment's boundary, and of the one after the last segment, [segments + 1]
+    usual     for each kind, the share of boundaries that should have it, from 0 to 1
     """
 
     there: np.ndarray
@@ -49,17 +46,20 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
 
 
 def _case(segment: str) -> int:
+    """The index in (SMALL, CAPITAL, CASELESS)."""
     first = segment.lstrip(_BEFORE)[:1]
     return 1 if first.isupper() else 2 if first.isalpha() and not first.islower() else 0
 
 
 def gains_of(marks: Sequence[Mark], is_open: np.ndarray, begun: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """What a span gains that begins at each token or at the end, before each segment and after the last one.
+    """What a span gains that begins at each token or at the end, before each segment and after the last one: segments + 1
+    arrays, float64 [tokens + 1], which boundaries of one kind share.
 
     That is the logarithm of how much more often boundaries have each mark, or lack it, than tokens do in general; less what
     it is on the average, so that a text with many marks has no cheaper boundaries.
 
-    begun    segments, and where their spans begin, as far as known
+    is_open    whether a span may begin at each token, bool [tokens]
+    begun      segments, and where their spans begin, as far as known
     """
     of_marks = []
     for mark in marks:

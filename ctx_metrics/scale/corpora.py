@@ -117,9 +117,8 @@ def key_of_part(
     """The key of a system's results for some segments; of documents, only where they begin matters."""
     ids = beside.get("doc_ids", [])
     begins = [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
-    usual = {
-        name: each.default for name, each in parameters(type(metric)).items()
-    }  # flags give these too, Python does not
+    # flags give the usual values too, Python does not
+    usual = {name: each.default for name, each in parameters(type(metric)).items()}
     apart = ("sources", "doc_ids")
     settings = {name: value for name, value in metric.given.items() if name not in apart and value != usual.get(name)}
     signature = str(type(metric).get_signature(metric).format())  # without what the run adds

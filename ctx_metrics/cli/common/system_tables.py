@@ -193,5 +193,6 @@ def _notes(found: Compared, method: str | None, bold: bool = False) -> list[str]
 
 
 def autorank_note(found: Compared, method: str | None) -> str:
+    """How AutoRank is computed, and from which metrics; "" without a method."""
     metrics = ", ".join(each.title for each in found.columns)
     return "" if method is None else f"AutoRank ({method.upper()}): {METHODS[method]} ({metrics})."
