@@ -412,10 +412,10 @@ def _say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
 
 def _first_weights(init: str | None, architecture: Architecture) -> Path | None:
     """Return the folder that --init names; for "embedded", that of the network's embedded model."""
-    from ..models.estimator import EMBEDDED_FOLDER, EMBEDDED_UNIFIED
+    from ..models.estimator import EMBEDDED_FOLDER, EMBEDDED_REFERENCELESS, EMBEDDED_UNIFIED
 
     if init == "embedded":
         if architecture.unified:
-            return EMBEDDED_UNIFIED
+            return EMBEDDED_REFERENCELESS if architecture.inputs == "mt+src" else EMBEDDED_UNIFIED
         return EMBEDDED_FOLDER if architecture.kind == "comet" else EMBEDDED_FOLDER.parent / architecture.kind
     return Path(init) if init else None

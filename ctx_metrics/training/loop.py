@@ -33,8 +33,6 @@ from .state import TrainingState, load_moments, moments, read_state, write_state
 # Seconds between two writes of the state, in addition to those at the checks.
 STATE_SECONDS = 30.0
 NOISE = 0.1
-# Steps after which freed memory is given back: steps of many sizes leave holes, and the memory of a training would double.
-GIVEN_BACK_EVERY = 16
 # glibc's mallopt: the size from which memory is mapped, and how much freed memory stays at the top of the heap
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _MAPPED_FROM, _KEPT = 2**30, 2**31 - 1
@@ -160,7 +158,8 @@ class Loop:
         if self.state_path is not None and self.state_path.exists():
             self._restore(self.state_path)
         task, progress, epochs = self.task, self.progress, self.task.recipe.epochs
-        keeps = not task.quick and keep_freed_memory()
+        if not task.quick:
+            keep_freed_memory()
         task.prepare()
         extent: dict[str, Any] = {"total": self.steps, "initial": progress.step, "unit": "step"}
         if task.quick:
@@ -171,8 +170,6 @@ class Loop:
                 batches, over = task.batches(progress), self._is_out_of_patience()
                 while progress.taken < len(batches) and not over:
                     self._step(batches[progress.taken])
-                    if keeps and progress.step % GIVEN_BACK_EVERY == 0:
-                        give_freed_memory_back()
                     at_end = progress.taken == len(batches)
                     if at_end or not task.quick:
                         bar.update()
@@ -361,8 +358,3 @@ def keep_freed_memory() -> bool:
         return False
     library = ctypes.CDLL(None)
     return all(library.mallopt(*each) == 1 for each in ((_MMAP_THRESHOLD, _MAPPED_FROM), (_TRIM_THRESHOLD, _KEPT)))
-
-
-def give_freed_memory_back() -> None:
-    """Give the pages that `keep_freed_memory` has kept back to the system; without glibc there is no such function."""
-    ctypes.CDLL(None).malloc_trim(0)

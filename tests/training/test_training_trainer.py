@@ -437,24 +437,6 @@ print(keep_freed_memory(), faults() < usual / 4)
     assert done.stdout.split() == (["True", "True"] if platform.libc_ver()[0] == "glibc" else ["False", "False"])
 
 
-@pytest.mark.full
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc gives memory back")
-def test_freed_memory_is_given_back():
-    code = """
-from ctx_metrics.training.loop import give_freed_memory_back, keep_freed_memory
-def resident():
-    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
-keep_freed_memory()
-made = [bytearray(b"x" * 2**20) for _ in range(300)]
-last = bytearray(b"x" * 2**20)  # at the top of the heap, so that what is below cannot be cut off
-del made
-kept = resident()
-give_freed_memory_back()
-print(kept - resident() > 250)
-"""
-    assert python(code).stdout.split() == ["True"]
-
-
 @pytest.mark.parametrize("host", ["tf32", "ieee"])
 def test_lstms_are_in_full_fp32_on_cuda(monkeypatch, host):
     """cuDNN's default for them is TF32. What the program that uses us has chosen is there again afterwards."""

@@ -147,6 +147,17 @@ def test_a_model_of_other_sizes_cannot_be_begun_with(models, data, tmp_path):
         learned(models["bert"][1], data, tmp_path / "next", init=models["xlmr"][0])
 
 
+def test_a_model_can_start_one_that_reads_fewer_texts(models, data, tmp_path):
+    folder, encoder = models["xlmr"]
+    learned(encoder, data, tmp_path / "source", inputs="mt+src", init=folder)
+    of_source = load_estimator(str(tmp_path / "source"), QUIET)
+    assert of_source.inputs == "mt+src"
+    with pytest.raises(
+        InputError, match=r"source reads mt\+src, not mt\+src\+ref; start from a model that reads all of it"
+    ):
+        learned(encoder, data, tmp_path / "all", init=tmp_path / "source")
+
+
 def test_a_way_without_a_share_is_not_read(models, tmp_path):
     three = load_estimator(str(models["xlmr"][0]), QUIET, "mt+ref").estimate(EXAMPLES, "")
     estimator = load_estimator(str(with_shares(models["xlmr"][0], tmp_path, [0, 1.0, 0])), QUIET)
@@ -216,7 +227,7 @@ def test_checks_are_read_in_parts_where_memory_runs_out(tmp_path, tiny_xlmr, dat
     whole, most = UnifiedTask.outputs, [60]
 
     def outputs(self, inputs):
-        if not self.network.training and inputs[0].numel() > most[0]:
+        if not self.network.training and inputs[-1] * inputs[0].shape[1] > most[0]:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
         return whole(self, inputs)
 
@@ -271,6 +282,30 @@ def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tm
     half = len(found) // 2
     for whole, parts in zip(found[:half], found[half:], strict=True):
         assert torch.allclose(whole, parts, rtol=1e-3, atol=1e-6) and whole[1:].norm() > 0.01
+
+
+def test_padding_to_few_shapes_changes_no_gradient(data, tiny_xlmr, tmp_path, monkeypatch):
+    found, shapes = [], set()
+
+    def descend(self, loss, optimizer):
+        found.append(torch.cat([loss[None], *[p.grad.flatten() for p in self.network.parameters() if p.requires_grad]]))
+        optimizer.zero_grad()
+
+    def outputs(self, inputs, whole=UnifiedTask.outputs):
+        shapes.add(tuple(inputs[0].shape))
+        return whole(self, inputs)
+
+    monkeypatch.setattr(UnifiedTask, "descend", descend)
+    monkeypatch.setattr(UnifiedTask, "outputs", outputs)
+    monkeypatch.setattr("ctx_metrics.training.quality.network.DROPOUT", 0.0)
+    learned(tiny_xlmr, data, tmp_path / "few")
+    assert len(shapes) < 4
+    monkeypatch.setattr("ctx_metrics.training.quality.unified.few_shapes", lambda rows, length, most: (rows, length))
+    learned(tiny_xlmr, data, tmp_path / "own")
+    assert len(shapes) > 4
+    half = len(found) // 2
+    for few, own in zip(found[:half], found[half:], strict=True):
+        assert torch.allclose(few, own, rtol=1e-3, atol=1e-6) and own[1:].norm() > 0.01
 
 
 @pytest.mark.full

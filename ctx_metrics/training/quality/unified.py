@@ -33,7 +33,7 @@ from ..state import claim, digest, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
 from .learn import Trained, check_tokens, matching_config, written
-from .network import UnifiedNetwork, new_network, padded, restore, round_as_stored, stored
+from .network import UnifiedNetwork, few_shapes, new_network, padded, restore, round_as_stored, stored
 from .recipe import Architecture, Recipe
 from .synthetic.pairs import CleanPairs
 from .task import QualityTask
@@ -124,13 +124,22 @@ class UnifiedInputs:
         texts = [self.rows[row][name] for name in names.split("+")]
         return joined(texts, self.kind, self.tokenizer.pad, self.most)
 
-    def padded(self, rows: Sequence[tuple[int, str]]) -> tuple[torch.Tensor, ...]:
+    def padded(self, rows: Sequence[tuple[int, str]], *, few: bool = False) -> tuple:
+        """Return the network's inputs for some rows, and their number.
+
+        few    whether they are padded to one of few shapes, with copies of the first row
+        """
         sequences = [self.sequence(*row) for row in rows]
-        ids, mask, types = padded(sequences, self.tokenizer.pad or 0)
+        number, length = len(sequences), max(len(sequence.ids) for sequence in sequences)
+        if few:
+            number, length = few_shapes(number, length, self.most)
+        copies = [sequences[0]] * (number - len(sequences))
+        ids, mask, types = padded([*sequences, *copies], self.tokenizer.pad or 0, length)
         starts = range(0, ids.numel(), ids.shape[1])
         others = [[("src", "ref").index(name) for name in way.split("+")[1:]] for _, way in rows]
         separators = self.tokenizer.separator, SEPARATORS[self.kind]
-        return ids, mask, types, *token_pairs([each.ids for each in sequences], starts, *separators, others)
+        pairs = token_pairs([each.ids for each in sequences], starts[: len(sequences)], *separators, others)
+        return ids, mask, types, *pairs, len(sequences)
 
 
 @dataclass(eq=False)
@@ -174,7 +183,7 @@ class UnifiedTask(QualityTask):
         matched = []
         for row in chosen:
             for way in self.inputs.ways(row):
-                ids, mask, types, *pairs = self.on_device(self.inputs.padded([(row, way)]))
+                ids, mask, types, *pairs, _ = self.on_device(self.inputs.padded([(row, way)]))
                 with self._autocast():
                     states = self.network.states(ids, mask, types)
                 matched.append(self.network.matched(states, pairs))
@@ -288,11 +297,15 @@ class UnifiedTask(QualityTask):
         return ways[int(np.searchsorted(shares, self._drawn[self.groups[row]] * shares[-1], side="right"))]
 
     def read(self, batch: list[int]) -> tuple:
-        return self.inputs.padded([(row, self._way(row)) for row in batch])
+        return self._padded(self.inputs, [(row, self._way(row)) for row in batch])
+
+    def _padded(self, inputs: UnifiedInputs, rows: Sequence[tuple[int, str]]) -> tuple:
+        return inputs.padded(rows, few=self.device.type == "cpu")
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
+        *read, rows = inputs
         with self._autocast():
-            return self.network.outputs(*inputs)
+            return [values[:rows] for values in self.network.outputs(*read)]
 
     def tensors(self) -> Mapping[str, torch.Tensor]:
         return learned(self.network)
@@ -311,7 +324,7 @@ class UnifiedTask(QualityTask):
         columns = {way: number for number, way in enumerate(WAYS)}
 
         def forward(part: Sequence[int]) -> list[float]:
-            [scores] = self.outputs(self.on_device(inputs.padded([places[i] for i in part])))
+            [scores] = self.outputs(self.on_device(self._padded(inputs, [places[i] for i in part])))
             return scores.tolist()
 
         for batch in token_batches(lengths, self.budget.tokens):
@@ -374,7 +387,11 @@ def learn_unified(
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"])
     if init is not None:
-        given = matching_config(init, config, ("model_type", "encoder_ckpt", "inputs", "rank", "network"))
+        given = matching_config(init, config, ("model_type", "encoder_ckpt", "rank", "network"))
+        if not {*config["inputs"].split("+")} <= {*given["inputs"].split("+")}:
+            raise InputError(
+                f"{init} reads {given['inputs']}, not {architecture.inputs}; start from a model that reads all of it"
+            )
         if given.get("tag") and not architecture.language_tag:
             raise InputError(f"{init} reads language tags, which this training would unlearn; add --language-tag")
         if given.get("plain_quotes") and not architecture.plain_quotes:
