@@ -17,7 +17,7 @@ from .windows import CELLS, MARGINS, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
-ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 4
+ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 6
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each of its tokens
