@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .keywords import References, SLIDEKeywords, Systems
 
 WINDOW = 6
-LONG = 3  # from so many sentences on, windows harm the embedded model without references: docs/slide.md
+LONG = 3  # from so many paragraphs on, windows harm the embedded model without references: docs/slide.md
 PARTIAL_DEFAULT = "weight"
 
 
@@ -113,9 +113,9 @@ class SLIDE(COMET):
 
         if self.tokens is None and self.window >= LONG and self._chosen == (str(EMBEDDED_REFERENCELESS), "mt+src"):
             self._say(
-                f"without references, the embedded model agrees less with people over windows of {self.window} sentences "
-                f"than over single ones; give {self.named('window', str(LONG - 1))} or less, or another model "
-                f"({self.named('model')})"
+                f"without references, the embedded model agrees less with people over windows of {self.window} paragraphs "
+                "than over single ones, and no better over windows of sentences; give "
+                f"{self.named('window', str(LONG - 1))} or less, or another model ({self.named('model')})"
             )
 
     def _why_nothing(self, result: SystemResult) -> str:
