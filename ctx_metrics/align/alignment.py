@@ -105,7 +105,6 @@ class Aligner:
         self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
         own = ENGLISH_LAYER if self.model.embedded else SAME_LANGUAGE_LAYER
         self.layer = layer if layer is not None else ACROSS_LAYER if across else own
-        self.encoder.require([(self.layer,)])
 
     def align(self, documents: Sequence[Document]) -> list[Alignment]:
         found, sizes = [], np.cumsum([len(document.hypothesis) for document in documents]) // CHARACTERS_AT_ONCE

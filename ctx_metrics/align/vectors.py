@@ -28,7 +28,7 @@ def token_vectors(encoder: TextEncoder, layer: int, texts: Sequence[str]) -> lis
     offsets: list[np.ndarray] = []
     for first in range(0, len(flat), PIECES_AT_ONCE):
         some = flat[first : first + PIECES_AT_ONCE]
-        states = encoder.encode(encoder.tokenizer(some), [(layer,)])
+        states = encoder.encode(encoder.tokenizer(some), [(layer,)], alone=True)
         vectors += [of_piece[(layer,)].numpy()[1:-1].astype(np.float16) for of_piece in states]
         found = encoder.tokenizer.offsets(some, encoder.max_content)
         offsets += [np.array(of_piece[1:-1], np.int64).reshape(-1, 2)[:, 0] for of_piece in found]

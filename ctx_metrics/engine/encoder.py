@@ -89,15 +89,19 @@ class TextEncoder:
         if not self.is_current():
             raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; create the metric again")
 
-    def encode(self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT) -> list[States]:
+    def encode(
+        self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT, *, alone: bool = False
+    ) -> list[States]:
         """Return what is read from each tokenized text: {readout: fp32 CPU tensor}; see engine.readout for the shapes.
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
         unit    what the texts are, "segment" or "window"; readouts that other metrics announced for it are also read
+        alone   read nothing else, and announce nothing: for texts that no metric will read
         """
-        readouts = list(readouts)
-        self.require(readouts)
-        read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
+        read = readouts = list(readouts)
+        if not alone:
+            self.require(readouts)
+            read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
         objects = {id(text): text for text in tokens}  # fewer than `tokens` if examples share texts
         key_of = {number: text.key for number, text in objects.items()}
         keys = [key_of[id(text)] for text in tokens]
@@ -122,7 +126,7 @@ class TextEncoder:
 
     def _encode(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey], kept: dict[bytes, States]) -> None:
         keys, lengths = list(texts), [len(text.ids) for text in texts.values()]
-        batches = token_batches(lengths, self.budget.tokens, self.load().pads)
+        batches = token_batches(lengths, self.budget.tokens, self.load(readouts).pads)
         parts = (part for batch in batches for part in self._start({keys[i]: texts[keys[i]] for i in batch}, readouts))
         for of_part, read in in_turn(parts):
             kept.update(zip(of_part, self.store.put_all(of_part, read), strict=True))
@@ -130,7 +134,7 @@ class TextEncoder:
                 self._bar.update(len(of_part))
 
     def _start(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey]) -> list[Batch]:
-        network, sizes = self.load(), [len(text.ids) for text in texts.values()]
+        network, sizes = self.load(readouts), [len(text.ids) for text in texts.values()]
 
         def forward(keys: Sequence[bytes]) -> LayersRead:
             own = [texts[key] for key in keys]
@@ -141,9 +145,9 @@ class TextEncoder:
         smaller = f"{setting_named('--ctx-device', 'device', 'cpu')} or {setting_named('--ctx-dtype', 'dtype', 'bf16')}"
         return self.budget.split(list(texts), sizes, forward, "text of {total} tokens; try " + smaller)
 
-    def load(self) -> PackedEncoder:
-        """Return the network with weights for all announced readouts; loaded for the first text, if not before."""
-        readouts = [readout_of(key) for key in self._readouts]
+    def load(self, more: Iterable[ReadoutKey] = ()) -> PackedEncoder:
+        """Return the network with weights for all announced readouts, and more; loaded for the first text, if not before."""
+        readouts = [readout_of(key) for key in dict.fromkeys([*self._readouts, *more])]
         needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:
             first_only = all(readout.first_only for readout in readouts if readout.last == needed)

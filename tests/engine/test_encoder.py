@@ -151,6 +151,17 @@ def test_what_is_announced_for_segments_is_not_read_of_windows(encoder, forwards
     )
 
 
+def test_texts_that_no_metric_reads_are_read_alone(encoder):
+    """Neither does a pass over them read what metrics announced, nor do metrics' passes read what was asked of them."""
+    tokens = encoder.tokenizer(TEXTS)
+    of_new = encoder.encode(tokens, [(1,)], alone=True)  # the weights of one layer are loaded
+    encoder.require(LAST)
+    assert all(states.keys() == {(1,)} for states in encoder.encode(encoder.tokenizer(["a dog"]), [(1,)], alone=True))
+    assert all(states.keys() == set(LAST) for states in encoder.encode(tokens, LAST))
+    again = encoder.encode(tokens, [(1,)], alone=True)
+    assert gap([states[(1,)] for states in of_new], [states[(1,)] for states in again]) < 1e-6
+
+
 def test_nothing_to_encode(encoder, forwards):
     assert encoder.encode([], LAST) == [] and encoder.tokenizer([]) == []
     assert forwards.calls == []
