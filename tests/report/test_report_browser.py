@@ -13,6 +13,7 @@ from comet_texts import ORDINARY
 from ctx_metrics.cli import main
 
 selenium = pytest.importorskip("selenium", reason="the tests of the report drive a browser: pip install selenium")
+from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
 from selenium.webdriver import ActionChains, Chrome, ChromeOptions, ChromeService  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
@@ -574,7 +575,9 @@ def current(driver):
 
 
 def at_set(driver, name, part):
-    WebDriverWait(driver, 10).until(lambda each: current(each) == [name, part])
+    # the page may be drawn anew while it is read
+    waits = WebDriverWait(driver, 10, ignored_exceptions=[StaleElementReferenceException])
+    waits.until(lambda each: current(each) == [name, part])
 
 
 def test_the_first_screen_of_several_sets(driver, sets):
