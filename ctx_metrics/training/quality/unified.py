@@ -297,9 +297,9 @@ class UnifiedTask(QualityTask):
         return ways[int(np.searchsorted(shares, self._drawn[self.groups[row]] * shares[-1], side="right"))]
 
     def read(self, batch: list[int]) -> tuple:
-        return self._padded(self.inputs, [(row, self._way(row)) for row in batch])
+        return self._inputs_of(self.inputs, [(row, self._way(row)) for row in batch])
 
-    def _padded(self, inputs: UnifiedInputs, rows: Sequence[tuple[int, str]]) -> tuple:
+    def _inputs_of(self, inputs: UnifiedInputs, rows: Sequence[tuple[int, str]]) -> tuple:
         return inputs.padded(rows, few=self.device.type == "cpu")
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
@@ -324,7 +324,7 @@ class UnifiedTask(QualityTask):
         columns = {way: number for number, way in enumerate(WAYS)}
 
         def forward(part: Sequence[int]) -> list[float]:
-            [scores] = self.outputs(self.on_device(self._padded(inputs, [places[i] for i in part])))
+            [scores] = self.outputs(self.on_device(self._inputs_of(inputs, [places[i] for i in part])))
             return scores.tolist()
 
         for batch in token_batches(lengths, self.budget.tokens):
