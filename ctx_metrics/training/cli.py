@@ -144,7 +144,8 @@ class Data:
     no_text_checks: bool = flags.text_checks()
     teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
         "Learn this metric's scores of the training texts, as z-scores, instead of human scores, which then need not be "
-        "there. With mt+src the teacher reads only sources. `--teacher METRIC --help` shows its own flags.",
+        "there. With mt+src the teacher reads references too, where there are any. `--teacher METRIC --help` shows its own "
+        "flags.",
         choices=metric_names,
     )
     taught: Files | None = setting(
@@ -300,17 +301,18 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         centred=data.centred or (),
     )
     development = read_development(data.dev, data.dev_metric, inputs, data.dev_threshold or 0.0, options)
-    _say_shared(training, development)
+    _say_shared(training.read_as(inputs), development)
     synthetic = None
     if data.synthetic:
         synthetic = read_clean_pairs(data.synthetic, options, recipe.seed, data.leave_out or (), development.sources)
     known = known_languages([*training.datasets, *(part.name for part in development.parts)], options.pairs)
     if architecture.encoder == "embedded":
         sides = [0, 1] if "src" in inputs else [1]
+        partners = training.read_as(inputs).partners
         unknown = [
             [text for text, dataset in zip(texts, training.datasets, strict=True) if dataset == name]
             for name, pair in known.items()
-            for texts in (training.partners, training.hypotheses)
+            for texts in (partners, training.hypotheses)
             if None in pair
         ]
         read = [pair[side] for pair in known.values() for side in sides]
@@ -333,6 +335,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         training, signature = taught(
             training, teacher, languages=known, of_each_set=data.taught is not None, engine=engine, kept=kept
         )
+        training = training.read_as(inputs)
         targets = {"teacher": signature}
         if data.taught:
             targets = {**of_people, **targets, "taught": [name_of(path) for path in data.taught]}

@@ -99,6 +99,17 @@ def test_it_reads_all_texts_that_a_row_has(put, monkeypatch, caplog):
     assert found.targets == pytest.approx((scores - scores.mean()) / scores.std(), abs=1e-4)
 
 
+def test_a_network_that_reads_no_references_learns_from_a_teacher_that_does(put, paths):
+    table = put("t.tsv", "src|mt|ref|score", "s1|m1 x|m1|", "s2|m2|m2|", "s3||m3|", "|m4|m4|")
+    training = read_training_set([paths[0], table], "mt+src", taught=[table])
+    assert training.references == [*[None] * 12, "m1", "m2"]  # of the taught rows, those with a source
+    found, _ = taught(training, TEACHER, languages=KNOWN, of_each_set=True, engine=QUIET)
+    assert found.targets[12:].tolist() == [-1.0, 1.0]
+    read = found.read_as("mt+src")
+    assert read.references == [None] * 14 and read.partners[12:] == ["s1", "s2"]
+    assert read.targets is found.targets and found.read_as("mt+src+ref") is found
+
+
 def test_rows_without_what_the_teacher_reads_are_named(put):
     table = put("t.tsv", "src|mt|ref|score", "s1|m1 x|m1|", "s2|m2||", "s3|m3||")
     training = read_training_set([table], "mt+src+ref", taught=[table])

@@ -76,6 +76,10 @@ class TrainingSet:
     def datasets(self) -> list[str]:
         return [origin.dataset for origin in self.origins]
 
+    def read_as(self, inputs: str) -> "TrainingSet":
+        """Return the rows as a network with these inputs reads them, without what only a teacher reads."""
+        return self if "ref" in inputs else replace(self, references=[None] * len(self))
+
     @property
     def partners(self) -> list[str]:
         """The reference of each row, or its source if it has none."""
@@ -100,7 +104,8 @@ def read_training_set(
     paths       in the syntax of judgements.share
     mqm_root    whether penalties (sets whose scores are all 0 or less) are replaced by minus the square root of the
                 penalty, since they are skewed
-    taught      paths whose targets a teacher fills in: their rows need no score
+    taught      paths whose targets a teacher fills in: their rows need no score, and they keep the references that a
+                teacher can read, though the inputs are mt+src
     leave_out   files of documents and sources whose rows are not used
     centred     paths of which only differences between the outputs of a segment are learned; an output that is alone in its
                 segment is left out
@@ -151,7 +156,7 @@ def read_training_set(
         name = of_set.name
         by_system += [name] * of_set.by_system
         for row, target in zip(rows, targets.tolist(), strict=True):
-            read_texts = row.hypothesis, *read_of(row, inputs)
+            read_texts = row.hypothesis, *read_of(row, inputs if scored or inputs == "mt+ref" else "mt+src+ref")
             origin = Origin(name, row.system, row.document, row.segment)
             compared = of_set.path in centred
             columns.append((*read_texts, target, weight, compared, f"{name}:{row.segment}", origin))

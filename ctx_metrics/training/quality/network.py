@@ -98,19 +98,22 @@ class PackedEmbedding(nn.Module):
         return self.rows[ids]
 
 
-def new_network(folder: Path, rank: int, hidden: int) -> UnifiedNetwork:
-    """A new network on an encoder, initialised with the weights in its folder."""
+def new_network(folder: Path, rank: int, hidden: int, *, fused: bool = False) -> UnifiedNetwork:
+    """A new network on an encoder, initialised with the weights in its folder.
+
+    fused    whether attention is computed by a fused kernel, whose backward pass takes four times as long on a CPU
+    """
     checkpoint = EncoderFolder(folder)
     width, layers = checkpoint.config["hidden_size"], checkpoint.config["num_hidden_layers"]
     if rank > width:
         raise InputError(f"rank {rank} is more than the encoder's width, {width}; choose a lower one")
-    network = UnifiedNetwork(_encoder(checkpoint), width, layers, hidden)
+    network = UnifiedNetwork(_encoder(checkpoint, "sdpa" if fused else "eager"), width, layers, hidden)
     adapt(network.encoder, rank)
     network.encoder.get_submodule("embeddings").requires_grad_(False)
     return network
 
 
-def _encoder(checkpoint: EncoderFolder) -> nn.Module:
+def _encoder(checkpoint: EncoderFolder, attention: str) -> nn.Module:
     """The encoder as a transformers model, without dropout: little of it is trained, in little more than one epoch."""
     from transformers import AutoConfig, AutoModel
 
@@ -118,8 +121,7 @@ def _encoder(checkpoint: EncoderFolder) -> nn.Module:
     config = AutoConfig.for_model(settings.pop("model_type"), **settings)
     tensors = checkpoint.weights()
     with torch.device("meta"):  # the weights replace the empty ones, so that no memory is taken twice
-        # the fused attention's backward pass takes four times as long on a CPU
-        encoder = AutoModel.from_config(config, add_pooling_layer=False, attn_implementation="eager")
+        encoder = AutoModel.from_config(config, add_pooling_layer=False, attn_implementation=attention)
     packed = tensors[WORDS] if isinstance(tensors[WORDS], PackedRows) else None
     if isinstance(packed, PackedRows):
         encoder.get_submodule("embeddings").word_embeddings = PackedEmbedding(packed)

@@ -62,7 +62,8 @@ def taught(
             _write(kept, key, scores)
     if unscored := int((~np.isfinite(scores)).sum()):
         raise InputError(f"teacher {teacher.name}: {counted(unscored, 'row', 'rows')} got no score")
-    z, flat = standardised(scores, [training.datasets[row] if of_each_set else None for row in own])
+    datasets = training.datasets
+    z, flat = standardised(scores, [datasets[row] if of_each_set else None for row in own])
     if flat == len(own):
         raise InputError(
             f"teacher {teacher.name}: gives all rows the same score, from which nothing can be "
@@ -82,10 +83,11 @@ def taught(
 
 def _parts(training: TrainingSet, own: Sequence[int]) -> list[list[int]]:
     """Split row numbers by data set, and by which texts a row has; equal partners are adjacent, to be encoded once."""
+    datasets = training.datasets
     parts: dict[tuple[str, bool, bool], list[int]] = {}
     for row in sorted(own, key=training.partners.__getitem__):
         has = training.references[row] is not None, training.sources[row] is not None
-        parts.setdefault((training.datasets[row], *has), []).append(row)
+        parts.setdefault((datasets[row], *has), []).append(row)
     return list(parts.values())
 
 

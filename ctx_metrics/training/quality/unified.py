@@ -384,8 +384,9 @@ def learn_unified(
         **({"tag": True} if architecture.language_tag else {}),
         **({"plain_quotes": True} if architecture.plain_quotes else {}),
     }
+    device = resolve_device(engine.device)
     torch.manual_seed(recipe.seed)
-    network = new_network(model.folder, config["rank"], config["network"]["hidden"])
+    network = new_network(model.folder, config["rank"], config["network"]["hidden"], fused=device.type == "cuda")
     if init is not None:
         given = matching_config(init, config, ("model_type", "encoder_ckpt", "rank", "network"))
         if not {*config["inputs"].split("+")} <= {*given["inputs"].split("+")}:
@@ -412,7 +413,6 @@ def learn_unified(
         _say_unknown([name for name, language in spoken.items() if not language])
     if synthetic is not None:
         fingerprint["synthetic errors"] = [synthetic.digest(), synthetic.as_json()]
-    device = resolve_device(engine.device)
     check_tf32(device, dtype)
     claim(out, fingerprint, device)
     check_tokens(tokenizer, training, development, config["max_length"])
