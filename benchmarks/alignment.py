@@ -16,7 +16,8 @@ mweralign reads one stream, without line breaks.
 Omissions and additions: some lines are left out, or sentences of the same system's outputs for other documents are added,
 and half of the line breaks are removed. An addition is found if more than half of its letters are in additions; one that is
 reported is right if more than half of its letters were added.
-False omissions: the share of all segments of unchanged outputs.
+False omissions: the share of all segments of unchanged outputs; and, beside their sources, of whole documents of WMT25,
+whose paragraphs mostly come from language models, which paraphrase.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from alignment_texts import (
     found_boundaries,
     letters,
     read_pair,
+    translated_whole,
     with_additions,
     with_omissions,
     without_punctuation,
@@ -220,6 +222,21 @@ def false_table(of_pairs: dict[str, list[Document]]) -> str:
     return tabulate(rows, ["pair", "segments", *heads], "github", disable_numparse=True)
 
 
+def whole_table(of_pairs: dict[str, list[Document]]) -> str:
+    rows = []
+    for pair, documents in of_pairs.items():
+        row = [pair, len(documents), sum(len(each.sources) for each in documents)]
+        for variant in ("own", "broken"):
+            texts = [varied(each, variant)[1] for each in documents]
+            found = aligned(pair, True, documents, texts)
+            ends = [found_boundaries(each, text) for each, text in zip(found, texts, strict=True)]
+            omitted = share(sum(len(each.omissions) for each in found), row[2])
+            row.append(f"{shared(documents, ends)} / {omitted}")
+        rows.append(row)
+    heads = ["pair", "outputs", "paragraphs", "own lines", "broken"]
+    return tabulate(rows, heads, "github", disable_numparse=True)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -234,7 +251,9 @@ def main() -> None:
     of_pairs = {pair: chosen(args.data, pair, args.documents, args.systems) for pair in args.pairs}
     print(boundaries_table(of_pairs, args.data, args.mweralign), flush=True)
     print("\nOmissions and additions: precision / recall\n\n" + changes_table(of_pairs), flush=True)
-    print("\nUnchanged outputs: omitted segments / added letters\n\n" + false_table(of_pairs))
+    print("\nUnchanged outputs: omitted segments / added letters\n\n" + false_table(of_pairs), flush=True)
+    whole = translated_whole(args.data, args.documents)
+    print("\nWhole documents of WMT25 and their sources: boundaries / omitted paragraphs\n\n" + whole_table(whole))
 
 
 if __name__ == "__main__":

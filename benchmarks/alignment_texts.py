@@ -1,8 +1,9 @@
 """Documents of test sets whose true lines are known, and the same with their lines lost.
 
-DATA holds wmt22_general, wmt22_mqm and wmt24_esa, each as a packed tree.
+DATA holds wmt22_general, wmt22_mqm and wmt24_esa, each as a packed tree, and wmt25_teacher.
 """
 
+import csv
 import lzma
 import random
 import tarfile
@@ -61,6 +62,26 @@ def read_pair(data: Path, pair: str, systems: int) -> list[Document]:
         if len(each.references) > 1
         and all(text.strip() for text in (*each.sources, *each.references, *each.hypotheses))
     ]
+
+
+def translated_whole(data: Path, documents: int) -> dict[str, list[Document]]:
+    """Documents of WMT25 that systems, mostly language models, translated as a whole, paragraph by paragraph beside the
+    sources: some of each language pair, evenly spaced, of at least three paragraphs. They have no references."""
+    with lzma.open(data / "wmt25_teacher/wmt25_teacher.tsv.xz", "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    paragraphs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        paragraphs.setdefault((row["lp"].split("_")[0], row["doc"], row["system"]), []).append(row)
+    of_pairs: dict[str, list[Document]] = {}
+    for number, ((pair, name, system), own) in enumerate(sorted(paragraphs.items())):
+        own.sort(key=lambda row: int(row["seg"]))
+        texts = [[" ".join(row[column].split()) for row in own] for column in ("src", "mt")]
+        if len(own) > 2 and all(text for side in texts for text in side):
+            of_pairs.setdefault(pair, []).append(Document(pair, number, name, system, texts[0], [], texts[1]))
+    return {
+        pair: [every[i * len(every) // min(documents, len(every))] for i in range(min(documents, len(every)))]
+        for pair, every in of_pairs.items()
+    }
 
 
 def _chosen(names: Sequence[str], count: int) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .keywords import References, SLIDEKeywords, Systems
 
 WINDOW = 6
-LONG = 3  # from so many paragraphs on, windows harm the embedded model without references: docs/slide.md
+LONG = 4  # from so many paragraphs on, windows harm the embedded model without references: docs/slide.md
 PARTIAL_DEFAULT = "weight"
 
 

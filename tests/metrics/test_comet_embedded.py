@@ -209,7 +209,7 @@ def test_a_grid_and_the_intervals_have_the_scores_of_each_window(multilingual):
 
 @pytest.mark.parametrize(
     ("settings", "references", "said"),
-    [({}, [], 1), ({"window": 3}, [], 1), ({"window": 2}, [], 0), ({"tokens": 200}, [], 0), ({}, REFERENCES, 0)],
+    [({}, [], 1), ({"window": 4}, [], 1), ({"window": 3}, [], 0), ({"tokens": 200}, [], 0), ({}, REFERENCES, 0)],
 )
 def test_long_windows_without_references_are_said(multilingual, caplog, settings, references, said):
     SLIDE(target_lang="de", sources=SOURCES, engine=QUIET, **settings).corpus_score(OUTPUTS, references or [SOURCES])
