@@ -13,6 +13,7 @@ from toy_judgements import write_judgements
 from unified_oracle import plain_value
 
 from ctx_metrics.engine.checkpoint import read_weights
+from ctx_metrics.engine.tokenizer import TextTokenizer
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.estimator import Example
@@ -21,7 +22,7 @@ from ctx_metrics.opening import file_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
-from ctx_metrics.training.quality.network import stored
+from ctx_metrics.training.quality.network import new_network, padded, stored
 from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
 from ctx_metrics.training.quality.unified import DEVIATION, MEAN, TOKENS_A_PASS, UnifiedTask, learn_unified
 
@@ -49,6 +50,24 @@ def learned(encoder, data, out, inputs="mt+src+ref", init=None, init_share=0.0, 
     architecture = Architecture("comet", str(encoder), inputs=inputs, rank=2, feedforward=5)
     options = EngineOptions(device="cpu", quiet=True, **engine)
     return learn_unified(architecture, RECIPE, *data, out=out, engine=options, init=init, init_share=init_share)
+
+
+def test_fused_attention_has_the_values_and_gradients_of_plain_attention(tiny_xlmr):
+    """A GPU takes the fused kernel, a CPU the plain one."""
+    texts = TextTokenizer(tiny_xlmr)(["the cat sat on the mat", "rain"])
+    gradients, values = [], []
+    for fused in (False, True):
+        torch.manual_seed(1)
+        network = new_network(tiny_xlmr, 2, 5, fused=fused).eval()
+        assert network.encoder.config._attn_implementation == ("sdpa" if fused else "eager")
+        ids, mask, types = padded(texts, 1, 12)
+        states = network.states(ids, mask, types)
+        values.append(torch.einsum("nt,ntw->nw", mask, states[-1]))
+        values[-1].square().sum().backward()
+        gradients.append(network.encoder.encoder.layer[0].attention.self.query.up.grad)
+    torch.testing.assert_close(values[1], values[0], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-4, atol=1e-6)
+    assert gradients[0].abs().max() > 1e-4
 
 
 @pytest.fixture(scope="module")
