@@ -545,6 +545,7 @@ def test_a_worker_without_the_model(ctx, table, tmp_path, monkeypatch):
     model = build(RECIPES["referenceless"], tmp_path / "model")
     score = OnRay.map
     monkeypatch.setattr(OnRay, "map", lambda *a: model.exists() and model.rename(tmp_path / "moved") and score(*a))
+    monkeypatch.setattr("ctx_metrics.scale.on_ray.WAIT_FOR_WORKERS", 600)  # no notice of a busy machine
     done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "comet", "--comet-model", model, "--on", "ray")
     assert done.code == 1 and done.err.count("\n") == 1 and str(model) in done.err, done.err
     assert not (tmp_path / "out").exists()
