@@ -174,7 +174,8 @@ def _path(
     unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
     until = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
     until[0] = 0
-    apart = [until if finished else np.maximum(until, -AFTER_UNFINISHED) for finished in marks[0].kinds]
+    anywhere = np.maximum(until, -AFTER_UNFINISHED)  # one array, since that of each segment would take much memory
+    apart = [until if finished else anywhere for finished in marks[0].kinds]
     ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), *[1] * AS_LONG])
     lengths = np.maximum(1, np.rint(ratio * sizes))
     missing = np.clip(1 - len(at) / lengths.sum(), *SHARES)
