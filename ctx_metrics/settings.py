@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
+from itertools import pairwise
 from types import NoneType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -68,8 +69,9 @@ def add_flags(
     prefix    the start of the flags, such as --bertr-; None: the class's own PREFIX, or --
     dest      the start of their attributes in the parsed arguments, such as bertr_; None: derived from the prefix
     only      the fields whose flags are added; None: all that declare one
-    usual     settings by name, whose values --help shows as defaults, each with its name except the first. A flag that is
-              not given is then absent from the parsed arguments, and from_flags keeps the value of its own `usual`
+    usual     settings by name, the more special ones last. --help shows their values as defaults, each with its name except
+              the first, and without those that are equal to the one before. A flag that is not given is then absent from the
+              parsed arguments, and from_flags keeps the value of its own `usual`
     into      the group for flags that come before the class's first own group; None: `group`
     """
     types, target = get_type_hints(settings, include_extras=True), into or group
@@ -89,8 +91,8 @@ def add_flags(
         if usual is not None:
             options["default"] = argparse.SUPPRESS
             shown, *others = [str(getattr(values, each.name)) for values in usual.values()]
-            pairs = zip(list(usual)[1:], others, strict=True)
-            shown = "; ".join([shown, *(f"{name}: {other}" for name, other in pairs if other != shown)])
+            pairs = zip(list(usual)[1:], pairwise([shown, *others]), strict=True)
+            shown = "; ".join([shown, *(f"{name}: {other}" for name, (before, other) in pairs if other != before)])
         if shown and not isinstance(default, bool) and "(Default: " not in help:
             help = f"{help} (Default: {shown.replace('None', 'none')})".lstrip()
         if not flags[0].startswith("-"):

@@ -336,7 +336,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
             training, teacher, languages=known, of_each_set=data.taught is not None, engine=engine, kept=kept
         )
         training = training.read_as(inputs)
-        targets = {"teacher": signature}
+        targets = {"teacher": f"{teacher.name}|{signature}"}
         if data.taught:
             targets = {**of_people, **targets, "taught": [name_of(path) for path in data.taught]}
             training.scores.update(dict.fromkeys(data.taught, teacher.name))
