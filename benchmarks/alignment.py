@@ -35,6 +35,7 @@ from alignment_texts import (
     found_boundaries,
     letters,
     read_pair,
+    spaced,
     translated_whole,
     with_additions,
     with_omissions,
@@ -53,7 +54,7 @@ def chosen(data: Path, pair: str, documents: int, systems: int) -> list[Document
     """Evenly spaced documents among those with even numbers."""
     even = [each for each in read_pair(data, pair, systems) if each.number % 2 == 0]
     names = list(dict.fromkeys(each.name for each in even))
-    kept = {names[i * len(names) // min(documents, len(names))] for i in range(min(documents, len(names)))}
+    kept = {*spaced(names, documents)}
     return [each for each in even if each.name in kept]
 
 

@@ -12,11 +12,12 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ctx_metrics.align.alignment import Alignment
 from ctx_metrics.align.stream import joined
 
+Item = TypeVar("Item")
 PAIRS = ["en-zh", "ja-en", "uk-en", "ru-en", "en-de", "zh-en", "en-cs", "en-ja"]
 UNSPACED = ("zh", "ja")
 KEPT_BREAK, BREAK = 0.5, 1 / 25  # chances that a line break stays, and that one comes between two words
@@ -78,10 +79,17 @@ def translated_whole(data: Path, documents: int) -> dict[str, list[Document]]:
         texts = [[" ".join(row[column].split()) for row in own] for column in ("src", "mt")]
         if len(own) > 2 and all(text for side in texts for text in side):
             of_pairs.setdefault(pair, []).append(Document(pair, number, name, system, texts[0], [], texts[1]))
-    return {
-        pair: [every[i * len(every) // min(documents, len(every))] for i in range(min(documents, len(every)))]
-        for pair, every in of_pairs.items()
-    }
+    return {pair: spaced(every, documents) for pair, every in of_pairs.items()}
+
+
+def spaced(items: Sequence[Item], count: int) -> list[Item]:
+    """At most `count` items, evenly spaced.
+
+    >>> spaced("abcdef", 3)
+    ['a', 'c', 'e']
+    """
+    count = min(count, len(items))
+    return [items[i * len(items) // count] for i in range(count)]
 
 
 def _chosen(names: Sequence[str], count: int) -> list[str]:
