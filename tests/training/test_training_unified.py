@@ -58,15 +58,15 @@ def test_fused_attention_has_the_values_and_gradients_of_plain_attention(tiny_xl
     gradients, values = [], []
     for fused in (False, True):
         torch.manual_seed(1)
-        network = new_network(tiny_xlmr, 2, 5, fused=fused).eval()
+        network = new_network(tiny_xlmr, 2, 5, fused=fused).eval().double()
         assert network.encoder.config._attn_implementation == ("sdpa" if fused else "eager")
         ids, mask, types = padded(texts, 1, 12)
-        states = network.states(ids, mask, types)
-        values.append(torch.einsum("nt,ntw->nw", mask, states[-1]))
+        states = network.states(ids, mask.double(), types)
+        values.append(torch.einsum("nt,ntw->nw", mask.double(), states[-1]))
         values[-1].square().sum().backward()
         gradients.append(network.encoder.encoder.layer[0].attention.self.query.up.grad)
-    torch.testing.assert_close(values[1], values[0], rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(values[1], values[0], rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-9, atol=1e-9)
     assert gradients[0].abs().max() > 1e-4
 
 
