@@ -149,12 +149,12 @@ def letters(text: str) -> str:
 
 def without_punctuation(document: Document) -> Document:
     """The same output, each mark a blank."""
-    bare = ["".join(" " if _is_mark(c) else c for c in text) for text in document.hypotheses]
+    bare = ["".join(" " if is_mark(c) else c for c in text) for text in document.hypotheses]
     between = "" if document.unspaced else " "
     return document._replace(hypotheses=[between.join(text.split()) or "x" for text in bare])
 
 
-def _is_mark(character: str) -> bool:
+def is_mark(character: str) -> bool:
     return unicodedata.category(character).startswith("P")
 
 

@@ -7,9 +7,11 @@ import numpy as np
 
 from ..engine.encoder import TextEncoder, shared_encoder
 from ..engine_options import EngineOptions
+from ..language import primary
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
 from .marks import Mark, gains_of, marks_of
 from .path import NOWHERE, Path, Prices, Span, best_path
+from .sentence_begins import SentenceBegins, network_name, sentence_begins
 from .stream import Places, Stream, joined, places
 from .values import centred, window_values
 from .vectors import Tokens, token_vectors
@@ -25,10 +27,12 @@ OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each
 MISSING, USUALLY_MISSING, SHARES = 1.5, 0.05, (0.03, 0.25)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
-ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
+ADDITION, UNFINISHED, UNFINISHED_LINE = 7.0, 30.0, 8.0
 AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
+# of each of its ends where a sentence begins with a chance above PROBABLE, though no mark says so
+PROBABLE, UNMARKED = 0.5, 4.0
 # An added token is worth this share of the way from a token in any segment to one in its own.
-ADDED_SHARE = 0.4
+ADDED_SHARE = 0.42
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -98,13 +102,13 @@ class Aligner:
     across      whether the segments are sources
     """
 
-    def __init__(
-        self, language: str | None, *, across: bool, engine: EngineOptions = EngineOptions(), layer: int | None = None
-    ):
+    def __init__(self, language: str | None, *, across: bool, engine: EngineOptions = EngineOptions()):
         self.model = resolve(MULTILINGUAL if across else encoder_for(language))
         self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
-        own = ENGLISH_LAYER if self.model.embedded else SAME_LANGUAGE_LAYER
-        self.layer = layer if layer is not None else ACROSS_LAYER if across else own
+        english = self.model.embedded
+        self.layer = ACROSS_LAYER if across else ENGLISH_LAYER if english else SAME_LANGUAGE_LAYER
+        reads = not english or primary(language) in ("", "en")
+        self.begins = sentence_begins(network_name(english=english, layer=self.layer)) if reads else None
 
     def align(self, documents: Sequence[Document]) -> list[Alignment]:
         found, sizes = [], np.cumsum([len(document.hypothesis) for document in documents]) // CHARACTERS_AT_ONCE
@@ -118,13 +122,20 @@ class Aligner:
         of_streams = token_vectors(self.encoder, self.layer, [stream.text for stream in streams])
         of_segments = iter(token_vectors(self.encoder, self.layer, segments))
         return [
-            aligned(stream, tokens, document.segments, [next(of_segments) for _ in document.segments])
+            aligned(stream, tokens, document.segments, [next(of_segments) for _ in document.segments], self.begins)
             for document, stream, tokens in zip(documents, streams, of_streams, strict=True)
         ]
 
 
-def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments: Sequence[Tokens]) -> Alignment:
-    """The alignment of a stream with segments. The tokens of both are given, and lose their vectors."""
+def aligned(
+    stream: Stream,
+    tokens: Tokens,
+    segments: Sequence[str],
+    of_segments: Sequence[Tokens],
+    begins: SentenceBegins | None,
+) -> Alignment:
+    """The alignment of a stream with segments. The tokens of both are given, and lose their vectors. Without a network that
+    tells where sentences begin, this is equally likely everywhere."""
     ends = np.cumsum([len(each.begins) for each in of_segments]).tolist()
     facts, length = places(stream), len(tokens.begins)
     if not length or not ends or not ends[-1]:
@@ -135,12 +146,13 @@ def aligned(stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments
     for each in (tokens, *of_segments):
         each.vectors.clear()  # those of a long document take much memory
     marks = marks_of(stream.text, facts, tokens.begins, segments)
+    chances = begins.chances(left) if begins else np.full(length, PROBABLE)
     if length * ends[-1] <= CELLS:
-        path = _path(tokens, facts, left, right, ends, marks, whole(length, len(segments)))
+        path = _path(tokens, facts, left, right, ends, marks, chances, whole(length, len(segments)))
     else:
         for margin in MARGINS:
             windows = rough_windows(left, right, ends, margin)
-            path = _path(tokens, facts, left, right, ends, marks, windows)
+            path = _path(tokens, facts, left, right, ends, marks, chances, windows)
             if not touched(windows, path.spans, length):
                 break
     return _described(stream, tokens, facts, path, left, right, ends)
@@ -153,6 +165,7 @@ def _path(
     right: np.ndarray,
     ends: Sequence[int],
     marks: Sequence[Mark],
+    chances: np.ndarray,
     windows: Sequence[Span],
 ) -> Path:
     """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
@@ -162,7 +175,7 @@ def _path(
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
     nowhere = np.full(len(at) + 1, NOWHERE)
-    no_additions, gains = [nowhere] * len(marks[0].kinds), gains_of(marks, is_open, [])
+    no_additions, gains = [nowhere] * len(marks[0].kinds), gains_of(marks, chances, is_open, [])
     first = best_path(values, windows, gains, no_additions, nowhere, Prices(omission, ADDITION))
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
     own = np.median([values[i][begin - windows[i][0] : end - windows[i][0]].mean() for i, (begin, end) in spans])
@@ -170,9 +183,10 @@ def _path(
     added = any_segment + ADDED_SHARE * (own - any_segment)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
-    gains = gains_of(marks, is_open, [(number, begin) for number, (begin, _) in spans])
+    gains = gains_of(marks, chances, is_open, [(number, begin) for number, (begin, _) in spans])
     unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
     until = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
+    until = np.maximum(until, np.append(np.where(chances > PROBABLE, -UNMARKED, NOWHERE), NOWHERE))
     until[0] = 0
     anywhere = np.maximum(until, -AFTER_UNFINISHED)  # one array, since that of each segment would take much memory
     apart = [until if finished else anywhere for finished in marks[0].kinds]

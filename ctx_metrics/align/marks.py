@@ -1,4 +1,4 @@
-"""What tells where segments begin, besides their words: ends of sentences, line breaks, and capital letters."""
+"""What tells where segments begin, besides their words: ends of sentences, line breaks, capital letters, and a network."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -51,29 +51,37 @@ def _case(segment: str) -> int:
     return 1 if first.isupper() else 2 if first.isalpha() and not first.islower() else 0
 
 
-def gains_of(marks: Sequence[Mark], is_open: np.ndarray, begun: Sequence[tuple[int, int]]) -> list[np.ndarray]:
+def gains_of(
+    marks: Sequence[Mark], chances: np.ndarray, is_open: np.ndarray, begun: Sequence[tuple[int, int]]
+) -> list[np.ndarray]:
     """What a span gains that begins at each token or at the end, before each segment and after the last one: segments + 1
     arrays, float64 [tokens + 1], which boundaries of one kind share.
 
     That is the logarithm of how much more often boundaries have each mark, or lack it, than tokens do in general; less what
-    it is on the average, so that a text with many marks has no cheaper boundaries.
+    it is on the average, so that a text with many marks has no cheaper boundaries. The chance that a sentence begins counts
+    alike; for less, the more boundaries have an end of a sentence by its mark, and the more are inside sentences, as in
+    subtitles.
 
+    marks      ends of sentences first
+    chances    that a sentence begins with each token, [tokens]
     is_open    whether a span may begin at each token, bool [tokens]
     begun      segments, and where their spans begin, as far as known
     """
+    shares = [[_share(mark, kind, is_open, begun) for kind in range(len(mark.usual))] for mark in marks]
     of_marks = []
-    for mark in marks:
-        there = int(mark.there[is_open].sum())
-        general = (there + 0.5) / (is_open.sum() + 1)
+    for mark, of_kinds in zip(marks, shares, strict=True):
+        general = (mark.there[is_open].sum() + 0.5) / (is_open.sum() + 1)
         gains = []
-        for kind, usual in enumerate(mark.usual):
-            own = [mark.there[place] for number, place in begun if place and mark.kinds[number] == kind]
-            expected = min(usual, there / len(mark.kinds))  # a text without punctuation has ends at no boundary
-            share = (sum(own) + KNOWN * expected) / (len(own) + KNOWN)
-            share = min(max(share, LEAST), 1 - LEAST)
+        for share in of_kinds:
             with_it, without = np.log(share / general), np.log((1 - share) / (1 - general))
             gains.append(MARK * (np.where(mark.there, with_it, without) - share * with_it - (1 - share) * without))
         of_marks.append(gains)
+    odds = _log_odds(chances, is_open)
+    for kind, gains in enumerate(of_marks[0]):
+        known = [place for number, place in begun if place and marks[0].kinds[number] == kind]
+        # in the first pass, only after segments that end with a sentence
+        trust = _trust(odds, is_open, known) if begun else kind
+        gains += MARK * (1 - shares[0][-1]) * trust * odds
     of_all = list(zip(*(mark.kinds for mark in marks), strict=True))
     by_kinds = {}  # few, so that those of a long document take little memory
     for kinds in set(of_all):
@@ -81,3 +89,30 @@ def gains_of(marks: Sequence[Mark], is_open: np.ndarray, begun: Sequence[tuple[i
         by_kinds[kinds] = np.append(np.where(is_open, total, NOWHERE), 0)
         by_kinds[kinds][0] = 0
     return [by_kinds[kinds] for kinds in of_all]
+
+
+def _share(mark: Mark, kind: int, is_open: np.ndarray, begun: Sequence[tuple[int, int]]) -> float:
+    """The share of the boundaries of a kind that have the mark."""
+    own = [mark.there[place] for number, place in begun if place and mark.kinds[number] == kind]
+    # a text without punctuation has ends at no boundary
+    expected = min(mark.usual[kind], mark.there[is_open].sum() / len(mark.kinds))
+    return min(max((sum(own) + KNOWN * expected) / (len(own) + KNOWN), LEAST), 1 - LEAST)
+
+
+def _log_odds(chances: np.ndarray, is_open: np.ndarray) -> np.ndarray:
+    """How much more likely a sentence begins with each token than with any; 0 on the average of where sentences begin."""
+    here = chances[is_open]
+    if not len(here):
+        return np.zeros(len(chances))
+    odds = np.log(np.maximum(chances / here.mean(), LEAST))
+    return odds - np.average(odds[is_open], weights=here)
+
+
+def _trust(odds: np.ndarray, is_open: np.ndarray, known: Sequence[int]) -> float:
+    """How far boundaries are where sentences probably begin: from 0, as any token, to 1.
+
+    odds     of _log_odds;  known    tokens that boundaries are known to be at
+    """
+    if not odds.any():
+        return 0.0
+    return float(np.clip(1 - odds[known].sum() / (len(known) + KNOWN) / odds[is_open].mean(), 0, 1))

@@ -1,0 +1,226 @@
+"""Builds the networks that tell `align` where sentences begin.
+
+    python benchmarks/sentence_begins.py --data DIR --out FOLDER
+
+DIR holds wmt18_19_sys/wmt18_19_sys.tar.xz and wmt25_teacher/wmt25_teacher.tsv.xz. Each network reads one layer of one
+encoder, as alignment does: the multilingual encoder's for texts aligned with sources or with references, and the English
+one's. Most texts have no punctuation. Ends of sentences are those that align/stream.py finds before it is taken away, and
+ends of lines.
+"""
+
+import argparse
+import csv
+import json
+import lzma
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from alignment_texts import UNSPACED, is_mark
+from embedded_regressor import unpacked
+from sklearn.metrics import average_precision_score
+from torch import nn
+
+from ctx_metrics.align.alignment import ACROSS_LAYER, ENGLISH_LAYER, SAME_LANGUAGE_LAYER
+from ctx_metrics.align.sentence_begins import network_name
+from ctx_metrics.align.stream import joined, places, sentence_ends
+from ctx_metrics.align.values import centred
+from ctx_metrics.align.vectors import token_vectors
+from ctx_metrics.engine.encoder import TextEncoder
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import READ_BY_MULTILINGUAL
+from ctx_metrics.models.hub import EMBEDDED, MULTILINGUAL, resolve
+from ctx_metrics.writing import write_tensors, write_whole
+
+READ = ((True, ENGLISH_LAYER), (False, SAME_LANGUAGE_LAYER), (False, ACROSS_LAYER))
+LINES = 15  # of news, in one text
+LEAST, MOST = 100, 6000  # letters of a text
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How texts are chosen and networks are fitted. Written into the model's config.
+
+    letters, unspaced_letters, english_letters    of each language; of one without spaces; and of English for its own encoder
+    bare, lower    shares of texts without punctuation, and of these without capitals
+    held_out       share of each language's texts that no network learns from
+    """
+
+    letters: int = 360_000
+    unspaced_letters: int = 1_200_000
+    english_letters: int = 3_600_000
+    bare: float = 0.6
+    lower: float = 0.15
+    held_out: float = 0.2
+    hidden: int = 32
+    epochs: int = 4
+    batch: int = 2048
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-3
+    seed: int = 5
+
+
+class Text(NamedTuple):
+    """A text, and where its sentences begin."""
+
+    text: str
+    begins: set[int]
+
+
+def documents(data: Path) -> dict[str, list[list[str]]]:
+    """The lines of documents by language: references and sources of WMT18 and WMT19, and of WMT25 sources and outputs."""
+    found: dict[str, list[list[str]]] = {}
+    with unpacked(data / "wmt18_19_sys/wmt18_19_sys.tar.xz") as folder:
+        for path in sorted(folder.glob("WMT*/*/newstest*")):
+            lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+            for first in range(0, len(lines), LINES):
+                found.setdefault(path.suffix[1:], []).append(lines[first : first + LINES])
+    with lzma.open(data / "wmt25_teacher/wmt25_teacher.tsv.xz", "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    of_outputs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        of_outputs.setdefault((row["lp"], row["doc"], row["system"]), []).append(row)
+    for (pair, _, _), own in sorted(of_outputs.items()):
+        own.sort(key=lambda row: int(row["seg"]))
+        for language, column in zip(pair.split("_")[0].split("-"), ("src", "mt"), strict=True):
+            found.setdefault(language, []).append([row[column] for row in own])
+    return {language: _different(every) for language, every in sorted(found.items())}
+
+
+def _different(every: Sequence[list[str]]) -> list[list[str]]:
+    """Documents without empty lines, one of those that begin alike."""
+    tidy = [[line for line in (" ".join(text.split()) for text in lines) if line] for lines in every]
+    return list({lines[0]: lines for lines in tidy if lines}.values())
+
+
+def texts(language: str, every: Sequence[list[str]], letters: int, recipe: Recipe) -> Iterator[Text]:
+    """Texts of a language, with as many letters as are asked for, if there are any."""
+    chance = random.Random(f"{language} {recipe.seed}")
+    total = 0
+    for lines in chance.sample(every, len(every)):
+        bare, lower = chance.random() < recipe.bare, chance.random() < recipe.lower
+        between = "" if language in UNSPACED else " "
+        text, begins = "", set()
+        for sentence in _sentences(lines):
+            if bare:
+                words = "".join(" " if is_mark(c) else c for c in sentence).split()
+                sentence = between.join(words).lower() if lower else between.join(words)
+            if sentence:
+                text += between * bool(text)
+                begins.add(len(text))
+                text += sentence
+        text = text[:MOST]
+        if len(text) >= LEAST and joined(text).text == text:
+            yield Text(text, begins)
+            if (total := total + len(text)) > letters:
+                return
+
+
+def _sentences(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        begin = 0
+        for end in dict.fromkeys([*sentence_ends(line), len(line)]):
+            yield line[begin:end].strip()
+            begin = end
+
+
+class Tokens(NamedTuple):
+    """Vectors of the tokens of many texts, each text after a row of zeros, fp16 [rows, width]; the rows of those with
+    which a sentence may begin, [tokens]; and whether one does."""
+
+    vectors: np.ndarray
+    rows: np.ndarray
+    begin: np.ndarray
+
+
+def tokens(encoder: TextEncoder, layer: int, of_language: Sequence[Text]) -> Tokens:
+    vectors, rows, begin, done = [], [], [], 0
+    read = token_vectors(encoder, layer, [each.text for each in of_language])
+    for (text, begins), own in zip(of_language, read, strict=True):
+        unit, at = centred(own.vectors), own.begins
+        is_open = places(joined(text)).open[at] & (np.diff(at, prepend=-1) > 0)
+        is_open[0] = False
+        vectors += [np.zeros((1, unit.shape[1]), np.float16), unit]
+        rows.append(done + 1 + np.flatnonzero(is_open))
+        begin.append(np.isin(at[is_open], list(begins)))
+        done += 1 + len(unit)
+    return Tokens(np.concatenate(vectors), np.concatenate(rows), np.concatenate(begin))
+
+
+def inputs(of_language: Tokens, which: np.ndarray | slice = slice(None)) -> torch.Tensor:
+    """The vectors of the token before, and of the token itself, [tokens, 2 * width]."""
+    rows = of_language.rows[which]
+    return torch.from_numpy(np.concatenate([of_language.vectors[rows - 1], of_language.vectors[rows]], 1))
+
+
+def fitted(learned: Mapping[str, Tokens], recipe: Recipe) -> nn.Sequential:
+    """A network fitted to all languages; each counts by the root of its number of tokens."""
+    torch.manual_seed(recipe.seed)
+    x = torch.cat([inputs(each) for each in learned.values()])
+    y = torch.from_numpy(np.concatenate([each.begin for each in learned.values()])).float()
+    weights = torch.cat([torch.full((len(each.rows),), len(each.rows) ** -0.5) for each in learned.values()])
+    weights /= weights.mean()
+    network = nn.Sequential(nn.Linear(x.shape[1], recipe.hidden), nn.Tanh(), nn.Linear(recipe.hidden, 1))
+    optimizer = torch.optim.AdamW(network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    batches = len(x) // recipe.batch
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, recipe.learning_rate, total_steps=recipe.epochs * batches + 1
+    )
+    for _ in range(recipe.epochs):
+        for own in torch.randperm(len(x))[: batches * recipe.batch].view(batches, -1):
+            logits = network(x[own].float())[:, 0]
+            loss = nn.functional.binary_cross_entropy_with_logits(logits, y[own], weights[own])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    return network.eval()
+
+
+def parts(network: nn.Sequential) -> dict[str, torch.Tensor]:
+    """The network's weights by the names that align/sentence_begins.py reads."""
+    first, last = network[0], network[2]
+    before, own = first.weight.chunk(2, 1)
+    named = {"before": before, "own": own, "bias": first.bias, "value": last.weight[0], "offset": last.bias}
+    return {part: tensor.half() for part, tensor in named.items()}
+
+
+def main() -> None:
+    """Fit the networks, print their average precision on the texts that are held out, and write the model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of the WMT data")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write the model to")
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    recipe, every = Recipe(), documents(args.data)
+    tensors, precision, numbers = {}, {}, {}
+    for english, layer in READ:
+        model, label = resolve(EMBEDDED if english else MULTILINGUAL), network_name(english=english, layer=layer)
+        encoder = TextEncoder(model.folder, EngineOptions(device="cpu", quiet=True))
+        learned, held = {}, {}
+        for language in ["en"] if english else [each for each in every if each in READ_BY_MULTILINGUAL]:
+            wanted = recipe.unspaced_letters if language in UNSPACED else recipe.letters
+            chosen = list(texts(language, every[language], recipe.english_letters if english else wanted, recipe))
+            cut = round(len(chosen) * (1 - recipe.held_out))
+            learned[language], held[language] = (tokens(encoder, layer, some) for some in (chosen[:cut], chosen[cut:]))
+        network = fitted(learned, recipe)
+        tensors |= {f"{label}.{part}": tensor for part, tensor in parts(network).items()}
+        with torch.inference_mode():
+            precision[label] = {
+                language: round(float(average_precision_score(own.begin, network(inputs(own).float())[:, 0])), 3)
+                for language, own in held.items()
+            }
+        numbers[label] = sum(len(each.rows) for each in learned.values())
+        print(label, numbers[label], precision[label], flush=True)
+    write_tensors(str(args.out / "model.safetensors"), tensors)
+    config = {"training": asdict(recipe), "tokens": numbers, "average precision, held out": precision}
+    write_whole(str(args.out / "config.json"), json.dumps(config, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

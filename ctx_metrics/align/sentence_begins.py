@@ -1,0 +1,62 @@
+"""Where sentences begin, by a small network that reads the vectors of two neighbouring tokens.
+
+It tells sentences apart where no punctuation does: in Chinese and Japanese, and in texts without marks.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from ..models.embedded import FOLDER
+
+MODEL = FOLDER / "sentence_begins"
+TOKENS_AT_ONCE = 8192
+
+
+@dataclass(frozen=True)
+class SentenceBegins:
+    """The chance that a sentence begins with a token: 1 / (1 + exp(-(v tanh(A x_before + B x_own + b) + c))).
+
+    before, own    A and B, fp32 [hidden, width], for the token before it and its own
+    bias, value    b and v, fp32 [hidden]
+    offset         c
+    """
+
+    before: np.ndarray
+    own: np.ndarray
+    bias: np.ndarray
+    value: np.ndarray
+    offset: float
+
+    def chances(self, vectors: np.ndarray) -> np.ndarray:
+        """The chance of each token of a text, from 0 to 1, fp64 [tokens]; the first one has no token before it.
+
+        vectors    values.centred of the text, [tokens, width]
+        """
+        hidden = np.tile(self.bias, (len(vectors), 1))
+        for first in range(0, len(vectors), TOKENS_AT_ONCE):
+            some = vectors[first : first + TOKENS_AT_ONCE].astype(np.float32)
+            hidden[first : first + len(some)] += some @ self.own.T
+            following = hidden[first + 1 : first + 1 + len(some)]
+            following += (some @ self.before.T)[: len(following)]
+        return 1 / (1 + np.exp(-(np.tanh(hidden) @ self.value + self.offset).astype(np.float64)))
+
+
+def network_name(*, english: bool, layer: int) -> str:
+    """The name that a network has in the model, by the encoder and the layer that it reads.
+
+    >>> network_name(english=False, layer=6)
+    'multilingual-6'
+    """
+    return f"{'english' if english else 'multilingual'}-{layer}"
+
+
+@cache
+def sentence_begins(network: str) -> SentenceBegins:
+    """The network with this name."""
+    from safetensors.numpy import load_file
+
+    read = load_file(MODEL / "model.safetensors")
+    parts = {part: read[f"{network}.{part}"].astype(np.float32) for part in ("before", "own", "bias", "value")}
+    return SentenceBegins(**parts, offset=float(read[f"{network}.offset"][0]))
