@@ -223,6 +223,10 @@ def test_a_teacher(train, tmp_path):
 def test_a_teacher_that_cannot_teach(train, tmp_path):
     done = train("bilstm", "--teacher", "slide")
     assert done.code == 1 and "teacher slide: cannot score 40 training rows of train: no document ids" in done.err
+    done = train("bilstm", "--teacher", "pairwise")
+    assert (
+        done.code == 1 and "teacher pairwise: compares the outputs of systems, and a training row has one" in done.err
+    )
     assert names(tmp_path) == []
 
 

@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
 from ...notices import counted, notice
+from ...run.context import capabilities
 from ...writing import write_bytes
 from ..data import Languages
 from ..state import digest
@@ -41,6 +42,11 @@ def taught(
     own = np.flatnonzero(np.isnan(training.targets)).tolist()
     if not own:
         raise InputError(f"teacher {teacher.name}: none of the rows drawn is one to teach; raise --rows")
+    if capabilities(teacher.cls).compares_systems:
+        raise InputError(
+            f"teacher {teacher.name}: compares the outputs of systems, and a training row has one output; "
+            "choose another teacher"
+        )
     parts = [(_judged(training, rows, languages), rows) for rows in _parts(training, own)]
     for judged, rows in parts:
         if what := lacking(judged, teacher.cls):
