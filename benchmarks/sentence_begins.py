@@ -2,10 +2,9 @@
 
     python benchmarks/sentence_begins.py --data DIR --out FOLDER
 
-DIR holds wmt18_19_sys/wmt18_19_sys.tar.xz and wmt25_teacher/wmt25_teacher.tsv.xz. Each network reads one layer of one
-encoder, as alignment does: the multilingual encoder's for texts aligned with sources or with references, and the English
-one's. Most texts have no punctuation. Ends of sentences are those that align/stream.py finds before it is taken away, and
-ends of lines.
+DIR holds wmt18_19_sys/wmt18_19_sys.tar.xz and wmt25_teacher/wmt25_teacher.tsv.xz. There is one network for the multilingual
+encoder and one for the English one, each at the layer that alignment reads. Most texts have no punctuation. Ends of
+sentences are those that align/stream.py finds before it is taken away, and ends of lines.
 """
 
 import argparse
@@ -25,8 +24,7 @@ from embedded_regressor import unpacked
 from sklearn.metrics import average_precision_score
 from torch import nn
 
-from ctx_metrics.align.alignment import ACROSS_LAYER, ENGLISH_LAYER, SAME_LANGUAGE_LAYER
-from ctx_metrics.align.sentence_begins import network_name
+from ctx_metrics.align.alignment import ENGLISH_LAYER, MULTILINGUAL_LAYER
 from ctx_metrics.align.stream import joined, places, sentence_ends
 from ctx_metrics.align.values import centred
 from ctx_metrics.align.vectors import token_vectors
@@ -36,7 +34,7 @@ from ctx_metrics.language import READ_BY_MULTILINGUAL
 from ctx_metrics.models.hub import EMBEDDED, MULTILINGUAL, resolve
 from ctx_metrics.writing import write_tensors, write_whole
 
-READ = ((True, ENGLISH_LAYER), (False, SAME_LANGUAGE_LAYER), (False, ACROSS_LAYER))
+LAYERS = {"english": ENGLISH_LAYER, "multilingual": MULTILINGUAL_LAYER}
 LINES = 15  # of news, in one text
 LEAST, MOST = 100, 6000  # letters of a text
 
@@ -199,9 +197,11 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     recipe, every = Recipe(), documents(args.data)
     tensors, precision, numbers = {}, {}, {}
-    for english, layer in READ:
-        model, label = resolve(EMBEDDED if english else MULTILINGUAL), network_name(english=english, layer=layer)
-        encoder = TextEncoder(model.folder, EngineOptions(device="cpu", quiet=True))
+    for label, layer in LAYERS.items():
+        english = label == "english"
+        encoder = TextEncoder(
+            resolve(EMBEDDED if english else MULTILINGUAL).folder, EngineOptions(device="cpu", quiet=True)
+        )
         learned, held = {}, {}
         for language in ["en"] if english else [each for each in every if each in READ_BY_MULTILINGUAL]:
             wanted = recipe.unspaced_letters if language in UNSPACED else recipe.letters

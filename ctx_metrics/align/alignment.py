@@ -11,7 +11,7 @@ from ..language import primary
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
 from .marks import Mark, gains_of, marks_of
 from .path import NOWHERE, Path, Prices, Span, best_path
-from .sentence_begins import SentenceBegins, network_name, sentence_begins
+from .sentence_begins import SentenceBegins, sentence_begins
 from .stream import Places, Stream, joined, places
 from .values import centred, window_values
 from .vectors import Tokens, token_vectors
@@ -19,7 +19,7 @@ from .windows import CELLS, MARGINS, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
-ENGLISH_LAYER, SAME_LANGUAGE_LAYER, ACROSS_LAYER = 1, 3, 6
+ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 6
 CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each of its tokens
@@ -27,12 +27,12 @@ OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each
 MISSING, USUALLY_MISSING, SHARES = 1.5, 0.05, (0.03, 0.25)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
-ADDITION, UNFINISHED, UNFINISHED_LINE = 7.0, 30.0, 8.0
+ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
 # of each of its ends where a sentence begins with a chance above PROBABLE, though no mark says so
 PROBABLE, UNMARKED = 0.5, 4.0
 # An added token is worth this share of the way from a token in any segment to one in its own.
-ADDED_SHARE = 0.42
+ADDED_SHARE = 0.4
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -106,9 +106,9 @@ class Aligner:
         self.model = resolve(MULTILINGUAL if across else encoder_for(language))
         self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
         english = self.model.embedded
-        self.layer = ACROSS_LAYER if across else ENGLISH_LAYER if english else SAME_LANGUAGE_LAYER
+        self.layer = ENGLISH_LAYER if english else MULTILINGUAL_LAYER
         reads = not english or primary(language) in ("", "en")
-        self.begins = sentence_begins(network_name(english=english, layer=self.layer)) if reads else None
+        self.begins = sentence_begins("english" if english else "multilingual") if reads else None
 
     def align(self, documents: Sequence[Document]) -> list[Alignment]:
         found, sizes = [], np.cumsum([len(document.hypothesis) for document in documents]) // CHARACTERS_AT_ONCE

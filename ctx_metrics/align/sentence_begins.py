@@ -43,18 +43,9 @@ class SentenceBegins:
         return 1 / (1 + np.exp(-(np.tanh(hidden) @ self.value + self.offset).astype(np.float64)))
 
 
-def network_name(*, english: bool, layer: int) -> str:
-    """The name that a network has in the model, by the encoder and the layer that it reads.
-
-    >>> network_name(english=False, layer=6)
-    'multilingual-6'
-    """
-    return f"{'english' if english else 'multilingual'}-{layer}"
-
-
 @cache
 def sentence_begins(network: str) -> SentenceBegins:
-    """The network with this name."""
+    """The network for the `english` or the `multilingual` encoder, at the layer that alignment reads."""
     from safetensors.numpy import load_file
 
     read = load_file(MODEL / "model.safetensors")
