@@ -72,9 +72,10 @@ def translated_whole(data: Path, documents: int) -> dict[str, list[Document]]:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     paragraphs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
-        paragraphs.setdefault((row["lp"].split("_")[0], row["doc"], row["system"]), []).append(row)
+        paragraphs.setdefault((row["lp"], row["doc"], row["system"]), []).append(row)
     of_pairs: dict[str, list[Document]] = {}
-    for number, ((pair, name, system), own) in enumerate(sorted(paragraphs.items())):
+    for number, ((languages, name, system), own) in enumerate(sorted(paragraphs.items())):
+        pair = languages.split("_")[0]  # Serbian has two scripts
         own.sort(key=lambda row: int(row["seg"]))
         texts = [[" ".join(row[column].split()) for row in own] for column in ("src", "mt")]
         if len(own) > 2 and all(text for side in texts for text in side):
