@@ -9,7 +9,6 @@ sentences are those that align/stream.py finds before it is taken away, and ends
 
 import argparse
 import csv
-import json
 import lzma
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +30,8 @@ from ctx_metrics.align.vectors import token_vectors
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.language import READ_BY_MULTILINGUAL
+from ctx_metrics.models.folder import write_model
 from ctx_metrics.models.hub import EMBEDDED, MULTILINGUAL, resolve
-from ctx_metrics.writing import write_tensors, write_whole
 
 LAYERS = {"english": ENGLISH_LAYER, "multilingual": MULTILINGUAL_LAYER}
 LINES = 15  # of news, in one text
@@ -217,9 +216,8 @@ def main() -> None:
             }
         numbers[label] = sum(len(each.rows) for each in learned.values())
         print(label, numbers[label], precision[label], flush=True)
-    write_tensors(str(args.out / "model.safetensors"), tensors)
     config = {"training": asdict(recipe), "tokens": numbers, "average precision, held out": precision}
-    write_whole(str(args.out / "config.json"), json.dumps(config, indent=2) + "\n")
+    write_model(args.out, config, tensors)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from ..models.embedded import FOLDER
+from ..models.folder import WEIGHTS, checked_weights, read_config
 
 MODEL = FOLDER / "sentence_begins"
 TOKENS_AT_ONCE = 8192
@@ -45,9 +46,11 @@ class SentenceBegins:
 
 @cache
 def sentence_begins(network: str) -> SentenceBegins:
-    """The network for the `english` or the `multilingual` encoder, at the layer that alignment reads."""
+    """The network for the `english` or the `multilingual` encoder, at the layer that alignment reads; raises ModelError if
+    the weights were changed."""
     from safetensors.numpy import load_file
 
-    read = load_file(MODEL / "model.safetensors")
+    checked_weights(MODEL, read_config(MODEL))
+    read = load_file(MODEL / WEIGHTS)
     parts = {part: read[f"{network}.{part}"].astype(np.float32) for part in ("before", "own", "bias", "value")}
     return SentenceBegins(**parts, offset=float(read[f"{network}.offset"][0]))

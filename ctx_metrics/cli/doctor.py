@@ -35,7 +35,10 @@ OPTIONAL = {
 REINSTALL = "pip install --force-reinstall --no-deps ctx-metrics"
 REGRESSOR_CKPT = "5306d79273db"  # start of the SHA-256 of the shipped weights
 COMPLETE = "complete"
-EMBEDDED_MODELS = ("regressor", "unified", "referenceless", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise")
+EMBEDDED_MODELS = (
+    *("regressor", "unified", "referenceless", "bilstm", "bilstmatt", "esim", "paraphrase", "pairwise"),
+    "sentence_begins",  # where sentences begin, for alignment
+)
 
 
 class Finding(NamedTuple):

@@ -1,6 +1,7 @@
 """The networks that tell where sentences begin: their formula, the texts they learn from, and what they tell."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from ctx_metrics.align.alignment import Aligner, Document
 from ctx_metrics.align.sentence_begins import MODEL, SentenceBegins
 from ctx_metrics.align.values import centred
 from ctx_metrics.align.vectors import token_vectors
+from ctx_metrics.errors import ModelError
 from ctx_metrics.opening import file_sha256
 
 NAMES = ["english", "multilingual"]
@@ -136,6 +138,16 @@ def test_a_network_learns_and_is_stored(tmp_path):
     with torch.inference_mode():
         plain = network(inputs(learned["xx"]).float())[:, 0].sigmoid().numpy()
     assert chances == pytest.approx(plain, abs=5e-3)
+
+
+def test_changed_weights_are_refused(tmp_path, monkeypatch):
+    copy = shutil.copytree(MODEL, tmp_path / "copy")
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(weights)
+    monkeypatch.setattr(sentence_begins, "MODEL", copy)
+    with pytest.raises(ModelError, match="the weights were changed, or belong to another model; copy the folder again"):
+        sentence_begins.sentence_begins.__wrapped__("english")
 
 
 def test_the_card_names_the_weights():
