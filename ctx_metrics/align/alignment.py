@@ -31,8 +31,8 @@ ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
 # of each of its ends where a sentence begins with a chance above PROBABLE, though no mark says so
 PROBABLE, UNMARKED = 0.5, 4.0
-# An added token is worth this share of the way from a token in any segment to one in its own.
-ADDED_SHARE = 0.4
+# An added token is worth this share of the way from a token in another segment to one in its own.
+ADDED_SHARE = 0.42
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -179,8 +179,11 @@ def _path(
     first = best_path(values, windows, gains, no_additions, nowhere, Prices(omission, ADDITION))
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
     own = np.median([values[i][begin - windows[i][0] : end - windows[i][0]].mean() for i, (begin, end) in spans])
-    any_segment = np.mean([each.mean() for each in values])
-    added = any_segment + ADDED_SHARE * (own - any_segment)
+    # what a token is worth in another segment: a window of a long document has few tokens but the segment's own
+    others = [np.delete(values[i], np.s_[begin - windows[i][0] : end - windows[i][0]]) for i, (begin, end) in spans]
+    number = sum(map(len, others))
+    other = sum(float(each.sum(dtype=np.float64)) for each in others) / number if number else own
+    added = other + ADDED_SHARE * (own - other)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
     gains = gains_of(marks, chances, is_open, [(number, begin) for number, (begin, _) in spans])

@@ -145,6 +145,18 @@ def test_long_documents_are_aligned_in_windows(english, monkeypatch):
     assert in_windows.lines == whole.lines
 
 
+def test_a_paragraph_is_no_addition_in_narrow_windows(english, monkeypatch):
+    """A window is hardly wider than its segment, and its mean does not tell what a token is worth in another one."""
+    monkeypatch.setattr(alignment, "CELLS", 0)
+    cities = "Paris Boston Tokyo Cairo Lima Oslo Sydney Delhi".split()
+    references = [
+        f"News from {city}: {' '.join(REFERENCES[i % 3 :])} Nobody was surprised." for i, city in enumerate(cities)
+    ]
+    hypotheses = [f"{city} reports: {' '.join(HYPOTHESES[i % 3 :])}" for i, city in enumerate(cities)]
+    [found] = english.align([Document("\n".join(hypotheses), references)])
+    assert (found.additions, found.omissions) == ([], [])
+
+
 def test_segments_without_an_end_share_what_additions_gain(english, monkeypatch):
     """An array for each of 5,000 segments took 6 GB."""
     given, own = [], alignment.best_path
