@@ -68,19 +68,25 @@ def read_pair(data: Path, pair: str, systems: int) -> list[Document]:
 def translated_whole(data: Path, documents: int) -> dict[str, list[Document]]:
     """Documents of WMT25 that systems, mostly language models, translated as a whole, paragraph by paragraph beside the
     sources: some of each language pair, evenly spaced, of at least three paragraphs. They have no references."""
+    of_pairs: dict[str, list[Document]] = {}
+    for each in read_whole(data):
+        if len(each.sources) > 2 and all((*each.sources, *each.hypotheses)):
+            of_pairs.setdefault(each.pair, []).append(each)
+    return {pair: spaced(every, documents) for pair, every in of_pairs.items()}
+
+
+def read_whole(data: Path) -> Iterator[Document]:
+    """All outputs of WMT25, paragraph by paragraph beside the sources; they have no references."""
     with lzma.open(data / "wmt25_teacher/wmt25_teacher.tsv.xz", "rt", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     paragraphs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
         paragraphs.setdefault((row["lp"], row["doc"], row["system"]), []).append(row)
-    of_pairs: dict[str, list[Document]] = {}
     for number, ((languages, name, system), own) in enumerate(sorted(paragraphs.items())):
-        pair = languages.split("_")[0]  # Serbian has two scripts
         own.sort(key=lambda row: int(row["seg"]))
-        texts = [[" ".join(row[column].split()) for row in own] for column in ("src", "mt")]
-        if len(own) > 2 and all(text for side in texts for text in side):
-            of_pairs.setdefault(pair, []).append(Document(pair, number, name, system, texts[0], [], texts[1]))
-    return {pair: spaced(every, documents) for pair, every in of_pairs.items()}
+        sources, hypotheses = ([" ".join(row[column].split()) for row in own] for column in ("src", "mt"))
+        # without countries and scripts; Serbian has two
+        yield Document(languages.split("_")[0], number, name, system, sources, [], hypotheses)
 
 
 def spaced(items: Sequence[Item], count: int) -> list[Item]:

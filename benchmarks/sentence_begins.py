@@ -8,8 +8,6 @@ sentences are those that align/stream.py finds before it is taken away, and ends
 """
 
 import argparse
-import csv
-import lzma
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from alignment_texts import UNSPACED, is_mark
+from alignment_texts import UNSPACED, is_mark, read_whole
 from embedded_regressor import unpacked
 from sklearn.metrics import average_precision_score
 from torch import nn
@@ -76,15 +74,9 @@ def documents(data: Path) -> dict[str, list[list[str]]]:
             lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
             for first in range(0, len(lines), LINES):
                 found.setdefault(path.suffix[1:], []).append(lines[first : first + LINES])
-    with lzma.open(data / "wmt25_teacher/wmt25_teacher.tsv.xz", "rt", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    of_outputs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
-    for row in rows:
-        of_outputs.setdefault((row["lp"], row["doc"], row["system"]), []).append(row)
-    for (pair, _, _), own in sorted(of_outputs.items()):
-        own.sort(key=lambda row: int(row["seg"]))
-        for language, column in zip(pair.split("_")[0].split("-"), ("src", "mt"), strict=True):
-            found.setdefault(language, []).append([row[column] for row in own])
+    for each in read_whole(data):
+        for language, lines in zip(each.languages, (each.sources, each.hypotheses), strict=True):
+            found.setdefault(language, []).append(lines)
     return {language: _different(every) for language, every in sorted(found.items())}
 
 
@@ -95,7 +87,10 @@ def _different(every: Sequence[list[str]]) -> list[list[str]]:
 
 
 def texts(language: str, every: Sequence[list[str]], letters: int, recipe: Recipe) -> Iterator[Text]:
-    """Texts of a language, with as many letters as are asked for, if there are any."""
+    """Texts of a language, in random order, until they have as many letters as are asked for.
+
+    every    the lines of its documents
+    """
     chance = random.Random(f"{language} {recipe.seed}")
     total = 0
     for lines in chance.sample(every, len(every)):
@@ -148,9 +143,9 @@ def tokens(encoder: TextEncoder, layer: int, of_language: Sequence[Text]) -> Tok
     return Tokens(np.concatenate(vectors), np.concatenate(rows), np.concatenate(begin))
 
 
-def inputs(of_language: Tokens, which: np.ndarray | slice = slice(None)) -> torch.Tensor:
-    """The vectors of the token before, and of the token itself, [tokens, 2 * width]."""
-    rows = of_language.rows[which]
+def inputs(of_language: Tokens) -> torch.Tensor:
+    """The vectors of the token before, and of the token itself, fp16 [tokens, 2 * width]."""
+    rows = of_language.rows
     return torch.from_numpy(np.concatenate([of_language.vectors[rows - 1], of_language.vectors[rows]], 1))
 
 

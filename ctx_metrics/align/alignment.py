@@ -178,11 +178,12 @@ def _path(
     no_additions, gains = [nowhere] * len(marks[0].kinds), gains_of(marks, chances, is_open, [])
     first = best_path(values, windows, gains, no_additions, nowhere, Prices(omission, ADDITION))
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
-    own = np.median([values[i][begin - windows[i][0] : end - windows[i][0]].mean() for i, (begin, end) in spans])
-    # what a token is worth in another segment: a window of a long document has few tokens but the segment's own
-    others = [np.delete(values[i], np.s_[begin - windows[i][0] : end - windows[i][0]]) for i, (begin, end) in spans]
-    number = sum(map(len, others))
-    other = sum(float(each.sum(dtype=np.float64)) for each in others) / number if number else own
+    parts = [(values[i], values[i][begin - windows[i][0] : end - windows[i][0]]) for i, (begin, end) in spans]
+    own = np.median([part.mean() for _, part in parts])
+    # in another segment: without the segment's own tokens, since a window of a long document has few others
+    elsewhere = sum(len(every) - len(part) for every, part in parts)
+    outside = sum(every.sum(dtype=np.float64) - part.sum(dtype=np.float64) for every, part in parts)
+    other = outside / elsewhere if elsewhere else own
     added = other + ADDED_SHARE * (own - other)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
