@@ -124,7 +124,7 @@ class Tokens(NamedTuple):
     """Vectors of the tokens of many texts, each text after a row of zeros, fp16 [rows, width]; the rows of those with
     which a sentence may begin, [tokens]; and whether one does."""
 
-    vectors: np.ndarray
+    vectors: torch.Tensor
     rows: np.ndarray
     begin: np.ndarray
 
@@ -136,17 +136,17 @@ def tokens(encoder: TextEncoder, layer: int, of_language: Sequence[Text]) -> Tok
         unit, at = centred(own.vectors), own.begins
         is_open = places(joined(text)).open[at] & (np.diff(at, prepend=-1) > 0)
         is_open[0] = False
-        vectors += [np.zeros((1, unit.shape[1]), np.float16), unit]
+        vectors += [torch.zeros(1, unit.shape[1], dtype=torch.float16), unit]
         rows.append(done + 1 + np.flatnonzero(is_open))
         begin.append(np.isin(at[is_open], list(begins)))
         done += 1 + len(unit)
-    return Tokens(np.concatenate(vectors), np.concatenate(rows), np.concatenate(begin))
+    return Tokens(torch.cat(vectors), np.concatenate(rows), np.concatenate(begin))
 
 
 def inputs(of_language: Tokens) -> torch.Tensor:
     """The vectors of the token before, and of the token itself, fp16 [tokens, 2 * width]."""
     rows = of_language.rows
-    return torch.from_numpy(np.concatenate([of_language.vectors[rows - 1], of_language.vectors[rows]], 1))
+    return torch.cat([of_language.vectors[rows - 1], of_language.vectors[rows]], 1)
 
 
 def fitted(learned: Mapping[str, Tokens], recipe: Recipe) -> nn.Sequential:

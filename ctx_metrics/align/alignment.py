@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from ..engine.encoder import TextEncoder, shared_encoder
 from ..engine_options import EngineOptions
 from ..language import primary
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
-from .marks import Mark, gains_of, marks_of
+from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Path, Prices, Span, best_path
 from .sentence_begins import SentenceBegins, sentence_begins
 from .stream import Places, Stream, joined, places
@@ -29,8 +30,11 @@ LENGTH = 3.5  # of each token more or less than a segment should have, divided b
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
-# of each of its ends where a sentence begins with a chance above PROBABLE, though no mark says so
-PROBABLE, UNMARKED = 0.5, 4.0
+# of each of its ends at no mark: of a place where a sentence surely begins, and of each unit by which the logarithm of the
+# chance is lower; more, the fewer boundaries are without an end of a sentence
+SURE, UNSURE = 0.2, 0.5
+UNKNOWN = 1e-9  # chance that a sentence begins with a token, if no network tells
+PROBABLE = 0.5  # chance from which on a sentence counts as begun
 # An added token is worth this share of the way from a token in another segment to one in its own.
 ADDED_SHARE = 0.42
 # The number of segments, as long as their translations in tokens, that count as seen before.
@@ -48,7 +52,7 @@ class Link:
     cost       1 less the mean cosine of each token with its best match on the other side
     merged     whether one of these lines also has text of another segment, or text that was added
     split      whether the part comes from several lines
-    inside     whether the part begins or ends inside a sentence
+    inside     whether the part begins or ends inside a sentence, as far as marks or the network tell
     """
 
     segment: int
@@ -140,13 +144,13 @@ def aligned(
     facts, length = places(stream), len(tokens.begins)
     if not length or not ends or not ends[-1]:
         nothing = Path([None] * len(segments), [(0, length)] if length else [])
-        none = np.zeros((0, 1), np.float16)
-        return _described(stream, tokens, facts, nothing, none, none, ends)
+        none = torch.zeros(0, 1)
+        return _described(stream, tokens, np.zeros(length, bool), nothing, none, none, ends)
     left, right = centred(tokens.vectors), centred([piece for each in of_segments for piece in each.vectors])
     for each in (tokens, *of_segments):
         each.vectors.clear()  # those of a long document take much memory
     marks = marks_of(stream.text, facts, tokens.begins, segments)
-    chances = begins.chances(left) if begins else np.full(length, PROBABLE)
+    chances = begins.chances(left) if begins else np.full(length, UNKNOWN)
     if length * ends[-1] <= CELLS:
         path = _path(tokens, facts, left, right, ends, marks, chances, whole(length, len(segments)))
     else:
@@ -155,14 +159,14 @@ def aligned(
             path = _path(tokens, facts, left, right, ends, marks, chances, windows)
             if not touched(windows, path.spans, length):
                 break
-    return _described(stream, tokens, facts, path, left, right, ends)
+    return _described(stream, tokens, facts.end[tokens.begins] | (chances > PROBABLE), path, left, right, ends)
 
 
 def _path(
     tokens: Tokens,
     facts: Places,
-    left: np.ndarray,
-    right: np.ndarray,
+    left: torch.Tensor,
+    right: torch.Tensor,
     ends: Sequence[int],
     marks: Sequence[Mark],
     chances: np.ndarray,
@@ -187,10 +191,12 @@ def _path(
     added = other + ADDED_SHARE * (own - other)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
-    gains = gains_of(marks, chances, is_open, [(number, begin) for number, (begin, _) in spans])
-    unfinished = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
-    until = np.append(np.where(facts.end[at], 0, np.where(facts.line[at], -unfinished, NOWHERE)), 0)
-    until = np.maximum(until, np.append(np.where(chances > PROBABLE, -UNMARKED, NOWHERE), NOWHERE))
+    boundaries = [(number, begin) for number, (begin, _) in spans]
+    gains = gains_of(marks, chances, is_open, boundaries)
+    at_line = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
+    price = np.where(facts.end[at], 0, np.where(facts.line[at], at_line, np.inf))
+    unsure = SURE - UNSURE * np.log(np.maximum(chances, UNKNOWN))
+    until = -np.append(np.minimum(price, unsure / unmarked_share(marks, is_open, boundaries)), 0)
     until[0] = 0
     anywhere = np.maximum(until, -AFTER_UNFINISHED)  # one array, since that of each segment would take much memory
     apart = [until if finished else anywhere for finished in marks[0].kinds]
@@ -207,14 +213,15 @@ def _path(
 def _described(
     stream: Stream,
     tokens: Tokens,
-    facts: Places,
+    begin_sentences: np.ndarray,
     path: Path,
-    hypothesis: np.ndarray,
-    segments: np.ndarray,
+    hypothesis: torch.Tensor,
+    segments: torch.Tensor,
     ends: Sequence[int],
 ) -> Alignment:
     text, at = stream.text, np.append(tokens.begins, len(stream.text))
     at[:1] = 0 if len(tokens.begins) else len(text)
+    finished = np.array([True, *begin_sentences[1:], True])  # before each token, and at the end
     lines_at = np.array(stream.begins)
 
     def lines_of(begin: int, end: int) -> tuple[int, ...]:
@@ -246,7 +253,7 @@ def _described(
                 _cost(hypothesis[slice(*span)], own),
                 any(on_line[line] > 1 for line in lines),
                 len(lines) > 1,
-                not all(place in (0, len(text)) or facts.end[place] for place in (begin, end)),
+                not bool(finished[[*span]].all()),
             )
         )
     for span in path.additions:
@@ -257,8 +264,8 @@ def _described(
     return Alignment([of_links.get(number, "") for number in range(len(path.spans))], links, omissions, additions)
 
 
-def _cost(span: np.ndarray, segment: np.ndarray) -> float:
+def _cost(span: torch.Tensor, segment: torch.Tensor) -> float:
     if not len(segment):
         return 1.0
-    cosines = span.astype(np.float32) @ segment.astype(np.float32).T
-    return round(1 - float(np.concatenate([cosines.max(0), cosines.max(1)]).mean()), 4)
+    cosines = span.float() @ segment.float().T
+    return round(1 - float(torch.cat([cosines.amax(0), cosines.amax(1)]).mean()), 4)

@@ -19,7 +19,7 @@ from ..writing import check_not_input, check_writable, write_whole
 
 SUMMARY = "align hypotheses whose lines do not match those of the reference"
 
-USAGE = "%(prog)s HYP [HYP ...] [-r FILE] [-s FILE] [--docids FILE] -l PAIR -o FILE|DIR [flags]"
+USAGE = "%(prog)s HYP [HYP ...] [-r FILE|DIR] [-s FILE|DIR] [--docids FILE] -l PAIR -o FILE|DIR [flags]"
 EPILOG = """\
 examples:
   # folders with one file per document: aligned.txt and aligned.jsonl

@@ -76,12 +76,12 @@ def gains_of(
             with_it, without = np.log(share / general), np.log((1 - share) / (1 - general))
             gains.append(MARK * (np.where(mark.there, with_it, without) - share * with_it - (1 - share) * without))
         of_marks.append(gains)
-    odds = _log_odds(chances, is_open)
+    odds, unmarked = _log_odds(chances, is_open), unmarked_share(marks, is_open, begun)
     for kind, gains in enumerate(of_marks[0]):
         known = [place for number, place in begun if place and marks[0].kinds[number] == kind]
         # in the first pass, only after segments that end with a sentence
         trust = _trust(odds, is_open, known) if begun else kind
-        gains += MARK * (1 - shares[0][-1]) * trust * odds
+        gains += MARK * unmarked * trust * odds
     of_all = list(zip(*(mark.kinds for mark in marks), strict=True))
     by_kinds = {}  # few, so that those of a long document take little memory
     for kinds in set(of_all):
@@ -89,6 +89,11 @@ def gains_of(
         by_kinds[kinds] = np.append(np.where(is_open, total, NOWHERE), 0)
         by_kinds[kinds][0] = 0
     return [by_kinds[kinds] for kinds in of_all]
+
+
+def unmarked_share(marks: Sequence[Mark], is_open: np.ndarray, begun: Sequence[tuple[int, int]]) -> float:
+    """The share of boundaries without an end of a sentence, after segments that end with one."""
+    return 1 - _share(marks[0], len(marks[0].usual) - 1, is_open, begun)
 
 
 def _share(mark: Mark, kind: int, is_open: np.ndarray, begun: Sequence[tuple[int, int]]) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import torch
 
 from ..models.embedded import FOLDER
 from ..models.folder import WEIGHTS, checked_weights, read_config
@@ -24,33 +25,33 @@ class SentenceBegins:
     offset         c
     """
 
-    before: np.ndarray
-    own: np.ndarray
-    bias: np.ndarray
-    value: np.ndarray
+    before: torch.Tensor
+    own: torch.Tensor
+    bias: torch.Tensor
+    value: torch.Tensor
     offset: float
 
-    def chances(self, vectors: np.ndarray) -> np.ndarray:
+    def chances(self, vectors: torch.Tensor) -> np.ndarray:
         """The chance of each token of a text, from 0 to 1, fp64 [tokens]; the first one has no token before it.
 
         vectors    values.centred of the text, [tokens, width]
         """
-        hidden = np.tile(self.bias, (len(vectors), 1))
+        hidden = self.bias.repeat(len(vectors), 1)
         for first in range(0, len(vectors), TOKENS_AT_ONCE):
-            some = vectors[first : first + TOKENS_AT_ONCE].astype(np.float32)
+            some = vectors[first : first + TOKENS_AT_ONCE].float()
             hidden[first : first + len(some)] += some @ self.own.T
             following = hidden[first + 1 : first + 1 + len(some)]
             following += (some @ self.before.T)[: len(following)]
-        return 1 / (1 + np.exp(-(np.tanh(hidden) @ self.value + self.offset).astype(np.float64)))
+        return (hidden.tanh() @ self.value + self.offset).double().sigmoid().numpy()
 
 
 @cache
 def sentence_begins(network: str) -> SentenceBegins:
     """The network for the `english` or the `multilingual` encoder, at the layer that alignment reads; raises ModelError if
     the weights were changed."""
-    from safetensors.numpy import load_file
+    from safetensors.torch import load_file
 
     checked_weights(MODEL, read_config(MODEL))
     read = load_file(MODEL / WEIGHTS)
-    parts = {part: read[f"{network}.{part}"].astype(np.float32) for part in ("before", "own", "bias", "value")}
+    parts = {part: read[f"{network}.{part}"].float() for part in ("before", "own", "bias", "value")}
     return SentenceBegins(**parts, offset=float(read[f"{network}.offset"][0]))

@@ -255,7 +255,7 @@ def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
         yield f"{documents(names, 'looks', 'look')} like {looks}, not {side.language}; check the file and -l"
     if unfit:
         fits = documents(unfit, "hardly fits its segments", "hardly fit their segments")
-        yield f"{fits}; check the order of the documents"
+        yield f"{fits}; check the order of the documents, and their names"
 
 
 def is_unfit(alignment: Alignment) -> bool:

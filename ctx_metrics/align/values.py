@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import torch
 
 from .path import Span
 
@@ -14,23 +15,25 @@ PIECES_AT_ONCE = 512
 SEGMENTS_AT_ONCE, AROUND = 24, 12
 
 
-def centred(pieces: Sequence[np.ndarray]) -> np.ndarray:
+def centred(pieces: Sequence[torch.Tensor]) -> torch.Tensor:
     """Unit vectors, fp16, without what all tokens of a side have in common, such as their language.
 
     pieces    vectors of consecutive tokens, [tokens, width] each
     """
-    common = sum(piece.sum(0, dtype=np.float64) for piece in pieces) / sum(map(len, pieces))
-    result = np.empty((sum(map(len, pieces)), pieces[0].shape[1]), np.float16)
+    blocks = [tuple(pieces[first : first + PIECES_AT_ONCE]) for first in range(0, len(pieces), PIECES_AT_ONCE)]
+    tokens = sum(map(len, pieces))
+    common = torch.stack([torch.cat(block).sum(0, dtype=torch.float64) for block in blocks]).sum(0) / tokens
+    result = torch.empty(tokens, pieces[0].shape[1], dtype=torch.float16)
     done = 0
-    for first in range(0, len(pieces), PIECES_AT_ONCE):
-        moved = np.concatenate(pieces[first : first + PIECES_AT_ONCE]) - common.astype(np.float32)
-        moved /= np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-9)
+    for block in blocks:
+        moved = torch.cat(block).float() - common.float()
+        moved /= moved.norm(dim=1, keepdim=True).clamp(min=1e-9)
         result[done : (done := done + len(moved))] = moved
     return result
 
 
 def window_values(
-    stream: np.ndarray, segments: np.ndarray, ends: Sequence[int], windows: Sequence[Span]
+    stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int], windows: Sequence[Span]
 ) -> list[np.ndarray]:
     """The values of each segment's window of tokens in the segment, fp32 [tokens of the window].
 
@@ -56,7 +59,7 @@ def _blocks(windows: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
         yield first, last, max(0, first - AROUND), min(number, last + AROUND)
 
 
-def token_values(stream: np.ndarray, segments: np.ndarray, ends: Sequence[int]) -> np.ndarray:
+def token_values(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int]) -> np.ndarray:
     """The value of each token in each segment, fp32 [stream's tokens, segments].
 
     A token and a segment's token match by the product of two shares: of the one's cosines with all tokens of the segments,
@@ -68,16 +71,16 @@ def token_values(stream: np.ndarray, segments: np.ndarray, ends: Sequence[int]) 
     begins = np.array([0, *ends[:-1]], np.int64)
     filled = np.flatnonzero(np.asarray(ends) > begins)
 
-    def by_segment(reduced: np.ufunc, of_tokens: np.ndarray) -> np.ndarray:
+    def by_segment(reduced: np.ufunc, of_tokens: torch.Tensor) -> np.ndarray:
         found = np.zeros((len(stream), len(ends)), np.float32)
-        found[:, filled] = reduced.reduceat(of_tokens, begins[filled], axis=1)
+        found[:, filled] = reduced.reduceat(of_tokens.numpy(), begins[filled], axis=1)
         return found
 
-    cosines = stream.astype(np.float32) @ segments.astype(np.float32).T
+    cosines = stream.float() @ segments.float().T
     best = by_segment(np.maximum, cosines)
     usual, highest = best[:, filled].mean(), best[:, filled].max(1).mean()
-    matches = np.exp((cosines - 1) / TEMPERATURE)
-    shares = matches / matches.sum(1, keepdims=True)
+    matches = cosines.sub_(1).div_(TEMPERATURE).exp_()
+    shares = matches / matches.sum(1, keepdim=True)
     matches /= matches.sum(0)
     covered = by_segment(np.add, matches)
     matches *= shares

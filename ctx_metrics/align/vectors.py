@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from ..engine.encoder import TextEncoder
 from .stream import pieces
@@ -12,11 +13,11 @@ PIECES_AT_ONCE = 512  # as many are encoded together
 
 
 class Tokens(NamedTuple):
-    """vectors    fp16 [tokens, width] of each piece of the text, in order
+    """vectors    fp16 [tokens, width], on the CPU, of each piece of the text, in order
     begins     the character with which each token begins, int64 [tokens]; blanks before it are not part of it
     """
 
-    vectors: list[np.ndarray]
+    vectors: list[torch.Tensor]
     begins: np.ndarray
 
 
@@ -24,12 +25,12 @@ def token_vectors(encoder: TextEncoder, layer: int, texts: Sequence[str]) -> lis
     """The tokens of each text. Texts are encoded in pieces, those of all texts together, which is fast."""
     parts = [list(pieces(text)) for text in texts]
     flat = [text[begin:end] for text, of_text in zip(texts, parts, strict=True) for begin, end in of_text]
-    vectors: list[np.ndarray] = []
+    vectors: list[torch.Tensor] = []
     offsets: list[np.ndarray] = []
     for first in range(0, len(flat), PIECES_AT_ONCE):
         some = flat[first : first + PIECES_AT_ONCE]
         states = encoder.encode(encoder.tokenizer(some), [(layer,)], alone=True)
-        vectors += [of_piece[(layer,)].numpy()[1:-1].astype(np.float16) for of_piece in states]
+        vectors += [of_piece[(layer,)][1:-1].half() for of_piece in states]
         found = encoder.tokenizer.offsets(some, encoder.max_content)
         offsets += [np.array(of_piece[1:-1], np.int64).reshape(-1, 2)[:, 0] for of_piece in found]
     result, done = [], 0

@@ -1,8 +1,10 @@
 """Which tokens of a long document each segment can have, from a rough path over groups of both."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
+import torch
 
 from .path import NOWHERE, Prices, Span, best_path
 from .values import token_values
@@ -17,7 +19,7 @@ def whole(tokens: int, segments: int) -> list[Span]:
     return [(0, tokens)] * segments
 
 
-def rough_windows(stream: np.ndarray, segments: np.ndarray, ends: Sequence[int], margin: int) -> list[Span]:
+def rough_windows(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int], margin: int) -> list[Span]:
     """Windows around the best path of groups of tokens through groups of segments, each the mean of its tokens' vectors."""
     tokens = len(stream)
     size, together = -(-tokens // GROUPS), -(-len(ends) // GROUPS)
@@ -54,10 +56,9 @@ def touched(windows: Sequence[Span], spans: Sequence[Span | None], tokens: int) 
     )
 
 
-def _means(vectors: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Unit vectors of the sums of consecutive rows; of none, zeros."""
-    begins = np.concatenate([[0], ends[:-1]]).astype(int)
-    sums = np.zeros((len(ends), vectors.shape[1]), np.float32)
-    for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        sums[number] = vectors[begin:end].sum(0, dtype=np.float32)
-    return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+def _means(vectors: torch.Tensor, ends: np.ndarray) -> torch.Tensor:
+    """Unit vectors of the sums of consecutive rows, fp32; of none, zeros."""
+    sums = torch.zeros(len(ends), vectors.shape[1])
+    for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+        sums[number] = vectors[begin:end].sum(0, dtype=torch.float32)
+    return sums / sums.norm(dim=1, keepdim=True).clamp(min=1e-9)

@@ -113,8 +113,8 @@ class SLIDE(COMET):
 
         if self.tokens is None and self.window >= LONG and self._chosen == (str(EMBEDDED_REFERENCELESS), "mt+src"):
             self._say(
-                f"without references, the embedded model agrees less with people over windows of {self.window} paragraphs "
-                "than over single ones, and no better over windows of sentences; give "
+                f"without references, the embedded model agrees less with people over windows of {self.window} segments "
+                "than over single ones where these are paragraphs, and no better where they are sentences; give "
                 f"{self.named('window', str(LONG - 1))} or less, or another model ({self.named('model')})"
             )
 

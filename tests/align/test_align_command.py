@@ -141,7 +141,7 @@ ODD = {
     "foreign": (" ".join(lines_of(SOURCE)[:9]), "1 document ('{}') looks like de, not en; check the file and -l"),
     "other": (
         " ".join(lines_of(REF)[30:40]),
-        "1 document ('{}') hardly fits its segments; check the order of the documents",
+        "1 document ('{}') hardly fits its segments; check the order of the documents, and their names",
     ),
 }
 

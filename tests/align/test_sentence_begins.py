@@ -25,15 +25,15 @@ NAMES = ["english", "multilingual"]
 def test_the_chance_is_that_of_a_plain_network(network, at_once, monkeypatch):
     monkeypatch.setattr(sentence_begins, "TOKENS_AT_ONCE", at_once)
     own = sentence_begins.sentence_begins(network)
-    vectors = np.random.default_rng(1).normal(size=(8, 384)).astype(np.float16) / 20
+    vectors = (torch.randn(8, 384, generator=torch.Generator().manual_seed(1)) / 20).half()
     plain = nn.Sequential(nn.Linear(768, 32), nn.Tanh(), nn.Linear(32, 1))
     with torch.no_grad():
-        plain[0].weight.copy_(torch.from_numpy(np.concatenate([own.before, own.own], 1)))
-        plain[0].bias.copy_(torch.from_numpy(own.bias))
-        plain[2].weight.copy_(torch.from_numpy(own.value[None]))
+        plain[0].weight.copy_(torch.cat([own.before, own.own], 1))
+        plain[0].bias.copy_(own.bias)
+        plain[2].weight.copy_(own.value[None])
         plain[2].bias.fill_(own.offset)
-        beside = torch.from_numpy(np.concatenate([np.vstack([np.zeros((1, 384)), vectors[:-1]]), vectors], 1))
-        expected = plain.double()(beside)[:, 0].sigmoid().numpy()
+        beside = torch.cat([torch.cat([torch.zeros(1, 384), vectors[:-1]]), vectors], 1)
+        expected = plain.double()(beside.double())[:, 0].sigmoid().numpy()
     assert own.chances(vectors) == pytest.approx(expected, rel=1e-4)
     assert np.ptp(expected) > 0.001
 
@@ -92,6 +92,22 @@ def test_sentences_without_marks_are_told_apart(language, lines):
     assert found.lines == lines
 
 
+@pytest.mark.parametrize("language, lines", [("zh", CHINESE), ("ja", JAPANESE)])
+@pytest.mark.parametrize("kept", [[0, 1, 2, 3, 5], [0, 1, 3, 4, 5]])
+def test_an_addition_is_found_without_marks(language, lines, kept):
+    [found] = Aligner(language, across=True).align([Document("".join(lines), [SOURCES[number] for number in kept])])
+    assert found.lines == [lines[number] for number in kept]
+    assert "".join(each.text for each in found.additions) == "".join(set(lines) - {*found.lines})
+
+
+def test_no_end_is_inside_a_sentence_if_the_network_knows_it_for_one(monkeypatch):
+    aligner = Aligner("ja", across=True)
+    document = Document("".join(JAPANESE), SOURCES)
+    assert not any(link.inside for link in aligner.align([document])[0].links)
+    monkeypatch.setattr(aligner, "begins", None)
+    assert all(link.inside for link in aligner.align([document])[0].links)
+
+
 LINES = [["It rained. All day, we read!", "What then", "“No.” We left."]] * 40
 
 
@@ -125,13 +141,13 @@ def test_a_network_learns_and_is_stored(tmp_path):
     """Sentences begin after tokens of one kind, before tokens of another."""
     chance = np.random.default_rng(2)
     kinds = chance.integers(0, 3, 4001)
-    vectors = (np.eye(3)[kinds] + chance.normal(0, 0.05, (4001, 3))).astype(np.float16)
+    vectors = torch.from_numpy(np.eye(3)[kinds] + chance.normal(0, 0.05, (4001, 3))).half()
     vectors[0] = 0
     rows = np.arange(1, 4001)
     begin = (kinds[rows - 1] == 0) & (kinds[rows] == 1) & (rows > 1)
     learned = {"xx": Tokens(vectors, rows, begin)}
     network = fitted(learned, Recipe(hidden=4, epochs=30, batch=64, learning_rate=0.02))
-    stored = {name: tensor.detach().numpy().astype(np.float32) for name, tensor in parts(network).items()}
+    stored = {name: tensor.detach().float() for name, tensor in parts(network).items()}
     own = SentenceBegins(**{**stored, "offset": float(stored["offset"][0])})
     chances = own.chances(vectors[1:])
     assert chances[begin].min() > 0.5 > chances[~begin][1:].max()
