@@ -92,8 +92,7 @@ def by_mweralign(
     with tempfile.TemporaryDirectory() as folder:
         files = {name: Path(folder) / name for name in ("ref", "hyp", "ids", "out")}
         ids = [f"document{number}" for number, each in enumerate(documents) for _ in each.references]
-        between = "" if documents[0].unspaced else " "
-        streams = [between.join(each.hypotheses) for each in outputs]
+        streams = [each.on_one_line(each.hypotheses) for each in outputs]
         for name, lines in (
             ("ref", [line for each in documents for line in each.references]),
             ("ids", ids),

@@ -6,6 +6,7 @@ DATA holds wmt22_general, wmt22_mqm and wmt24_esa, each as a packed tree, and wm
 import csv
 import lzma
 import random
+import re
 import tarfile
 import unicodedata
 import xml.etree.ElementTree as ElementTree
@@ -22,7 +23,8 @@ PAIRS = ["en-zh", "ja-en", "uk-en", "ru-en", "en-de", "zh-en", "en-cs", "en-ja"]
 UNSPACED = ("zh", "ja")
 KEPT_BREAK, BREAK = 0.5, 1 / 25  # chances that a line break stays, and that one comes between two words
 SENTENCE_LETTERS = 12  # fewest of an added sentence
-UNSPACED_BREAK = 1 / 50  # between two characters of a language without spaces
+UNSPACED_BREAK = 1 / 50  # between two words or characters of a language without spaces
+_WORDS = re.compile(r"\s*(?:[!-~]+|\S)")  # of such a language: those in ASCII, and other characters
 
 
 class Document(NamedTuple):
@@ -43,6 +45,14 @@ class Document(NamedTuple):
     @property
     def unspaced(self) -> bool:
         return self.languages[1] in UNSPACED
+
+    def on_one_line(self, parts: Sequence[str]) -> str:
+        """Words or lines, one after the other; in a language without spaces, blanks come only between ASCII characters."""
+        text = ""
+        for part in parts:
+            apart = not self.unspaced or (text[-1:] + part[:1]).isascii()
+            text += " " * (apart and bool(text) and not part[:1].isspace()) + part
+        return text.strip()
 
     def chance(self, what: str) -> random.Random:
         """Random numbers that depend on the document, the system and what they are for."""
@@ -157,8 +167,7 @@ def letters(text: str) -> str:
 def without_punctuation(document: Document) -> Document:
     """The same output, each mark a blank."""
     bare = ["".join(" " if is_mark(c) else c for c in text) for text in document.hypotheses]
-    between = "" if document.unspaced else " "
-    return document._replace(hypotheses=[between.join(text.split()) or "x" for text in bare])
+    return document._replace(hypotheses=[document.on_one_line(text.split()) or "x" for text in bare])
 
 
 def is_mark(character: str) -> bool:
@@ -168,17 +177,16 @@ def is_mark(character: str) -> bool:
 def broken(document: Document, what: str, inside: bool = True) -> str:
     """The output with some of its own line breaks and, if `inside`, others between words."""
     chance = document.chance(what)
-    text = ""
+    rate = (UNSPACED_BREAK if document.unspaced else BREAK) if inside else 0
+    lines: list[list[str]] = [[]]
     for number, line in enumerate(document.hypotheses):
-        if number:
-            text += "\n" if chance.random() < KEPT_BREAK else "" if document.unspaced else " "
-        words = list(line) if document.unspaced else line.split()
-        rate = (UNSPACED_BREAK if document.unspaced else BREAK) if inside else 0
-        for place, word in enumerate(words):
-            if place:
-                text += "\n" if chance.random() < rate else "" if document.unspaced else " "
-            text += word
-    return text
+        if number and chance.random() < KEPT_BREAK:
+            lines.append([])
+        for place, word in enumerate(_WORDS.findall(line) if document.unspaced else line.split()):
+            if place and chance.random() < rate:
+                lines.append([])
+            lines[-1].append(word)
+    return "\n".join(map(document.on_one_line, lines))
 
 
 def boundaries(lines: Sequence[str]) -> list[int]:

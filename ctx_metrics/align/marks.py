@@ -1,12 +1,13 @@
 """What tells where segments begin, besides their words: ends of sentences, line breaks, capital letters, and a network."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from .path import NOWHERE
-from .stream import OPENING, Places, ends_sentence
+from .stream import OPENING, Places, begins_item, ends_sentence
 
 MARK = 1.8  # price of a mark, for each unit of its log odds
 KNOWN = 10  # boundaries that count as seen before, with these shares of marks:
@@ -36,7 +37,7 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
 
     at    where its tokens begin
     """
-    finished = [ends_sentence(segment) for segment in segments]
+    finished = [ends_sentence(segment) or begins_item(after) for segment, after in pairwise([*segments, ""])]
     capital = np.array([text[begin : begin + 3].lstrip(_BEFORE)[:1].isupper() for begin in at.tolist()], bool)
     return [
         Mark(facts.end[at], [True, *finished], (UNFINISHED_END, END)),

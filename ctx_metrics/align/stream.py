@@ -9,29 +9,59 @@ import numpy as np
 _CLOSING = "\"'”’»›)]}」』）】》〉］｝"
 OPENING = "“‘«‹([{「『（【《〈［｛"
 _CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။"
+_NUMBER = re.compile(r"(?<![A-Za-z\d.,/-])\d{1,2}$")
+_PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
+_ITEM = re.compile(r"(?<![A-Za-z\d.,/-])(\d{1,2})[.)．）](?!\d)")  # what may begin an item of a list
+_STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
-# Where a sentence ends. A full stop ends none before a small letter (18. října), nor inside a word (3.5, example.org).
+# Where a sentence ends. A full stop ends none before a small letter (no. two), nor inside a word (3.5, example.org).
 _END = re.compile(
-    rf"(?:[.!?…]+[{re.escape(_CLOSING)}]*(?=\s|$)|[!?…]*[。！？．｡؟۔।॥։።៕။…]+[{re.escape(_CLOSING)}]*)[{_EMOJI}]*\s*"
-    rf"|[{_EMOJI}]+\s+"
+    rf"(?:[{_STOPS}.]+[{re.escape(_CLOSING)}]*(?=\s|$)|[{_STOPS}]*[{_FULL_STOPS}…]+[{re.escape(_CLOSING)}]*)[{_EMOJI}]*\s*"
+    rf"|[{_EMOJI}]+\s+|[」』]\s*(?=[「『]|$)"
 )
 
 
 def sentence_ends(text: str) -> list[int]:
-    """Where the sentences of a text end, and the blanks after them.
+    """Where the sentences and items of lists of a text end, and the blanks after them.
 
     >>> sentence_ends("Am 3. und 4. Mai fielen 3.5 mm! Dann nicht.")
-    [13, 32, 43]
+    [32, 43]
     """
-    return [
-        match.end()
-        for match in _END.finditer(text)
-        if not (match[0].rstrip() == "." and text[match.end() : match.end() + 1].islower())
-    ]
+    ends = {match.end() for match in _END.finditer(text) if not _goes_on(text, match)}
+    return sorted(ends | _items(text))
+
+
+def _items(text: str) -> set[int]:
+    """Where the items of a numbered list begin: numbers that count up from 1.
+
+    >>> sorted(_items("On 4. May: 1. Open it. 2) Read"))
+    [11, 23]
+    """
+    found, number = set(), 0
+    for match in _ITEM.finditer(text):
+        if int(match[1]) in (1, number + 1):
+            number = int(match[1])
+            found.add(match.start())
+    return found - {0}
+
+
+def _goes_on(text: str, stop: re.Match[str]) -> bool:
+    """Whether a sentence goes on after a stop: after a pause (Well... yes), a number (1. Open it. 4. Mai), or before a small
+    letter."""
+    begin, after = stop.start(), text[stop.end() : stop.end() + 1]
+    if _PAUSE.fullmatch(stop[0]):
+        return bool(after) and not after.isupper() and after not in OPENING
+    number = after and _NUMBER.search(text, max(0, begin - 3), begin)
+    return stop[0].rstrip() == "." and (after.islower() or bool(number))
 
 
 def ends_sentence(text: str) -> bool:
     return bool(text) and sentence_ends(text)[-1:] == [len(text)]
+
+
+def begins_item(text: str) -> bool:
+    """Whether a segment begins with the number of an item."""
+    return _ITEM.match(text) is not None
 
 
 # scripts that put no blanks between words: Thai to Myanmar, Khmer, Japanese and Chinese with their punctuation

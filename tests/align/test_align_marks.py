@@ -29,6 +29,7 @@ def test_what_is_a_mark():
     assert with_it(lines) == ["It", "long.", "went"]
     assert with_it(capitals) == ["It", "All", "Then", "It"]
     assert (ends.kinds, capitals.kinds) == ([True, True, True, False], [1, 1, 0, 0])
+    assert marks_and_open("Ways", ["Ways:", "1. go", "2. stay"])[0][0].kinds == [True, True, True, False]
 
 
 @pytest.mark.parametrize("segment, kind", [('"Yes"', 1), ("«Да»", 1), ("yes", 0), ("3/3", 0), ("你好", 2), ("", 0)])

@@ -16,6 +16,12 @@ from ctx_metrics.align.stream import PIECE, joined, pieces, places, sentence_end
         ("मैं आया। वह गया।", ["मैं आया। ", "वह गया।"]),
         ("What a day 😠 and then", ["What a day 😠 ", "and then"]),
         ("いいね！🤣次", ["いいね！🤣", "次"]),
+        ("Am 3. und 4. Mai. Kapitel 12.", ["Am 3. und 4. Mai. ", "Kapitel 12."]),
+        ("It was in 2019. It is CO2. Yes", ["It was in 2019. ", "It is CO2. ", "Yes"]),
+        ("Ways: 1. Go 2. Stay 4. May 1) A 2) B", ["Ways: ", "1. Go ", "2. Stay 4. May ", "1) A ", "2) B"]),
+        ("方法：1.去2.留", ["方法：", "1.去", "2.留"]),
+        ("Well... yes… no. Well... No.", ["Well... yes… no. ", "Well... ", "No."]),
+        ("うーん……はい……「いえ」「え⁈」と", ["うーん……はい……", "「いえ」", "「え⁈」", "と"]),
     ],
 )
 def test_sentences(text, sentences):
