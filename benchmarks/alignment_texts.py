@@ -50,8 +50,9 @@ class Document(NamedTuple):
         """Words or lines, one after the other; in a language without spaces, blanks come only between ASCII characters."""
         text = ""
         for part in parts:
-            apart = not self.unspaced or (text[-1:] + part[:1]).isascii()
-            text += " " * (apart and bool(text) and not part[:1].isspace()) + part
+            if text and not part[:1].isspace() and (not self.unspaced or (text[-1] + part[:1]).isascii()):
+                text += " "
+            text += part
         return text.strip()
 
     def chance(self, what: str) -> random.Random:

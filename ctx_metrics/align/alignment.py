@@ -30,11 +30,11 @@ LENGTH = 3.5  # of each token more or less than a segment should have, divided b
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
 AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
-# of each of its ends at no mark: of a place where a sentence surely begins, and of each unit by which the logarithm of the
-# chance is lower; more, the fewer boundaries are without an end of a sentence
+# of each of its ends without a mark, divided by the share of boundaries without an end of a sentence: where a sentence
+# surely begins, and besides for each unit of minus the logarithm of the chance that one does
 SURE, UNSURE = 0.2, 0.5
-UNKNOWN = 1e-9  # chance that a sentence begins with a token, if no network tells
-PROBABLE = 0.5  # chance from which on a sentence counts as begun
+UNKNOWN = 1e-9  # that chance, if no network tells it
+PROBABLE = 0.5  # a sentence counts as begun above this chance
 # An added token is worth this share of the way from a token in another segment to one in its own.
 ADDED_SHARE = 0.42
 # The number of segments, as long as their translations in tokens, that count as seen before.

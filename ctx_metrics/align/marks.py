@@ -93,7 +93,7 @@ def gains_of(
 
 
 def unmarked_share(marks: Sequence[Mark], is_open: np.ndarray, begun: Sequence[tuple[int, int]]) -> float:
-    """The share of boundaries without an end of a sentence, after segments that end with one."""
+    """The share of boundaries without an end of a sentence, after segments that end with one; from LEAST to 1 - LEAST."""
     return 1 - _share(marks[0], len(marks[0].usual) - 1, is_open, begun)
 
 

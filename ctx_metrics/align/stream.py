@@ -9,9 +9,10 @@ import numpy as np
 _CLOSING = "\"'”’»›)]}」』）】》〉］｝"
 OPENING = "“‘«‹([{「『（【《〈［｛"
 _CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။"
-_NUMBER = re.compile(r"(?<![A-Za-z\d.,/-])\d{1,2}$")
+_NUMBER = r"(?<![A-Za-z\d.,/-])(\d{1,2})"
+_ORDINAL = re.compile(_NUMBER + "$")  # before a full stop
+_ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a list
 _PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
-_ITEM = re.compile(r"(?<![A-Za-z\d.,/-])(\d{1,2})[.)．）](?!\d)")  # what may begin an item of a list
 _STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
 # Where a sentence ends. A full stop ends none before a small letter (no. two), nor inside a word (3.5, example.org).
@@ -51,7 +52,7 @@ def _goes_on(text: str, stop: re.Match[str]) -> bool:
     begin, after = stop.start(), text[stop.end() : stop.end() + 1]
     if _PAUSE.fullmatch(stop[0]):
         return bool(after) and not after.isupper() and after not in OPENING
-    number = after and _NUMBER.search(text, max(0, begin - 3), begin)
+    number = after and _ORDINAL.search(text, max(0, begin - 3), begin)
     return stop[0].rstrip() == "." and (after.islower() or bool(number))
 
 
