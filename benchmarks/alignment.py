@@ -14,7 +14,8 @@ Boundaries: the share of the places between two segments that are found to the l
   own        the output's own lines
 mweralign reads one stream, without line breaks.
 Omissions and additions: some lines are left out, or sentences of the same system's outputs for other documents are added,
-and half of the line breaks are removed. An addition is found if more than half of its letters are in additions; one that is
+and half of the line breaks are removed. Outputs that say something four times in a row are left out, since that is an
+addition of the system's own. An addition is found if more than half of its letters are in additions; one that is
 reported is right if more than half of its letters were added.
 False omissions: the share of all segments of unchanged outputs; and, beside their sources, of whole documents of WMT25,
 whose paragraphs mostly come from language models, which paraphrase.
@@ -34,6 +35,7 @@ from alignment_texts import (
     broken,
     found_boundaries,
     letters,
+    loops,
     read_pair,
     spaced,
     translated_whole,
@@ -175,8 +177,9 @@ def count_additions(found: Alignment, output: Document, true: set[int]) -> list[
 def changes_table(of_pairs: dict[str, list[Document]]) -> str:
     rows: list[list[str]] = []
     totals: dict[tuple[str, float, bool], list[int]] = {}
-    for pair, documents in of_pairs.items():
-        row = [pair]
+    for pair, every in of_pairs.items():
+        documents = [each for each in every if not loops(each)]
+        row = [pair, str(len(documents))]
         for what, change, count in changes(documents):
             for rate in SHARES:
                 changed = [change(each, rate) for each in documents]
@@ -189,14 +192,20 @@ def changes_table(of_pairs: dict[str, list[Document]]) -> str:
                     totals[what, rate, across] = [a + b for a, b in zip(so_far, counts, strict=True)]
                     row.append(" / ".join(precision_and_recall(counts)))
         rows.append(row)
-    rows.append(["all", *(" / ".join(precision_and_recall(counts)) for counts in totals.values())])
+    rows.append(
+        [
+            "all",
+            str(sum(int(row[1]) for row in rows)),
+            *(" / ".join(precision_and_recall(counts)) for counts in totals.values()),
+        ]
+    )
     heads = [
         f"{what} {rate:.0%}, {'sources' if across else 'references'}"
         for what in ("omitted", "added")
         for rate in SHARES
         for across in (False, True)
     ]
-    return tabulate(rows, ["pair", *heads], "github", disable_numparse=True)
+    return tabulate(rows, ["pair", "documents", *heads], "github", disable_numparse=True)
 
 
 def changes(documents: Sequence[Document]) -> list[tuple[str, Callable, Callable]]:

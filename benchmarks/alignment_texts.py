@@ -24,6 +24,7 @@ UNSPACED = ("zh", "ja")
 KEPT_BREAK, BREAK = 0.5, 1 / 25  # chances that a line break stays, and that one comes between two words
 SENTENCE_LETTERS = 12  # fewest of an added sentence
 UNSPACED_BREAK = 1 / 50  # between two words or characters of a language without spaces
+_LOOP = re.compile(r"(.{4,}?)\1{3,}")
 _WORDS = re.compile(r"\s*(?:[!-~]+|\S)")  # of such a language: those in ASCII, and other characters
 
 
@@ -78,21 +79,27 @@ def read_pair(data: Path, pair: str, systems: int) -> list[Document]:
 
 def translated_whole(data: Path, documents: int) -> dict[str, list[Document]]:
     """Documents of WMT25 that systems, mostly language models, translated as a whole, paragraph by paragraph beside the
-    sources: some of each language pair, evenly spaced, of at least three paragraphs. They have no references."""
+    sources: some of each language pair, evenly spaced, of at least three paragraphs, from which no network of align learned.
+    They have no references."""
     of_pairs: dict[str, list[Document]] = {}
-    for each in read_whole(data):
+    for each in read_whole(data, held_out=True):
         if len(each.sources) > 2 and all((*each.sources, *each.hypotheses)):
             of_pairs.setdefault(each.pair, []).append(each)
     return {pair: spaced(every, documents) for pair, every in of_pairs.items()}
 
 
-def read_whole(data: Path) -> Iterator[Document]:
-    """All outputs of WMT25, paragraph by paragraph beside the sources; they have no references."""
+def read_whole(data: Path, held_out: bool) -> Iterator[Document]:
+    """Outputs of WMT25, paragraph by paragraph beside the sources; they have no references.
+
+    held_out    those of every third document, for the tables, or else all others, for the networks to learn from
+    """
     with lzma.open(data / "wmt25_teacher/wmt25_teacher.tsv.xz", "rt", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    held = {*sorted({row["doc"] for row in rows})[::3]}
     paragraphs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
-        paragraphs.setdefault((row["lp"], row["doc"], row["system"]), []).append(row)
+        if (row["doc"] in held) == held_out:
+            paragraphs.setdefault((row["lp"], row["doc"], row["system"]), []).append(row)
     for number, ((languages, name, system), own) in enumerate(sorted(paragraphs.items())):
         own.sort(key=lambda row: int(row["seg"]))
         sources, hypotheses = ([" ".join(row[column].split()) for row in own] for column in ("src", "mt"))
@@ -169,6 +176,11 @@ def without_punctuation(document: Document) -> Document:
     """The same output, each mark a blank."""
     bare = ["".join(" " if is_mark(c) else c for c in text) for text in document.hypotheses]
     return document._replace(hypotheses=[document.on_one_line(text.split()) or "x" for text in bare])
+
+
+def loops(document: Document) -> bool:
+    """Whether a system says something four times in a row."""
+    return any(_LOOP.search(text) for text in document.hypotheses)
 
 
 def is_mark(character: str) -> bool:

@@ -67,14 +67,15 @@ class Text(NamedTuple):
 
 
 def documents(data: Path) -> dict[str, list[list[str]]]:
-    """The lines of documents by language: references and sources of WMT18 and WMT19, and of WMT25 sources and outputs."""
+    """The lines of documents by language: references and sources of WMT18 and WMT19; sources and outputs of WMT25, without
+    the documents of the tables."""
     found: dict[str, list[list[str]]] = {}
     with unpacked(data / "wmt18_19_sys/wmt18_19_sys.tar.xz") as folder:
         for path in sorted(folder.glob("WMT*/*/newstest*")):
             lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
             for first in range(0, len(lines), LINES):
                 found.setdefault(path.suffix[1:], []).append(lines[first : first + LINES])
-    for each in read_whole(data):
+    for each in read_whole(data, held_out=False):
         for language, lines in zip(each.languages, (each.sources, each.hypotheses), strict=True):
             found.setdefault(language, []).append(lines)
     return {language: _different(every) for language, every in sorted(found.items())}

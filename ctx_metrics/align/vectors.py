@@ -29,10 +29,10 @@ def token_vectors(encoder: TextEncoder, layer: int, texts: Sequence[str]) -> lis
     offsets: list[np.ndarray] = []
     for first in range(0, len(flat), PIECES_AT_ONCE):
         some = flat[first : first + PIECES_AT_ONCE]
-        states = encoder.encode(encoder.tokenizer(some), [(layer,)], alone=True)
+        ids, begins = encoder.tokenizer.located(some)
+        states = encoder.encode(ids, [(layer,)], alone=True)
         vectors += [of_piece[(layer,)][1:-1].half() for of_piece in states]
-        found = encoder.tokenizer.offsets(some, encoder.max_content)
-        offsets += [np.array(of_piece[1:-1], np.int64).reshape(-1, 2)[:, 0] for of_piece in found]
+        offsets += begins
     result, done = [], 0
     for text, of_text in zip(texts, parts, strict=True):
         own = slice(done, done := done + len(of_text))

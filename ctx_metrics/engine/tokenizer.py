@@ -140,6 +140,17 @@ class TextTokenizer:
             for encoding in self.backend.encode_batch(list(texts), add_special_tokens=False)
         ]
 
+    def located(self, texts: Sequence[str]) -> tuple[list[TokenIds], list[np.ndarray]]:
+        """The token ids of each text, as a call returns them, and the characters that its content tokens begin with, int64
+        [tokens]: both at once, which takes half of the time."""
+        ids, begins = [], []
+        for encoding in self.backend.encode_batch(list(texts), add_special_tokens=False):
+            content = encoding.ids[: self._most]
+            whole = np.array([self._first, *content, self.separator], dtype=np.int32)
+            ids.append(TokenIds(whole, len(encoding.ids) - len(content)))
+            begins.append(np.array(encoding.offsets[: len(content)], np.int64).reshape(-1, 2)[:, 0])
+        return ids, begins
+
     def decode(self, ids: Sequence[int]) -> str:
         return self.backend.decode(list(ids), skip_special_tokens=False)
 

@@ -71,6 +71,16 @@ def test_no_texts_and_empty_texts(ours):
     assert (empty.content, empty.cut, len(empty.ids)) == (0, 0, 2)
 
 
+@pytest.mark.parametrize("most", [None, 3])
+def test_tokens_and_where_they_begin(folder, most):
+    ours = TextTokenizer(folder, most)
+    ids, begins = ours.located(TEXTS)
+    for text, found, at, plain in zip(TEXTS, ids, begins, ours(TEXTS), strict=True):
+        assert (found.key, found.cut) == (plain.key, plain.cut), text
+        assert at.tolist() == [begin for begin, _ in ours.offsets([text], most or LONG)[0][1:-1]]
+        assert at.dtype == np.int64
+
+
 def test_lengths_of_other_texts_do_not_matter(ours):
     together = ours(TEXTS, LONG)
     assert all(np.array_equal(ours([text], LONG)[0].ids, found.ids) for text, found in zip(TEXTS, together))
