@@ -36,11 +36,14 @@ def names(file: str, languages: Languages) -> list[str]:
     return found
 
 
-def find_documents(path: str, wanted: Sequence[str] | None, languages: Languages, missing: str) -> dict[str, str]:
+def find_documents(
+    path: str, wanted: Sequence[str] | None, languages: Languages, missing: str, first: str | None = None
+) -> dict[str, str]:
     """The file of each document in a folder, by id; gives notice of others.
 
     wanted     the ids; None for those that the files' names give, in alphabetical order
     missing    what to do about a document without a file
+    first      the folder that gave the ids, which then must have all documents that this one has
     """
     by_name = {each.replace("/", "_"): each for each in wanted or ()} | {each: each for each in wanted or ()}
     for each in wanted or ():
@@ -62,6 +65,8 @@ def find_documents(path: str, wanted: Sequence[str] | None, languages: Languages
             found[document] = str(file)
     if wanted is None:
         return dict(sorted(found.items()))
+    if unknown and first is not None:
+        raise InputError(f"{first} has no file of the same document as {os.path.join(path, unknown[0])}; {missing}")
     check_all(path, "file", found, wanted, unknown, missing)
     return {document: found[document] for document in wanted}
 
@@ -101,9 +106,11 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
     languages, doc_ids = (beside.source_lang, beside.target_lang), beside.doc_ids
     folders = [path for of_role in paths.values() for path in of_role if os.path.isdir(path)]
     documents: dict[str, list[list[str]]] = {}
+    first = folders[0] if doc_ids is None else None
     for path in folders:
         wanted = None if doc_ids is None else list(dict.fromkeys(doc_ids))
-        files = find_documents(path, wanted, languages, "sources and references need all documents")
+        needed = "sources and references need all documents"
+        files = find_documents(path, wanted, languages, needed, None if wanted is None else first)
         documents[path] = list(map(_segments, files.values(), read_texts(path, [*files.values()], encoding)))
         if doc_ids is None:
             ids = [document for document, own in zip(files, documents[path], strict=True) for _ in own]
