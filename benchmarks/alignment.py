@@ -177,8 +177,8 @@ def count_additions(found: Alignment, output: Document, true: set[int]) -> list[
 def changes_table(of_pairs: dict[str, list[Document]]) -> str:
     rows: list[list[str]] = []
     totals: dict[tuple[str, float, bool], list[int]] = {}
-    for pair, every in of_pairs.items():
-        documents = [each for each in every if not loops(each)]
+    of_pairs = {pair: [each for each in every if not loops(each)] for pair, every in of_pairs.items()}
+    for pair, documents in of_pairs.items():
         row = [pair, str(len(documents))]
         for what, change, count in changes(documents):
             for rate in SHARES:
@@ -192,13 +192,8 @@ def changes_table(of_pairs: dict[str, list[Document]]) -> str:
                     totals[what, rate, across] = [a + b for a, b in zip(so_far, counts, strict=True)]
                     row.append(" / ".join(precision_and_recall(counts)))
         rows.append(row)
-    rows.append(
-        [
-            "all",
-            str(sum(int(row[1]) for row in rows)),
-            *(" / ".join(precision_and_recall(counts)) for counts in totals.values()),
-        ]
-    )
+    of_all = (" / ".join(precision_and_recall(counts)) for counts in totals.values())
+    rows.append(["all", str(sum(map(len, of_pairs.values()))), *of_all])
     heads = [
         f"{what} {rate:.0%}, {'sources' if across else 'references'}"
         for what in ("omitted", "added")

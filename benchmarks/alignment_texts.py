@@ -179,7 +179,7 @@ def without_punctuation(document: Document) -> Document:
 
 
 def loops(document: Document) -> bool:
-    """Whether a system says something four times in a row."""
+    """Whether a system says something four times in a row; signs too, which the text checks pass over ("| | | |")."""
     return any(_LOOP.search(text) for text in document.hypotheses)
 
 

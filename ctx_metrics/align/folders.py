@@ -110,7 +110,7 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
     for path in folders:
         wanted = None if doc_ids is None else list(dict.fromkeys(doc_ids))
         needed = "sources and references need all documents"
-        files = find_documents(path, wanted, languages, needed, None if wanted is None else first)
+        files = find_documents(path, wanted, languages, needed, first)
         documents[path] = list(map(_segments, files.values(), read_texts(path, [*files.values()], encoding)))
         if doc_ids is None:
             ids = [document for document, own in zip(files, documents[path], strict=True) for _ in own]
