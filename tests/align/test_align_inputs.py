@@ -141,7 +141,11 @@ def test_sources_and_references_in_folders(test_set):
         ("a.de.txt", "\n", "ref/a.de.txt is empty; it must hold one segment per line"),
         ("a.de.txt", None, "ref has no file of document 'a'; sources and references need all documents"),
         ("a.en.txt", "more", "ref: a.de.txt and a.en.txt are both document 'a'; leave one out"),
-        ("c.txt", "more", "src has no file of the same document as ref/c.txt; sources and references need all documents"),
+        (
+            "c.txt",
+            "more",
+            "src has no file of the same document as ref/c.txt; sources and references need all documents",
+        ),
     ],
 )
 def test_bad_folders_of_references(test_set, name, text, message):
