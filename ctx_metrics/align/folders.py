@@ -106,7 +106,7 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
     languages, doc_ids = (beside.source_lang, beside.target_lang), beside.doc_ids
     folders = [path for of_role in paths.values() for path in of_role if os.path.isdir(path)]
     documents: dict[str, list[list[str]]] = {}
-    first = folders[0] if doc_ids is None else None
+    first = None
     for path in folders:
         wanted = None if doc_ids is None else list(dict.fromkeys(doc_ids))
         needed = "sources and references need all documents"
@@ -114,7 +114,7 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
         documents[path] = list(map(_segments, files.values(), read_texts(path, [*files.values()], encoding)))
         if doc_ids is None:
             ids = [document for document, own in zip(files, documents[path], strict=True) for _ in own]
-            doc_ids = named(ids, path)
+            doc_ids, first = named(ids, path), path
         name = getattr(doc_ids, "name", "") or "the document ids"
         for own, (start, end) in zip(documents[path], document_ranges(doc_ids, name), strict=True):
             if len(own) != end - start:

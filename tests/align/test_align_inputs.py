@@ -127,7 +127,8 @@ def test_sources_and_references_in_folders(test_set):
         "ref": [["ref 1", "ref 2", "ref 3"]],
         "doc": [["b", "b", "a"]],
     }
-    assert streams(test_set, ["b", "b", "a"], ref=["more.txt"]) == {"ref": [["more 3", "more 1", "more 2"]]}
+    for doc_ids in (["b", "b", "a"], None):
+        assert streams(test_set, doc_ids, ref=["more.txt"]) == {"ref": [["more 3", "more 1", "more 2"]]}
 
 
 @pytest.mark.parametrize(
