@@ -71,7 +71,7 @@ def varied(document: Document, variant: str) -> tuple[Document, str]:
 def aligned(pair: str, across: bool, documents: Sequence[Document], texts: Sequence[str]) -> list[Alignment]:
     aligner = Aligner(pair.split("-")[1], across=across)
     segments = [each.sources if across else each.references for each in documents]
-    return aligner.align([Unaligned(*each) for each in zip(texts, segments, strict=True)])
+    return [*aligner.align(Unaligned(*each) for each in zip(texts, segments, strict=True))]
 
 
 def share(hits: int, total: int) -> str:

@@ -23,7 +23,6 @@ from torch import nn
 
 from ctx_metrics.align.alignment import ENGLISH_LAYER, MULTILINGUAL_LAYER
 from ctx_metrics.align.stream import joined, places, sentence_ends
-from ctx_metrics.align.values import centred
 from ctx_metrics.align.vectors import token_vectors
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine_options import EngineOptions
@@ -132,9 +131,9 @@ class Tokens(NamedTuple):
 
 def tokens(encoder: TextEncoder, layer: int, of_language: Sequence[Text]) -> Tokens:
     vectors, rows, begin, done = [], [], [], 0
-    read = token_vectors(encoder, layer, [each.text for each in of_language])
+    read = token_vectors(encoder, layer, [[each.text] for each in of_language])
     for (text, begins), own in zip(of_language, read, strict=True):
-        unit, at = centred(own.vectors), own.begins
+        unit, at = own.vectors, own.begins
         is_open = places(joined(text)).open[at] & (np.diff(at, prepend=-1) > 0)
         is_open[0] = False
         vectors += [torch.zeros(1, unit.shape[1], dtype=torch.float16), unit]

@@ -1,7 +1,9 @@
 """Align one document: which words of its hypothesis belong to which segment of its references or sources."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,18 +16,18 @@ from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Path, Prices, Span, best_path
 from .sentence_begins import SentenceBegins, sentence_begins
 from .stream import Places, Stream, joined, places
-from .values import centred, window_values
+from .values import window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
 ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 6
-CHARACTERS_AT_ONCE = 200_000  # of hypotheses whose tokens are held in memory together
+CHARACTERS_AT_ONCE = 200_000  # of hypotheses that are encoded together
 # Prices, in units of a token's value.
-OMISSION, OMITTED_TOKEN = 11.0, 0.1  # of a segment without words, less for each of its tokens
+OMISSION, OMITTED_TOKEN = 16.0, 0.1  # of a segment without words, less for each of its tokens
 # OMISSION is the price where 5 % of the text is missing. It is lower where more is; shares count only within SHARES.
-MISSING, USUALLY_MISSING, SHARES = 1.5, 0.05, (0.03, 0.25)
+MISSING, USUALLY_MISSING, SHARES = 5.0, 0.05, (0.03, 0.25)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
@@ -99,6 +101,15 @@ class Document:
     segments: Sequence[str]
 
 
+class Encoded(NamedTuple):
+    """A document, joined to one stream, with the tokens of both sides."""
+
+    stream: Stream
+    tokens: Tokens
+    segments: Sequence[str]
+    of_segments: Tokens
+
+
 class Aligner:
     """Aligns documents of one language with references in it, or with sources in another language.
 
@@ -114,41 +125,60 @@ class Aligner:
         reads = not english or primary(language) in ("", "en")
         self.begins = sentence_begins("english" if english else "multilingual") if reads else None
 
-    def align(self, documents: Sequence[Document]) -> list[Alignment]:
-        found, sizes = [], np.cumsum([len(document.hypothesis) for document in documents]) // CHARACTERS_AT_ONCE
-        for some in np.split(np.arange(len(documents)), np.flatnonzero(np.diff(sizes)) + 1):
-            found += self._aligned([documents[i] for i in some])
-        return found
+    def align(self, documents: Iterable[Document]) -> Iterator[Alignment]:
+        """The alignment of each document, in order. While some are aligned, the next ones are encoded."""
+        with ThreadPoolExecutor(1) as beside:
+            pending: Future[list[Alignment]] | None = None
+            last: Encoded | None = None
+            for some in _groups(documents):
+                encoded = self._encoded(some, last)
+                last = encoded[-1]
+                if pending is not None:
+                    yield from pending.result()
+                pending = beside.submit(self._aligned, encoded)
+            if pending is not None:
+                yield from pending.result()
 
-    def _aligned(self, documents: Sequence[Document]) -> list[Alignment]:
+    def _encoded(self, documents: Sequence[Document], last: Encoded | None) -> list[Encoded]:
+        """The documents with their tokens. Systems' outputs of the same document share its segments', also with the one
+        before."""
+        known = {} if last is None else {tuple(last.segments): last.of_segments}
+        new = [each for each in dict.fromkeys(tuple(each.segments) for each in documents) if each not in known]
+        known |= zip(new, token_vectors(self.encoder, self.layer, new), strict=True)
         streams = [joined(document.hypothesis) for document in documents]
-        segments = [text for document in documents for text in document.segments]
-        of_streams = token_vectors(self.encoder, self.layer, [stream.text for stream in streams])
-        of_segments = iter(token_vectors(self.encoder, self.layer, segments))
+        of_streams = token_vectors(self.encoder, self.layer, [[stream.text] for stream in streams])
         return [
-            aligned(stream, tokens, document.segments, [next(of_segments) for _ in document.segments], self.begins)
+            Encoded(stream, tokens, document.segments, known[tuple(document.segments)])
             for document, stream, tokens in zip(documents, streams, of_streams, strict=True)
         ]
 
+    def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
+        return [aligned(*each, self.begins) for each in documents]
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The documents that are encoded together."""
+    group: list[Document] = []
+    length = 0
+    for document in documents:
+        group.append(document)
+        if (length := length + len(document.hypothesis)) > CHARACTERS_AT_ONCE:
+            yield group
+            group, length = [], 0
+    if group:
+        yield group
+
 
 def aligned(
-    stream: Stream,
-    tokens: Tokens,
-    segments: Sequence[str],
-    of_segments: Sequence[Tokens],
-    begins: SentenceBegins | None,
+    stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments: Tokens, begins: SentenceBegins | None
 ) -> Alignment:
-    """The alignment of a stream with segments. The tokens of both are given, and lose their vectors. Without a network that
-    tells where sentences begin, this is equally likely everywhere."""
-    ends = np.cumsum([len(each.begins) for each in of_segments]).tolist()
+    """The alignment of a stream with segments, from the tokens of both. Without a network that tells where sentences begin,
+    this is equally likely everywhere."""
+    left, right, ends = tokens.vectors, of_segments.vectors, of_segments.ends.tolist()
     facts, length = places(stream), len(tokens.begins)
     if not length or not ends or not ends[-1]:
         nothing = Path([None] * len(segments), [(0, length)] if length else [])
-        none = torch.zeros(0, 1)
-        return _described(stream, tokens, np.zeros(length, bool), nothing, none, none, ends)
-    left, right = centred(tokens.vectors), centred([piece for each in of_segments for piece in each.vectors])
-    for each in (tokens, *of_segments):
-        each.vectors.clear()  # those of a long document take much memory
+        return _described(stream, tokens, np.zeros(length, bool), nothing, left, right, ends)
     marks = marks_of(stream.text, facts, tokens.begins, segments)
     chances = begins.chances(left) if begins else np.full(length, UNKNOWN)
     if length * ends[-1] <= CELLS:

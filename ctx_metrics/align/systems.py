@@ -21,7 +21,6 @@ from .folders import SHOWN
 from .inputs import Part, parts_of, read_documents
 from .stream import joined
 
-AT_ONCE = 2000  # segments after which progress is shown
 LONGEST = 20  # times the length of its segments; the rest of a longer document is not aligned
 SHORT = 200  # characters that count as the length of shorter segments
 UNFIT = 0.65  # mean cost of segments, 1 if omitted, above which a document hardly fits them
@@ -159,18 +158,17 @@ def _aligned(
     update: Callable[[int], object],
 ) -> list[AlignedSystem]:
     aligner = Aligner(side.language, across=side.across, engine=beside.engine)
-    jobs = [
+    jobs = sorted(
         Job(part.start, number, text, side.segments[part.start : part.end])
         for number, of_system in enumerate(read)
         for part, text in zip(*of_system, strict=True)
-    ]
+    )
+    ends = [_cut(job.text, sum(map(len, job.segments))) for job in jobs]
+    begun = (Document(job.text[:end], job.segments) for job, end in zip(jobs, ends, strict=True))
     found: dict[tuple[int, int], Alignment] = {}
-    for group in _groups(sorted(jobs)):
-        cut = [_cut(job.text, sum(map(len, job.segments))) for job in group]
-        begun = [Document(job.text[:end], job.segments) for job, end in zip(group, cut, strict=True)]
-        for job, end, alignment in zip(group, cut, aligner.align(begun), strict=True):
-            found[job.system, job.start] = _with_rest(alignment, job.text, end)
-        update(len(group))
+    for job, end, alignment in zip(jobs, ends, aligner.align(begun), strict=True):
+        found[job.system, job.start] = _with_rest(alignment, job.text, end)
+        update(1)
     model = aligner.model
     signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{'src' if side.across else 'ref'}-{model.name}-{model.ckpt}")
     return [
@@ -186,17 +184,6 @@ class Job(NamedTuple):
     system: int
     text: str
     segments: list[str]
-
-
-def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """The documents that are aligned before progress is shown."""
-    group: list[Job] = []
-    for job in jobs:
-        if group and sum(len(each.segments) for each in group) + len(job.segments) > AT_ONCE:
-            yield group
-            group = []
-        group.append(job)
-    yield group
 
 
 def _cut(text: str, length: int) -> int:

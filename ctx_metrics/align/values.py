@@ -10,26 +10,8 @@ from .path import Span
 TEMPERATURE = 0.07  # of the cosines
 CHANCE = 0.01  # what a token that matches nothing is worth in any segment, as a share of one certain match
 CLOSENESS = 1.2  # weight of a token's best cosine with the segment
-PIECES_AT_ONCE = 512
 # of a long document, segments whose values are computed together, and their neighbours on each side
 SEGMENTS_AT_ONCE, AROUND = 24, 12
-
-
-def centred(pieces: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Unit vectors, fp16, without what all tokens of a side have in common, such as their language.
-
-    pieces    vectors of consecutive tokens, [tokens, width] each
-    """
-    blocks = [tuple(pieces[first : first + PIECES_AT_ONCE]) for first in range(0, len(pieces), PIECES_AT_ONCE)]
-    tokens = sum(map(len, pieces))
-    common = torch.stack([torch.cat(block).sum(0, dtype=torch.float64) for block in blocks]).sum(0) / tokens
-    result = torch.empty(tokens, pieces[0].shape[1], dtype=torch.float16)
-    done = 0
-    for block in blocks:
-        moved = torch.cat(block).float() - common.float()
-        moved /= moved.norm(dim=1, keepdim=True).clamp(min=1e-9)
-        result[done : (done := done + len(moved))] = moved
-    return result
 
 
 def window_values(

@@ -1,4 +1,4 @@
-"""Contextual vectors of a text's tokens, and where in the text each token begins."""
+"""Contextual vectors of texts' tokens, and where in its text each token begins."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,20 +9,26 @@ import torch
 from ..engine.encoder import TextEncoder
 from .stream import pieces
 
-PIECES_AT_ONCE = 512  # as many are encoded together
+PIECES_AT_ONCE = 512
 
 
 class Tokens(NamedTuple):
-    """vectors    fp16 [tokens, width], on the CPU, of each piece of the text, in order
-    begins     the character with which each token begins, int64 [tokens]; blanks before it are not part of it
+    """The tokens of texts, one text after another.
+
+    vectors    `centred`, [tokens, width], on the CPU
+    begins     the character of its text with which each token begins, int64 [tokens]; blanks before it are not part of it
+    ends       where each text's tokens end, int64 [texts]
     """
 
-    vectors: list[torch.Tensor]
+    vectors: torch.Tensor
     begins: np.ndarray
+    ends: np.ndarray
 
 
-def token_vectors(encoder: TextEncoder, layer: int, texts: Sequence[str]) -> list[Tokens]:
-    """The tokens of each text. Texts are encoded in pieces, those of all texts together, which is fast."""
+def token_vectors(encoder: TextEncoder, layer: int, sides: Sequence[Sequence[str]]) -> list[Tokens]:
+    """The tokens of each side of an alignment, which has one text or several. Texts are encoded in pieces, those of all
+    sides together, which is fast."""
+    texts = [text for side in sides for text in side]
     parts = [list(pieces(text)) for text in texts]
     flat = [text[begin:end] for text, of_text in zip(texts, parts, strict=True) for begin, end in of_text]
     vectors: list[torch.Tensor] = []
@@ -30,15 +36,39 @@ def token_vectors(encoder: TextEncoder, layer: int, texts: Sequence[str]) -> lis
     for first in range(0, len(flat), PIECES_AT_ONCE):
         some = flat[first : first + PIECES_AT_ONCE]
         ids, begins = encoder.tokenizer.located(some)
-        states = encoder.encode(ids, [(layer,)], alone=True)
-        vectors += [of_piece[(layer,)][1:-1].half() for of_piece in states]
+        states = [of_piece[(layer,)][1:-1] for of_piece in encoder.encode(ids, [(layer,)], alone=True)]
+        # one block of memory, which the system gets back, where many small ones would leave holes
+        vectors += torch.cat(states).half().split([len(each) for each in states])
         offsets += begins
-    result, done = [], 0
-    for text, of_text in zip(texts, parts, strict=True):
-        own = slice(done, done := done + len(of_text))
-        begins = [of_piece + begin for of_piece, (begin, _) in zip(offsets[own], of_text, strict=True)]
-        flat_begins = np.concatenate([*begins, np.zeros(0, np.int64)])
-        result.append(Tokens(vectors[own], _after_blanks(text)[flat_begins]))
+    result, text_number, done = [], 0, 0
+    for side in sides:
+        first = done
+        of_side: list[np.ndarray] = []
+        for text in side:
+            of_text, text_number = parts[text_number], text_number + 1
+            own = slice(done, done := done + len(of_text))
+            begins = [of_piece + begin for of_piece, (begin, _) in zip(offsets[own], of_text, strict=True)]
+            of_side.append(_after_blanks(text)[np.concatenate([*begins, np.zeros(0, np.int64)])])
+        ends = np.cumsum([len(begins) for begins in of_side], dtype=np.int64)
+        unit = centred(vectors[first:done]) if sum(ends[-1:]) else torch.empty(0, encoder.width, dtype=torch.float16)
+        result.append(Tokens(unit, np.concatenate([*of_side, np.zeros(0, np.int64)]), ends))
+    return result
+
+
+def centred(pieces: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Unit vectors, fp16, without what all tokens of a side have in common, such as their language.
+
+    pieces    vectors of consecutive tokens, [tokens, width] each
+    """
+    blocks = [tuple(pieces[first : first + PIECES_AT_ONCE]) for first in range(0, len(pieces), PIECES_AT_ONCE)]
+    tokens = sum(map(len, pieces))
+    common = torch.stack([torch.cat(block).sum(0, dtype=torch.float64) for block in blocks]).sum(0) / tokens
+    result = torch.empty(tokens, pieces[0].shape[1], dtype=torch.float16)
+    done = 0
+    for block in blocks:
+        moved = torch.cat(block).float() - common.float()
+        moved /= moved.norm(dim=1, keepdim=True).clamp(min=1e-9)
+        result[done : (done := done + len(moved))] = moved
     return result
 
 

@@ -96,9 +96,10 @@ class TextEncoder:
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
         unit    what the texts are, "segment" or "window"; readouts that other metrics announced for it are also read
-        alone   read nothing else, and announce nothing: for texts that no metric will read
+        alone   read nothing else, announce nothing, and keep nothing in the store: for texts that no metric will read
         """
         read = readouts = list(readouts)
+        store = EmbeddingStore(0) if alone else self.store
         if not alone:
             self.require(readouts)
             read = [key for key in self._readouts if key in readouts or readout_of(key).unit in (None, unit)]
@@ -107,11 +108,11 @@ class TextEncoder:
         keys = [key_of[id(text)] for text in tokens]
         wanted = dict(zip(keys, tokens, strict=True))
         asked = set(readouts)
-        kept = {key: states for key in wanted if (states := self.store.get(key, asked)) is not None}
+        kept = {key: states for key in wanted if (states := store.get(key, asked)) is not None}
         missing = [key for key in wanted if key not in kept]
         # copied: a few texts would keep in memory whole slabs that the store is about to drop
         if len(kept) <= len(missing):
-            kept = {key: self.store.put(key, states) for key, states in kept.items()}
+            kept = {key: store.put(key, states) for key, states in kept.items()}
         words = self.config["vocab_size"]
         if missing and (most := int(np.concatenate([wanted[key].ids for key in missing]).max())) >= words:
             raise ModelError(
@@ -121,15 +122,21 @@ class TextEncoder:
         if self._bar is not None:
             self._bar.update(len(kept))
         if missing:
-            self._encode({key: wanted[key] for key in missing}, read, kept)
+            self._encode({key: wanted[key] for key in missing}, read, kept, store)
         return [kept[key] for key in keys]
 
-    def _encode(self, texts: Mapping[bytes, TokenIds], readouts: list[ReadoutKey], kept: dict[bytes, States]) -> None:
+    def _encode(
+        self,
+        texts: Mapping[bytes, TokenIds],
+        readouts: list[ReadoutKey],
+        kept: dict[bytes, States],
+        store: EmbeddingStore,
+    ) -> None:
         keys, lengths = list(texts), [len(text.ids) for text in texts.values()]
         batches = token_batches(lengths, self.budget.tokens, self.load(readouts).pads)
         parts = (part for batch in batches for part in self._start({keys[i]: texts[keys[i]] for i in batch}, readouts))
         for of_part, read in in_turn(parts):
-            kept.update(zip(of_part, self.store.put_all(of_part, read), strict=True))
+            kept.update(zip(of_part, store.put_all(of_part, read), strict=True))
             if self._bar is not None:
                 self._bar.update(len(of_part))
 

@@ -105,9 +105,26 @@ def test_characters_are_words_where_there_are_no_blanks():
     assert found.lines == lines
 
 
-def test_many_documents_as_one_by_one(english):
+def test_many_documents_as_one_by_one(english, monkeypatch):
     documents = [Document(" ".join(HYPOTHESES[i:]), REFERENCES[i:]) for i in range(4)]
-    assert english.align(documents) == [found for each in documents for found in english.align([each])]
+    one_by_one = [found for each in documents for found in english.align([each])]
+    for at_once in (0, 300, 10**6):
+        monkeypatch.setattr(alignment, "CHARACTERS_AT_ONCE", at_once)
+        assert [*english.align(documents)] == one_by_one
+    assert [*english.align([])] == []
+
+
+def test_segments_are_encoded_once_for_all_systems(english, monkeypatch):
+    """Systems' outputs of a document follow one another, in the same group or in the next one."""
+    outputs = [" ".join(HYPOTHESES[i:]) for i in range(4)]
+    documents = [Document(text, [*segments]) for segments in (REFERENCES, REFERENCES[1:]) for text in outputs]
+    given, own = [], alignment.token_vectors
+    monkeypatch.setattr(alignment, "token_vectors", lambda *args: given.extend(args[2]) or own(*args))
+    for at_once in (0, 300, 10**6):
+        given.clear()
+        monkeypatch.setattr(alignment, "CHARACTERS_AT_ONCE", at_once)
+        assert len([*english.align(documents)]) == 8
+        assert sorted(map(len, given)) == [1] * 8 + [5, 6]
 
 
 @pytest.mark.parametrize("text", ["", " \n\n"])
@@ -162,5 +179,5 @@ def test_segments_without_an_end_share_what_additions_gain(english, monkeypatch)
     given, own = [], alignment.best_path
     monkeypatch.setattr(alignment, "best_path", lambda *args: given.append(args[3]) or own(*args))
     bare = [text.rstrip(".") for text in HYPOTHESES]
-    english.align([Document(" ".join(bare), [*(text.rstrip(".") for text in REFERENCES[:5]), REFERENCES[5]])])
+    [_] = english.align([Document(" ".join(bare), [*(text.rstrip(".") for text in REFERENCES[:5]), REFERENCES[5]])])
     assert len(given) == 2 and [len({*map(id, apart)}) for apart in given] == [1, 2]

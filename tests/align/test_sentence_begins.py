@@ -12,7 +12,6 @@ from torch import nn
 from ctx_metrics.align import alignment, sentence_begins
 from ctx_metrics.align.alignment import Aligner, Document
 from ctx_metrics.align.sentence_begins import MODEL, SentenceBegins
-from ctx_metrics.align.values import centred
 from ctx_metrics.align.vectors import token_vectors
 from ctx_metrics.errors import ModelError
 from ctx_metrics.opening import file_sha256
@@ -83,8 +82,8 @@ SOURCES = [
 @pytest.mark.parametrize("language, lines", [("zh", CHINESE), ("ja", JAPANESE)])
 def test_sentences_without_marks_are_told_apart(language, lines):
     aligner = Aligner(language, across=True)
-    [tokens] = token_vectors(aligner.encoder, aligner.layer, ["".join(lines)])
-    chances = aligner.begins.chances(centred(tokens.vectors))
+    [tokens] = token_vectors(aligner.encoder, aligner.layer, [["".join(lines)]])
+    chances = aligner.begins.chances(tokens.vectors)
     true = np.isin(tokens.begins, np.cumsum([len(line) for line in lines[:-1]]))
     assert true.sum() == 5
     assert chances[true].mean() > 10 * chances[~true].mean()
@@ -103,9 +102,11 @@ def test_an_addition_is_found_without_marks(language, lines, kept):
 def test_no_end_is_inside_a_sentence_if_the_network_knows_it_for_one(monkeypatch):
     aligner = Aligner("ja", across=True)
     document = Document("".join(JAPANESE), SOURCES)
-    assert not any(link.inside for link in aligner.align([document])[0].links)
+    [found] = aligner.align([document])
+    assert not any(link.inside for link in found.links)
     monkeypatch.setattr(aligner, "begins", None)
-    assert all(link.inside for link in aligner.align([document])[0].links)
+    [found] = aligner.align([document])
+    assert all(link.inside for link in found.links)
 
 
 LINES = [["It rained. All day, we read!", "What then", "“No.” We left."]] * 40

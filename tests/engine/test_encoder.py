@@ -162,6 +162,16 @@ def test_texts_that_no_metric_reads_are_read_alone(encoder):
     assert gap([states[(1,)] for states in of_new], [states[(1,)] for states in again]) < 1e-6
 
 
+def test_texts_that_no_metric_reads_are_not_kept(encoder):
+    tokens = encoder.tokenizer(TEXTS)
+    encoder.encode(tokens, [(1,)], alone=True)
+    assert encoder.store.size == 0
+    encoder.encode(tokens, LAST)
+    size = encoder.store.size
+    encoder.encode(tokens, [(1,)], alone=True)
+    assert encoder.store.size == size > 0
+
+
 def test_nothing_to_encode(encoder, forwards):
     assert encoder.encode([], LAST) == [] and encoder.tokenizer([]) == []
     assert forwards.calls == []
