@@ -286,7 +286,11 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     inputs, rooted = architecture.reads, not data.no_mqm_root
     paths = [share(path).path for path in data.train]
     check_columns([*paths, *data.dev], options.score or ())
-    learning = () if teacher is None else data.taught or paths
+    spelled = {os.path.normpath(path): path for path in paths}  # ./x.tsv is x.tsv
+    of_teacher, centred = (
+        [spelled.get(os.path.normpath(path), path) for path in named or ()] for named in (data.taught, data.centred)
+    )
+    learning = () if teacher is None else of_teacher or paths
     training = read_training_set(
         data.train,
         inputs,
@@ -298,7 +302,7 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
         recipe.seed,
         data.keep_humans,
         leave_out=data.leave_out or (),
-        centred=data.centred or (),
+        centred=centred,
     )
     development = read_development(data.dev, data.dev_metric, inputs, data.dev_threshold or 0.0, options)
     _say_shared(training.read_as(inputs), development)
@@ -333,13 +337,13 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     if teacher:
         kept = Path(data.teacher_scores) if data.teacher_scores else None
         training, signature = taught(
-            training, teacher, languages=known, of_each_set=data.taught is not None, engine=engine, kept=kept
+            training, teacher, languages=known, of_each_set=bool(of_teacher), engine=engine, kept=kept
         )
         training = training.read_as(inputs)
         targets = {"teacher": f"{teacher.name}|{signature}"}
-        if data.taught:
-            targets = {**of_people, **targets, "taught": [name_of(path) for path in data.taught]}
-            training.scores.update(dict.fromkeys(data.taught, teacher.name))
+        if of_teacher:
+            targets = {**of_people, **targets, "taught": [name_of(path) for path in of_teacher]}
+            training.scores.update(dict.fromkeys(of_teacher, teacher.name))
     sources = {
         "train": [
             Source.of(path, training.counts[path], weight, training.scores.get(path, ""))
