@@ -288,7 +288,8 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     check_columns([*paths, *data.dev], options.score or ())
     spelled = {os.path.normpath(path): path for path in paths}  # ./x.tsv is x.tsv
     of_teacher, centred = (
-        [spelled.get(os.path.normpath(path), path) for path in named or ()] for named in (data.taught, data.centred)
+        tuple(spelled.get(os.path.normpath(path), path) for path in named or ())
+        for named in (data.taught, data.centred)
     )
     learning = () if teacher is None else of_teacher or paths
     training = read_training_set(

@@ -74,7 +74,7 @@ def test_without_it_a_model_reads_what_is_there(data, tiny_xlmr, model, tmp_path
 
 
 def test_first_weights_keep_reading_plain_quotes(data, tiny_xlmr, model, tmp_path):
-    with pytest.raises(InputError, match="reads plain quotes, and has learned no others; add --plain-quotes"):
+    with pytest.raises(InputError, match=r"has plain_quotes \(--plain-quotes\); start from a model with the same"):
         learned(tiny_xlmr, data, tmp_path / "m", plain=False, init=model)
 
 

@@ -146,14 +146,20 @@ def written(
     return Trained(finish(out, {**config, **(notes or {})}, tensors), checks, best)
 
 
-def matching_config(init: Path, config: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the config.json of first weights; raises InputError if a field is not that of the model to train."""
+def matching_config(
+    init: Path, config: Mapping[str, Any], names: Sequence[str], flags: Mapping[str, str] = {}
+) -> dict[str, Any]:
+    """Return the config.json of first weights; raises InputError if a field is not that of the model to train.
+
+    flags    the flag for each field that need not be the same, unless the first weights have it
+    """
     given = read_config(init)
-    for name in names:
-        if given.get(name) != config[name]:
-            raise InputError(
-                f"{init} has {name} {given.get(name)}, not {config[name]}; start from a model with the same {name}"
-            )
+    differing = [f"{name} {given.get(name)}, not {config[name]}" for name in names if given.get(name) != config[name]]
+    differing += [f"{name} ({flag})" for name, flag in flags.items() if given.get(name) and not config.get(name)]
+    if differing:
+        raise InputError(
+            f"{init} has {', '.join(differing)}; start from a model with the same, or give what it has as flags"
+        )
     return given
 
 

@@ -388,15 +388,12 @@ def learn_unified(
     torch.manual_seed(recipe.seed)
     network = new_network(model.folder, config["rank"], config["network"]["hidden"], fused=device.type == "cuda")
     if init is not None:
-        given = matching_config(init, config, ("model_type", "encoder_ckpt", "rank", "network"))
+        flags = {"tag": "--language-tag", "plain_quotes": "--plain-quotes"}
+        given = matching_config(init, config, ("model_type", "encoder_ckpt", "rank", "network"), flags)
         if not {*config["inputs"].split("+")} <= {*given["inputs"].split("+")}:
             raise InputError(
                 f"{init} reads {given['inputs']}, not {architecture.inputs}; start from a model that reads all of it"
             )
-        if given.get("tag") and not architecture.language_tag:
-            raise InputError(f"{init} reads language tags, which this training would unlearn; add --language-tag")
-        if given.get("plain_quotes") and not architecture.plain_quotes:
-            raise InputError(f"{init} reads plain quotes, and has learned no others; add --plain-quotes")
         restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
     first = {name: tensor.clone() for name, tensor in learned(network).items()} if init_share else {}
     texts = [*training.hypotheses, *training.references, *training.sources]
