@@ -1,7 +1,7 @@
 """Align one document: which words of its hypothesis belong to which segment of its references or sources."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from .windows import CELLS, MARGINS, rough_windows, touched, whole
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
 ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 6
-CHARACTERS_AT_ONCE = 200_000  # of hypotheses that are encoded together
+CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 16.0, 0.1  # of a segment without words, less for each of its tokens
 # OMISSION is the price where 5 % of the text is missing. It is lower where more is; shares count only within SHARES.
@@ -128,21 +128,18 @@ class Aligner:
     def align(self, documents: Iterable[Document]) -> Iterator[Alignment]:
         """The alignment of each document, in order. While some are aligned, the next ones are encoded."""
         with ThreadPoolExecutor(1) as beside:
-            pending: Future[list[Alignment]] | None = None
-            last: Encoded | None = None
+            encoded: list[Encoded] = []
+            pending = beside.submit(self._aligned, encoded)
             for some in _groups(documents):
-                encoded = self._encoded(some, last)
-                last = encoded[-1]
-                if pending is not None:
-                    yield from pending.result()
-                pending = beside.submit(self._aligned, encoded)
-            if pending is not None:
-                yield from pending.result()
+                encoded = self._encoded(some, encoded)
+                done, pending = pending.result(), beside.submit(self._aligned, encoded)
+                yield from done
+            yield from pending.result()
 
-    def _encoded(self, documents: Sequence[Document], last: Encoded | None) -> list[Encoded]:
-        """The documents with their tokens. Systems' outputs of the same document share its segments', also with the one
-        before."""
-        known = {} if last is None else {tuple(last.segments): last.of_segments}
+    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:
+        """The documents with their tokens. Those with the same segments, such as several systems' outputs, share the
+        segments' tokens, also with the group before."""
+        known = {tuple(each.segments): each.of_segments for each in before}
         new = [each for each in dict.fromkeys(tuple(each.segments) for each in documents) if each not in known]
         known |= zip(new, token_vectors(self.encoder, self.layer, new), strict=True)
         streams = [joined(document.hypothesis) for document in documents]
@@ -162,7 +159,8 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
     length = 0
     for document in documents:
         group.append(document)
-        if (length := length + len(document.hypothesis)) > CHARACTERS_AT_ONCE:
+        length += len(document.hypothesis) + sum(map(len, document.segments))
+        if length > CHARACTERS_AT_ONCE:
             yield group
             group, length = [], 0
     if group:

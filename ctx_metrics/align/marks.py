@@ -119,6 +119,7 @@ def _trust(odds: np.ndarray, is_open: np.ndarray, known: Sequence[int]) -> float
 
     odds     of _log_odds;  known    tokens that boundaries are known to be at
     """
-    if not odds.any():
+    anywhere = odds[is_open].mean() if is_open.any() else 0.0
+    if anywhere >= 0:  # they are the same everywhere
         return 0.0
-    return float(np.clip(1 - odds[known].sum() / (len(known) + KNOWN) / odds[is_open].mean(), 0, 1))
+    return float(np.clip(1 - odds[known].sum() / (len(known) + KNOWN) / anywhere, 0, 1))

@@ -34,7 +34,7 @@ class SentenceBegins:
     def chances(self, vectors: torch.Tensor) -> np.ndarray:
         """The chance of each token of a text, from 0 to 1, fp64 [tokens]; the first one has no token before it.
 
-        vectors    vectors.centred of the text, [tokens, width]
+        vectors    the text's Tokens.vectors, [tokens, width]
         """
         hidden = self.bias.repeat(len(vectors), 1)
         for first in range(0, len(vectors), TOKENS_AT_ONCE):

@@ -9,7 +9,7 @@ import torch
 from ..engine.encoder import TextEncoder
 from .stream import pieces
 
-PIECES_AT_ONCE = 512
+PIECES_AT_ONCE = 512  # encoded together, or centred together
 
 
 class Tokens(NamedTuple):
@@ -26,8 +26,8 @@ class Tokens(NamedTuple):
 
 
 def token_vectors(encoder: TextEncoder, layer: int, sides: Sequence[Sequence[str]]) -> list[Tokens]:
-    """The tokens of each side of an alignment, which has one text or several. Texts are encoded in pieces, those of all
-    sides together, which is fast."""
+    """The tokens of each side of an alignment; a side is one text or several. The pieces of all sides are encoded together,
+    which is fast."""
     texts = [text for side in sides for text in side]
     parts = [list(pieces(text)) for text in texts]
     flat = [text[begin:end] for text, of_text in zip(texts, parts, strict=True) for begin, end in of_text]
@@ -40,18 +40,18 @@ def token_vectors(encoder: TextEncoder, layer: int, sides: Sequence[Sequence[str
         # one block of memory, which the system gets back, where many small ones would leave holes
         vectors += torch.cat(states).half().split([len(each) for each in states])
         offsets += begins
-    result, text_number, done = [], 0, 0
+    result, done, of_texts = [], 0, iter(parts)
     for side in sides:
         first = done
         of_side: list[np.ndarray] = []
-        for text in side:
-            of_text, text_number = parts[text_number], text_number + 1
+        for text, of_text in zip(side, of_texts, strict=False):
             own = slice(done, done := done + len(of_text))
-            begins = [of_piece + begin for of_piece, (begin, _) in zip(offsets[own], of_text, strict=True)]
-            of_side.append(_after_blanks(text)[np.concatenate([*begins, np.zeros(0, np.int64)])])
-        ends = np.cumsum([len(begins) for begins in of_side], dtype=np.int64)
-        unit = centred(vectors[first:done]) if sum(ends[-1:]) else torch.empty(0, encoder.width, dtype=torch.float16)
-        result.append(Tokens(unit, np.concatenate([*of_side, np.zeros(0, np.int64)]), ends))
+            of_pieces = [of_piece + begin for of_piece, (begin, _) in zip(offsets[own], of_text, strict=True)]
+            of_side.append(_after_blanks(text)[np.concatenate([*of_pieces, np.zeros(0, np.int64)])])
+        begins_of_side = np.concatenate([*of_side, np.zeros(0, np.int64)])
+        ends = np.cumsum([len(each) for each in of_side], dtype=np.int64)
+        no_vectors = torch.empty(0, encoder.width, dtype=torch.float16)
+        result.append(Tokens(centred(vectors[first:done]) if len(begins_of_side) else no_vectors, begins_of_side, ends))
     return result
 
 

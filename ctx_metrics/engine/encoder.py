@@ -96,7 +96,8 @@ class TextEncoder:
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
         unit    what the texts are, "segment" or "window"; readouts that other metrics announced for it are also read
-        alone   read nothing else, announce nothing, and keep nothing in the store: for texts that no metric will read
+        alone   read nothing else, announce nothing, and leave the store alone (neither take from it nor add to it): for
+                texts that no metric will read
         """
         read = readouts = list(readouts)
         store = EmbeddingStore(0) if alone else self.store

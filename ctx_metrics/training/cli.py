@@ -286,9 +286,9 @@ def _train(line: CommandLine, recipe: Recipe, teacher: "MetricSettings | None") 
     inputs, rooted = architecture.reads, not data.no_mqm_root
     paths = [share(path).path for path in data.train]
     check_columns([*paths, *data.dev], options.score or ())
-    spelled = {os.path.normpath(path): path for path in paths}  # ./x.tsv is x.tsv
+    spelled = {os.path.realpath(path): path for path in paths}  # ./x.tsv is x.tsv
     of_teacher, centred = (
-        tuple(spelled.get(os.path.normpath(path), path) for path in named or ())
+        tuple(spelled.get(os.path.realpath(path), path) for path in named or ())
         for named in (data.taught, data.centred)
     )
     learning = () if teacher is None else of_teacher or paths

@@ -1,5 +1,7 @@
 """Documents aligned with the embedded encoders: merged and split lines, omissions, additions, odd texts."""
 
+import threading
+
 import pytest
 
 from ctx_metrics.align import alignment
@@ -127,6 +129,32 @@ def test_segments_are_encoded_once_for_all_systems(english, monkeypatch):
         assert sorted(map(len, given)) == [1] * 8 + [5, 6]
 
 
+def test_groups_have_few_segments_even_if_outputs_are_empty(monkeypatch):
+    monkeypatch.setattr(alignment, "CHARACTERS_AT_ONCE", 2 * sum(map(len, REFERENCES)))
+    groups = alignment._groups(Document("", REFERENCES) for _ in range(7))
+    assert [len(group) for group in groups] == [3, 3, 1]
+
+
+def test_a_failure_comes_after_what_is_done_and_leaves_no_thread(english, monkeypatch):
+    monkeypatch.setattr(alignment, "CHARACTERS_AT_ONCE", 0)
+    own, before = alignment.aligned, threading.active_count()
+
+    def failing(stream, *rest):
+        if stream.text == "Stop.":
+            raise ValueError("stopped")
+        return own(stream, *rest)
+
+    monkeypatch.setattr(alignment, "aligned", failing)
+    found = english.align([Document(text, ["It rained."]) for text in ("It rained.", "Stop.", "It rained.")])
+    assert next(found).lines == ["It rained."]
+    with pytest.raises(ValueError, match="stopped"):
+        next(found)
+    early = english.align([Document("It rained.", ["It rained."])] * 3)
+    next(early)
+    early.close()
+    assert threading.active_count() == before
+
+
 @pytest.mark.parametrize("text", ["", " \n\n"])
 def test_an_empty_hypothesis_omits_everything(english, text):
     [found] = english.align([Document(text, REFERENCES)])
@@ -143,9 +171,10 @@ def test_text_for_segments_that_are_all_empty_is_added(english):
     assert (found.lines, [each.text for each in found.additions]) == (["", ""], ["One. Two."])
 
 
-def test_one_segment_gets_all(english):
-    [found] = english.align([Document("It rained.\nAll day.", ["It was raining all day."])])
-    assert found.lines == ["It rained. All day."]
+@pytest.mark.parametrize("text", ["It rained. All day.", "It rained.", "Rain"])
+def test_one_segment_gets_all(english, text):
+    [found] = english.align([Document(text, ["It was raining all day."])])
+    assert (found.lines, found.additions) == ([text], [])
 
 
 def test_long_documents_are_aligned_in_windows(english, monkeypatch):

@@ -176,7 +176,8 @@ def test_without_tags_everything_is_as_it_was(data, tiny_xlmr, models, tmp_path)
 @pytest.mark.full
 def test_first_weights_keep_their_tags(data, tiny_xlmr, models, tmp_path):
     with pytest.raises(
-        InputError, match=r"has tag \(--language-tag\); start from a model with the same, or give what it has as flags"
+        InputError,
+        match=r"has tag \(--language-tag\); start from a model with the same settings, or give its settings as flags",
     ):
         learned(tiny_xlmr, data, tmp_path / "m", tag=False, init=models["xlmr"][0])
     learned(tiny_xlmr, data, tmp_path / "n", init=models["xlmr"][0])

@@ -161,8 +161,7 @@ def test_a_part_of_the_first_weights_is_kept(models, data, tmp_path):
 
 def test_a_model_of_other_sizes_cannot_be_begun_with(models, data, tmp_path):
     with pytest.raises(
-        InputError,
-        match=r"xlmr has encoder_ckpt \w+, not \w+; start from a model with the same, or give what it has as",
+        InputError, match=r"xlmr has encoder_ckpt \w+, not \w+; start from a model with the same settings, or give"
     ):
         learned(models["bert"][1], data, tmp_path / "next", init=models["xlmr"][0])
 

@@ -151,14 +151,14 @@ def matching_config(
 ) -> dict[str, Any]:
     """Return the config.json of first weights; raises InputError if a field is not that of the model to train.
 
-    flags    the flag for each field that need not be the same, unless the first weights have it
+    flags    fields that the model to train must have if the first weights have them, and the flag of each
     """
     given = read_config(init)
     differing = [f"{name} {given.get(name)}, not {config[name]}" for name in names if given.get(name) != config[name]]
     differing += [f"{name} ({flag})" for name, flag in flags.items() if given.get(name) and not config.get(name)]
     if differing:
         raise InputError(
-            f"{init} has {', '.join(differing)}; start from a model with the same, or give what it has as flags"
+            f"{init} has {', '.join(differing)}; start from a model with the same settings, or give its settings as flags"
         )
     return given
 
