@@ -7,6 +7,9 @@ DIR holds wmt22_general, wmt22_mqm and wmt24_esa. Every second document is used:
 for each document (-d), the language (-l), and a SentencePiece model of 8,000 pieces (-m) with identity normalisation and all
 characters, trained on the references and outputs of the pair.
 
+Each text is aligned with references, with references and sources (not into English, where sources are not read beside
+references), and with sources.
+
 Boundaries: the share of the places between two segments that are found to the letter.
   broken     each line break stays with a chance of one half, and others come after every 25th word (50th character of a
              language without spaces), also inside sentences
@@ -50,6 +53,7 @@ from ctx_metrics.align.alignment import Document as Unaligned
 
 SHARES = (0.05, 0.2)
 VARIANTS = ("broken", "bare", "own")
+WAYS = ("references", "both", "sources")
 
 
 def chosen(data: Path, pair: str, documents: int, systems: int) -> list[Document]:
@@ -68,10 +72,17 @@ def varied(document: Document, variant: str) -> tuple[Document, str]:
     return output, broken(output, variant)
 
 
-def aligned(pair: str, across: bool, documents: Sequence[Document], texts: Sequence[str]) -> list[Alignment]:
-    aligner = Aligner(pair.split("-")[1], across=across)
-    segments = [each.sources if across else each.references for each in documents]
-    return [*aligner.align(Unaligned(*each) for each in zip(texts, segments, strict=True))]
+def aligned(pair: str, way: str, documents: Sequence[Document], texts: Sequence[str]) -> list[Alignment] | None:
+    """None: such texts are not aligned in this way."""
+    target = pair.split("-")[1]
+    if way == "both" and target == "en":
+        return None
+    across = way == "sources"
+    unaligned = (
+        Unaligned(text, each.sources if across else each.references, each.sources if way == "both" else None)
+        for text, each in zip(texts, documents, strict=True)
+    )
+    return [*Aligner(target, across=across).align(unaligned)]
 
 
 def share(hits: int, total: int) -> str:
@@ -131,15 +142,15 @@ def boundaries_table(of_pairs: dict[str, list[Document]], data: Path, python: st
             for variant in VARIANTS:
                 outputs, texts = zip(*(varied(each, variant) for each in documents), strict=True)
                 row = [pair, variant, sum(len(each.references) - 1 for each in documents)]
-                for across in (False, True):
-                    found = aligned(pair, across, documents, texts)
-                    row.append(shared(outputs, list(map(found_boundaries, found, texts))))
+                for way in WAYS:
+                    found = aligned(pair, way, documents, texts)
+                    row.append(shared(outputs, list(map(found_boundaries, found, texts))) if found else "-")
                 if python and model:
                     aligned_lines = by_mweralign(python, model, documents, outputs)
                     row.append(shared(outputs, list(map(boundaries, aligned_lines))))
                 rows.append(row)
-    heads = ["pair", "text", "boundaries", "with references", "with sources"]
-    return tabulate(rows, [*heads, "mweralign, with references"][: len(rows[0])], "github", disable_numparse=True)
+    heads = ["pair", "text", "boundaries", *WAYS, "mweralign, with references"]
+    return tabulate(rows, heads[: len(rows[0])], "github", disable_numparse=True)
 
 
 def precision_and_recall(counts: Sequence[int]) -> list[str]:
@@ -176,7 +187,7 @@ def count_additions(found: Alignment, output: Document, true: set[int]) -> list[
 
 def changes_table(of_pairs: dict[str, list[Document]]) -> str:
     rows: list[list[str]] = []
-    totals: dict[tuple[str, float, bool], list[int]] = {}
+    totals: dict[tuple[str, float, str], list[int]] = {}
     of_pairs = {pair: [each for each in every if not loops(each)] for pair, every in of_pairs.items()}
     for pair, documents in of_pairs.items():
         row = [pair, str(len(documents))]
@@ -184,22 +195,18 @@ def changes_table(of_pairs: dict[str, list[Document]]) -> str:
             for rate in SHARES:
                 changed = [change(each, rate) for each in documents]
                 texts = [broken(output, f"{what} {rate}", inside=False) for output, _ in changed]
-                for across in (False, True):
-                    found = aligned(pair, across, documents, texts)
+                for way in WAYS:
+                    # what has no such way counts as aligned with references
+                    found = aligned(pair, way, documents, texts) or aligned(pair, "references", documents, texts) or []
                     each = [count(*of_one) for of_one in zip(found, *zip(*changed, strict=True), strict=True)]
                     counts = [sum(column) for column in zip(*each, strict=True)]
-                    so_far = totals.get((what, rate, across), [0] * 4)
-                    totals[what, rate, across] = [a + b for a, b in zip(so_far, counts, strict=True)]
+                    so_far = totals.get((what, rate, way), [0] * 4)
+                    totals[what, rate, way] = [a + b for a, b in zip(so_far, counts, strict=True)]
                     row.append(" / ".join(precision_and_recall(counts)))
         rows.append(row)
     of_all = (" / ".join(precision_and_recall(counts)) for counts in totals.values())
     rows.append(["all", str(sum(map(len, of_pairs.values()))), *of_all])
-    heads = [
-        f"{what} {rate:.0%}, {'sources' if across else 'references'}"
-        for what in ("omitted", "added")
-        for rate in SHARES
-        for across in (False, True)
-    ]
+    heads = [f"{what} {rate:.0%}, {way}" for what in ("omitted", "added") for rate in SHARES for way in WAYS]
     return tabulate(rows, ["pair", "documents", *heads], "github", disable_numparse=True)
 
 
@@ -216,13 +223,16 @@ def false_table(of_pairs: dict[str, list[Document]]) -> str:
         row = [pair, sum(len(each.references) for each in documents)]
         for variant in ("own", "broken"):
             texts = [varied(each, variant)[1] for each in documents]
-            for across in (False, True):
-                found = aligned(pair, across, documents, texts)
+            for way in WAYS:
+                found = aligned(pair, way, documents, texts)
+                if found is None:
+                    row.append("-")
+                    continue
                 omitted = share(sum(len(each.omissions) for each in found), row[1])
                 added = sum(len(letters(text.text)) for each in found for text in each.additions)
                 row.append(f"{omitted} / {share(added, sum(len(letters(text)) for text in texts))}")
         rows.append(row)
-    heads = [f"{variant}, {side}" for variant in ("own lines", "broken") for side in ("references", "sources")]
+    heads = [f"{variant}, {way}" for variant in ("own lines", "broken") for way in WAYS]
     return tabulate(rows, ["pair", "segments", *heads], "github", disable_numparse=True)
 
 
@@ -232,7 +242,7 @@ def whole_table(of_pairs: dict[str, list[Document]]) -> str:
         row = [pair, len(documents), sum(len(each.sources) for each in documents)]
         for variant in ("own", "broken"):
             texts = [varied(each, variant)[1] for each in documents]
-            found = aligned(pair, True, documents, texts)
+            found = aligned(pair, "sources", documents, texts) or []
             ends = [found_boundaries(each, text) for each, text in zip(found, texts, strict=True)]
             omitted = share(sum(len(each.omissions) for each in found), row[2])
             row.append(f"{shared(documents, ends)} / {omitted}")

@@ -3,7 +3,7 @@
     python benchmarks/alignment_scores.py --data DIR [--pairs en-cs en-ja] [--documents 40] [--systems 30] > table.md
 
 Documents and lost lines are those of benchmarks/alignment.py (`broken`). Each metric scores the outputs as they were, and
-as they are aligned with references or with sources.
+as they are aligned with references, with both, or with sources.
 
 difference     of a system's scores, in standard deviations of its segment scores: the mean of all systems, and the largest
 significant    pairs of systems that differ in a paired test of the original outputs (p < .05), and how many of them
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from alignment import aligned, chosen
+from alignment import WAYS, aligned, chosen
 from alignment_texts import PAIRS, Document, broken
 from tabulate import tabulate
 
@@ -55,17 +55,18 @@ def rows(pair: str, documents: Sequence[Document]) -> list[list[str]]:
     systems = list(dict.fromkeys(each.system for each in documents))
     tests = original.compare() if len(systems) > 1 else None
     found = []
-    for across in (False, True):
-        again = scored(
-            [each.lines for each in aligned(pair, across, documents, [broken(d, "broken") for d in documents])]
-        )
+    for way in WAYS:
+        alignments = aligned(pair, way, documents, [broken(each, "broken") for each in documents])
+        if alignments is None:
+            continue
+        again = scored([each.lines for each in alignments])
         for metric in metrics:
             off = [
                 abs(again[name].system[metric] - original[name].system[metric])
                 / np.std(original[name].segments[metric])
                 for name in systems
             ]
-            row = [pair, "sources" if across else "references", metric, f"{np.mean(off):.3f} / {max(off):.3f}"]
+            row = [pair, way, metric, f"{np.mean(off):.3f} / {max(off):.3f}"]
             if tests is not None:
                 of_metric = [each for each in tests.pairs if each["metric"] == metric]
                 differ = [(each["system"], each["other"]) for each in of_metric if each["p"] < 0.05]

@@ -25,9 +25,9 @@ VERSION = 1  # of the method: another one gives other alignments
 ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 6
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
 # Prices, in units of a token's value.
-OMISSION, OMITTED_TOKEN = 16.0, 0.1  # of a segment without words, less for each of its tokens
+OMISSION, OMITTED_TOKEN = 18.0, 0.1  # of a segment without words, less for each of its tokens
 # OMISSION is the price where 5 % of the text is missing. It is lower where more is; shares count only within SHARES.
-MISSING, USUALLY_MISSING, SHARES = 5.0, 0.05, (0.03, 0.25)
+MISSING, USUALLY_MISSING, SHARES = 6.5, 0.05, (0.03, 0.25)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
@@ -95,26 +95,35 @@ class Alignment:
 
 @dataclass(frozen=True)
 class Document:
-    """A hypothesis, with line breaks at any places, and the segments that it translates or should equal."""
+    """A hypothesis, with line breaks at any places, and the segments that it translates or should equal.
+
+    sources    the same segments in another language, which are compared too, or None
+    """
 
     hypothesis: str
     segments: Sequence[str]
+    sources: Sequence[str] | None = None
+
+    @property
+    def sides(self) -> list[tuple[str, ...]]:
+        """The segments, and then the sources."""
+        return [tuple(side) for side in (self.segments, self.sources) if side is not None]
 
 
 class Encoded(NamedTuple):
-    """A document, joined to one stream, with the tokens of both sides."""
+    """A document, joined to one stream, with its tokens and those of its sides."""
 
     stream: Stream
     tokens: Tokens
-    segments: Sequence[str]
-    of_segments: Tokens
+    document: Document
+    sides: Sequence[Tokens]
 
 
 class Aligner:
-    """Aligns documents of one language with references in it, or with sources in another language.
+    """Aligns documents of one language with references in it, with sources in another language, or with both.
 
     language    the hypotheses' language
-    across      whether the segments are sources
+    across      whether the segments are sources; if not, documents may have sources too if the language is not English
     """
 
     def __init__(self, language: str | None, *, across: bool, engine: EngineOptions = EngineOptions()):
@@ -139,18 +148,18 @@ class Aligner:
     def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:
         """The documents with their tokens. Those with the same segments, such as several systems' outputs, share the
         segments' tokens, also with the group before."""
-        known = {tuple(each.segments): each.of_segments for each in before}
-        new = [each for each in dict.fromkeys(tuple(each.segments) for each in documents) if each not in known]
+        known = {side: tokens for each in before for side, tokens in zip(each.document.sides, each.sides, strict=True)}
+        new = [side for side in dict.fromkeys(side for each in documents for side in each.sides) if side not in known]
         known |= zip(new, token_vectors(self.encoder, self.layer, new), strict=True)
         streams = [joined(document.hypothesis) for document in documents]
         of_streams = token_vectors(self.encoder, self.layer, [[stream.text] for stream in streams])
         return [
-            Encoded(stream, tokens, document.segments, known[tuple(document.segments)])
+            Encoded(stream, tokens, document, [known[side] for side in document.sides])
             for document, stream, tokens in zip(documents, streams, of_streams, strict=True)
         ]
 
     def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
-        return [aligned(*each, self.begins) for each in documents]
+        return [aligned(each, self.begins) for each in documents]
 
 
 def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -159,7 +168,7 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
     length = 0
     for document in documents:
         group.append(document)
-        length += len(document.hypothesis) + sum(map(len, document.segments))
+        length += len(document.hypothesis) + sum(len(text) for side in document.sides for text in side)
         if length > CHARACTERS_AT_ONCE:
             yield group
             group, length = [], 0
@@ -167,43 +176,39 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def aligned(
-    stream: Stream, tokens: Tokens, segments: Sequence[str], of_segments: Tokens, begins: SentenceBegins | None
-) -> Alignment:
-    """The alignment of a stream with segments, from the tokens of both. Without a network that tells where sentences begin,
-    this is equally likely everywhere."""
-    left, right, ends = tokens.vectors, of_segments.vectors, of_segments.ends.tolist()
-    facts, length = places(stream), len(tokens.begins)
-    if not length or not ends or not ends[-1]:
-        nothing = Path([None] * len(segments), [(0, length)] if length else [])
-        return _described(stream, tokens, np.zeros(length, bool), nothing, left, right, ends)
-    marks = marks_of(stream.text, facts, tokens.begins, segments)
-    chances = begins.chances(left) if begins else np.full(length, UNKNOWN)
-    if length * ends[-1] <= CELLS:
-        path = _path(tokens, facts, left, right, ends, marks, chances, whole(length, len(segments)))
+def aligned(encoded: Encoded, begins: SentenceBegins | None) -> Alignment:
+    """The alignment of a document. Without a network that tells where sentences begin, this is equally likely everywhere."""
+    stream, tokens, document, sides = encoded
+    sides = [side for side in sides if len(side.vectors)]
+    number, length, facts = len(document.segments), len(tokens.begins), places(stream)
+    if not length or not sides:
+        nothing = Path([None] * number, [(0, length)] if length else [])
+        return _described(stream, tokens, np.zeros(length, bool), nothing, sides)
+    marks = marks_of(stream.text, facts, tokens.begins, document.segments)
+    chances = begins.chances(tokens.vectors) if begins else np.full(length, UNKNOWN)
+    if length * max(len(side.vectors) for side in sides) <= CELLS:
+        path = _path(tokens, facts, sides, marks, chances, whole(length, number))
     else:
         for margin in MARGINS:
-            windows = rough_windows(left, right, ends, margin)
-            path = _path(tokens, facts, left, right, ends, marks, chances, windows)
+            windows = rough_windows(tokens.vectors, sides[0], margin)
+            path = _path(tokens, facts, sides, marks, chances, windows)
             if not touched(windows, path.spans, length):
                 break
-    return _described(stream, tokens, facts.end[tokens.begins] | (chances > PROBABLE), path, left, right, ends)
+    return _described(stream, tokens, facts.end[tokens.begins] | (chances > PROBABLE), path, sides)
 
 
 def _path(
     tokens: Tokens,
     facts: Places,
-    left: torch.Tensor,
-    right: torch.Tensor,
-    ends: Sequence[int],
+    sides: Sequence[Tokens],
     marks: Sequence[Mark],
     chances: np.ndarray,
     windows: Sequence[Span],
 ) -> Path:
     """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
     how long segments become, and what marks their beginnings."""
-    values = window_values(left, right, ends, windows)
-    sizes, at = np.diff(ends, prepend=0), tokens.begins
+    values = window_values(tokens.vectors, sides, windows)
+    sizes, at = _sizes(sides, len(windows)), tokens.begins
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
     nowhere = np.full(len(at) + 1, NOWHERE)
@@ -239,13 +244,7 @@ def _path(
 
 
 def _described(
-    stream: Stream,
-    tokens: Tokens,
-    begin_sentences: np.ndarray,
-    path: Path,
-    hypothesis: torch.Tensor,
-    segments: torch.Tensor,
-    ends: Sequence[int],
+    stream: Stream, tokens: Tokens, begin_sentences: np.ndarray, path: Path, sides: Sequence[Tokens]
 ) -> Alignment:
     text, at = stream.text, np.append(tokens.begins, len(stream.text))
     at[:1] = 0 if len(tokens.begins) else len(text)
@@ -262,14 +261,13 @@ def _described(
     for part in parts.values():
         for line in lines_of(*part):
             on_line[line] = on_line.get(line, 0) + 1
-    links, omissions, additions = [], [], []
+    links, omissions, additions, sizes = [], [], [], _sizes(sides, len(path.spans))
     for number, span in enumerate(path.spans):
         if span is None:
-            if ends[number] > (ends[number - 1] if number else 0):
+            if sizes[number]:
                 omissions.append(number)
             continue
         begin, end = parts[span]
-        own = segments[ends[number - 1] if number else 0 : ends[number]]
         lines = lines_of(begin, end)
         links.append(
             Link(
@@ -278,7 +276,7 @@ def _described(
                 end,
                 text[begin:end].strip(),
                 lines,
-                _cost(hypothesis[slice(*span)], own),
+                _cost(tokens.vectors[slice(*span)], sides, number),
                 any(on_line[line] > 1 for line in lines),
                 len(lines) > 1,
                 not bool(finished[[*span]].all()),
@@ -292,8 +290,20 @@ def _described(
     return Alignment([of_links.get(number, "") for number in range(len(path.spans))], links, omissions, additions)
 
 
-def _cost(span: torch.Tensor, segment: torch.Tensor) -> float:
-    if not len(segment):
+def _sizes(sides: Sequence[Tokens], segments: int) -> np.ndarray:
+    """How many tokens each segment has on the first side that has any, [segments]."""
+    sizes = np.zeros(segments, np.int64)
+    for side in reversed(sides):
+        own = np.diff(side.ends, prepend=0)
+        sizes = np.where(own > 0, own, sizes)
+    return sizes
+
+
+def _cost(span: torch.Tensor, sides: Sequence[Tokens], number: int) -> float:
+    """1 less the mean cosine of a span with its segment, on the first side that has tokens of it."""
+    own = (side.vectors[side.ends[number - 1] if number else 0 : side.ends[number]] for side in sides)
+    segment = next((vectors for vectors in own if len(vectors)), None)
+    if segment is None:
         return 1.0
     cosines = span.float() @ segment.float().T
     return round(1 - float(torch.cat([cosines.amax(0), cosines.amax(1)]).mean()), 4)

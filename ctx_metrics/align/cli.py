@@ -45,7 +45,7 @@ class Texts:
     )
     reference: File | None = setting(
         "Reference segments, one per line: a file, or a folder with one file per document. Without them, hypotheses are "
-        "aligned with the source.",
+        "aligned with the source; with both, into other languages than English, with both.",
         flag="-r --reference",
     )
     source: File | None = setting("Source segments, as the reference.", flag="-s --source")

@@ -104,6 +104,7 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
     beside    has the documents and their order, if these are given; otherwise they are those of the first folder
     """
     languages, doc_ids = (beside.source_lang, beside.target_lang), beside.doc_ids
+    alone = [path for of_role in paths.values() for path in of_role if not os.path.isdir(path)]
     folders = [path for of_role in paths.values() for path in of_role if os.path.isdir(path)]
     documents: dict[str, list[list[str]]] = {}
     first = None
@@ -115,6 +116,11 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
         if doc_ids is None:
             ids = [document for document, own in zip(files, documents[path], strict=True) for _ in own]
             doc_ids, first = named(ids, path), path
+            order = ", ".join([*list(files)[:SHOWN], *["..."] * (len(files) > SHOWN)])
+            for file in alone:
+                notice(
+                    f"{file}: read in the order of the files of {path} ({order}); if its order is another, give --docids"
+                )
         name = getattr(doc_ids, "name", "") or "the document ids"
         for own, (start, end) in zip(documents[path], document_ranges(doc_ids, name), strict=True):
             if len(own) != end - start:

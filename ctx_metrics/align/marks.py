@@ -1,5 +1,7 @@
-"""What tells where segments begin, besides their words: ends of sentences, line breaks, capital letters, and a network."""
+"""What tells where segments begin, besides their words: ends of sentences, line breaks, capital letters, signs, and a
+network."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,8 +17,12 @@ END, UNFINISHED_END = 0.95, 0.2  # an end, after a segment that ends with a sent
 LINE = 0.5
 # a capital letter, before a segment that begins with one, with a small letter or a sign, or in a script without capitals
 CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
+SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not
 LEAST = 0.01  # share of boundaries with or without a mark
 _BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
+_SIGNS = [
+    re.compile(each) for each in (r"[“„«「『《〈]|\"(?=\S)", "[@#$*•–—-]")
+]  # of speech and titles; of posts and lists
 
 
 class Mark(NamedTuple):
@@ -33,7 +39,7 @@ class Mark(NamedTuple):
 
 
 def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) -> list[Mark]:
-    """The marks of a text: an end of a sentence, a line break, and a capital letter.
+    """The marks of a text: an end of a sentence, a line break, a capital letter, and signs.
 
     at    where its tokens begin
     """
@@ -43,7 +49,13 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
         Mark(facts.end[at], [True, *finished], (UNFINISHED_END, END)),
         Mark(facts.line[at], [0] * (len(segments) + 1), (LINE,)),
         Mark(capital, [*map(_case, segments), 0], (SMALL, CAPITAL, CASELESS)),
+        *(_of_signs(signs, text, at, segments) for signs in _SIGNS),
     ]
+
+
+def _of_signs(signs: re.Pattern[str], text: str, at: np.ndarray, segments: Sequence[str]) -> Mark:
+    there = np.array([signs.match(text, begin) is not None for begin in at.tolist()], bool)
+    return Mark(there, [*(signs.match(segment.lstrip()) is not None for segment in segments), 0], (NO_SIGN, SIGN))
 
 
 def _case(segment: str) -> int:
@@ -60,8 +72,8 @@ def gains_of(
 
     That is the logarithm of how much more often boundaries have each mark, or lack it, than tokens do in general; less what
     it is on the average, so that a text with many marks has no cheaper boundaries. The chance that a sentence begins counts
-    alike; for less, the more boundaries have an end of a sentence by its mark, and the more are inside sentences, as in
-    subtitles.
+    alike; for less, the more boundaries of the kind have an end of a sentence by its mark, and the more are inside
+    sentences, as in subtitles.
 
     marks      ends of sentences first
     chances    that a sentence begins with each token, [tokens]
@@ -77,12 +89,12 @@ def gains_of(
             with_it, without = np.log(share / general), np.log((1 - share) / (1 - general))
             gains.append(MARK * (np.where(mark.there, with_it, without) - share * with_it - (1 - share) * without))
         of_marks.append(gains)
-    odds, unmarked = _log_odds(chances, is_open), unmarked_share(marks, is_open, begun)
+    odds = _log_odds(chances, is_open)
     for kind, gains in enumerate(of_marks[0]):
         known = [place for number, place in begun if place and marks[0].kinds[number] == kind]
         # in the first pass, only after segments that end with a sentence
         trust = _trust(odds, is_open, known) if begun else kind
-        gains += MARK * unmarked * trust * odds
+        gains += MARK * (1 - shares[0][kind]) * trust * odds
     of_all = list(zip(*(mark.kinds for mark in marks), strict=True))
     by_kinds = {}  # few, so that those of a long document take little memory
     for kinds in set(of_all):

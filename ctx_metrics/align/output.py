@@ -64,20 +64,21 @@ def write(path: str, system: AlignedSystem, doc_ids: Sequence[str] | None, encod
 
 
 def rows(system: AlignedSystem, doc_ids: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """The counts, then each segment's link or omission in order, with the additions between them.
+    """The counts, then each segment's link or omission in order, or that it is empty, with the additions between them.
 
     Segments and lines are counted from 1: the segments of the run, and the lines of the document that hold text.
     """
     yield {"kind": "system", "hypothesis": system.name, "align": system.signature, **system.counts}
     for part, alignment in zip(system.parts, system.alignments, strict=True):
         places: dict[int, Link | None] = {link.segment: link for link in alignment.links}
-        added: dict[int, list[Addition]] = {}
+        omitted, added = {*alignment.omissions}, dict[int, list[Addition]]()
         for addition in alignment.additions:
             added.setdefault(addition.after, []).append(addition)
         for number in range(-1, part.end - part.start):
             name = None if doc_ids is None else doc_ids[part.start + max(number, 0)]
             if number >= 0:
-                yield {"kind": "omission", "document": name, "segment": part.start + number + 1} | _shown(
+                kind = "omission" if number in omitted else "empty"
+                yield {"kind": kind, "document": name, "segment": part.start + number + 1} | _shown(
                     places.get(number), part.start, "link"
                 )
             for addition in added.get(number, ()):

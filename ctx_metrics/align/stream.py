@@ -1,24 +1,25 @@
 """A hypothesis as one stream of text: where a segment may begin, and what speaks for it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 _CLOSING = "\"'”’»›)]}」』）】》〉］｝"
 OPENING = "“‘«‹([{「『（【《〈［｛"
-_CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။"
+_CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။‼⁇⁈⁉"
 _NUMBER = r"(?<![A-Za-z\d.,/-])(\d{1,2})"
 _ORDINAL = re.compile(_NUMBER + "$")  # before a full stop
 _ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a list
 _PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
 _STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
-_EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
+_EMOJI = [(0x2600, 0x27BF), (0x1F300, 0x1FAFF), (0xFE0F, 0xFE0F), (0x200D, 0x200D)]  # with what joins and colours them
+_ANY_EMOJI = "".join(f"{chr(first)}-{chr(last)}" for first, last in _EMOJI)
 # Where a sentence ends. A full stop ends none before a small letter (no. two), nor inside a word (3.5, example.org).
 _END = re.compile(
-    rf"(?:[{_STOPS}.]+[{re.escape(_CLOSING)}]*(?=\s|$)|[{_STOPS}]*[{_FULL_STOPS}…]+[{re.escape(_CLOSING)}]*)[{_EMOJI}]*\s*"
-    rf"|[{_EMOJI}]+\s+|[」』]\s*(?=[「『]|$)"
+    rf"(?:[{_STOPS}.]+[{re.escape(_CLOSING)}]*(?=\s|$)|[{_STOPS}]*[{_FULL_STOPS}…]+[{re.escape(_CLOSING)}]*)"
+    rf"[{_ANY_EMOJI}]*\s*|[{_ANY_EMOJI}]+\s+|[」』]\s*(?=[「『]|$)"
 )
 
 
@@ -114,7 +115,7 @@ def _is_unspaced(character: str) -> bool:
 class Places(NamedTuple):
     """Facts about each position in a text, before its first character to after its last one, bool [characters + 1].
 
-    open    a segment may begin here: between words, or between characters of a script without blanks
+    open    a segment may begin here: between words, between characters of a script without blanks, or after emoji
     end     a sentence or a paragraph ends before it
     line    a line begins here
     """
@@ -128,17 +129,24 @@ def places(stream: Stream) -> Places:
     text = stream.text
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     blank = np.fromiter(map(str.isspace, text), bool, len(text))
-    unspaced = np.zeros(len(text), bool)
-    for first, last in _UNSPACED:
-        unspaced |= (codes >= first) & (codes <= last)
+    unspaced, emoji = _within(codes, _UNSPACED), _within(codes, _EMOJI)
     continues, opens = (np.isin(codes, [ord(mark) for mark in marks]) for marks in (_CONTINUING, OPENING))
     unspaced[1:] |= unspaced[:-1] & continues[1:]  # quotation marks that other scripts have too
     inner = blank[:-1] | ((unspaced[:-1] | unspaced[1:]) & ~continues[1:] & ~opens[:-1])
+    inner |= emoji[:-1] & ~emoji[1:] & ~continues[1:]
     is_open, end, line = (np.zeros(len(text) + 1, bool) for _ in range(3))
     is_open[1:-1] = inner & ~blank[1:]
     end[sentence_ends(text) + stream.paragraphs] = True
     line[stream.begins] = True
     return Places(is_open, end, line)
+
+
+def _within(codes: np.ndarray, ranges: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Whether each character is in one of the ranges, bool."""
+    found = np.zeros(len(codes), bool)
+    for first, last in ranges:
+        found |= (codes >= first) & (codes <= last)
+    return found
 
 
 def pieces(text: str) -> Iterator[tuple[int, int]]:

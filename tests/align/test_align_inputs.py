@@ -117,7 +117,10 @@ def test_set(tmp_path):
 
 
 def test_sources_and_references_in_folders(test_set):
-    found = streams(test_set, src=["src"], ref=["ref", "more.txt"])
+    with collected() as notices:
+        found = streams(test_set, src=["src"], ref=["ref", "more.txt"])
+    order = f"{test_set}/more.txt: read in the order of the files of {test_set}/src (a, b); if its order is another, "
+    assert [str(each) for each in notices] == [f"{order}give --docids"]
     assert found == {
         "src": [["src 3", "src 1", "src 2"]],
         "ref": [["ref 3", "ref 1", "ref 2"], ["more 3", "more 1", "more 2"]],

