@@ -116,11 +116,9 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
         if doc_ids is None:
             ids = [document for document, own in zip(files, documents[path], strict=True) for _ in own]
             doc_ids, first = named(ids, path), path
-            order = ", ".join([*list(files)[:SHOWN], *["..."] * (len(files) > SHOWN)])
+            order = f"in the order of the files of {path} ({_listed([*files])})"
             for file in alone:
-                notice(
-                    f"{file}: read in the order of the files of {path} ({order}); if its order is another, give --docids"
-                )
+                notice(f"{file}: read {order}; if its order is another, give --docids")
         name = getattr(doc_ids, "name", "") or "the document ids"
         for own, (start, end) in zip(documents[path], document_ranges(doc_ids, name), strict=True):
             if len(own) != end - start:

@@ -20,9 +20,8 @@ CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
 SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not
 LEAST = 0.01  # share of boundaries with or without a mark
 _BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
-_SIGNS = [
-    re.compile(each) for each in (r"[“„«「『《〈]|\"(?=\S)", "[@#$*•–—-]")
-]  # of speech and titles; of posts and lists
+_QUOTES = re.compile(r"[“„«「『《〈]|\"(?=\S)")  # those that open
+_BULLETS = re.compile("[@#$*•–—-]")  # of posts and lists
 
 
 class Mark(NamedTuple):
@@ -49,11 +48,12 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
         Mark(facts.end[at], [True, *finished], (UNFINISHED_END, END)),
         Mark(facts.line[at], [0] * (len(segments) + 1), (LINE,)),
         Mark(capital, [*map(_case, segments), 0], (SMALL, CAPITAL, CASELESS)),
-        *(_of_signs(signs, text, at, segments) for signs in _SIGNS),
+        *(_of_signs(signs, text, at, segments) for signs in (_QUOTES, _BULLETS)),
     ]
 
 
 def _of_signs(signs: re.Pattern[str], text: str, at: np.ndarray, segments: Sequence[str]) -> Mark:
+    """The mark of signs that both tokens and segments may begin with."""
     there = np.array([signs.match(text, begin) is not None for begin in at.tolist()], bool)
     return Mark(there, [*(signs.match(segment.lstrip()) is not None for segment in segments), 0], (NO_SIGN, SIGN))
 

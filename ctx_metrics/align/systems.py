@@ -163,10 +163,10 @@ def _side(beside: Context) -> Side:
         raise ModelError(f"to align hypotheses, an encoder is needed that reads {language!r}, and there is none{mend}")
     segments = [text or "" for text in (sources if across and sources is not None else references[0])]
     # into English, references are read by another encoder, which is faster and reads no other language
-    both = not across and encoder_for(language) == MULTILINGUAL
-    both &= not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL
-    both &= any(text.strip() for text in sources or ())
-    return Side(segments, language, across, [*sources] if both and sources is not None else None)
+    read = not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL
+    if across or not read or encoder_for(language) != MULTILINGUAL or not any(text.strip() for text in sources or ()):
+        sources = None
+    return Side(segments, language, across, None if sources is None else [*sources])
 
 
 def _aligned(
