@@ -29,6 +29,7 @@ _GROWTH = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "BertNorm
 MOST_GROWTH = 4096
 _MAY_BE_EMPTY = re.compile(r"^$|[*?|^$]|\{[0,]|\\[bBAzZGK]")  # finds a regex that may match between any two letters
 TEXTS_AT_ONCE = 1024  # the library's encodings of more texts take much memory
+MANY = 20_000  # texts from which on the library's tokenizer, which runs on all cores, is worth its memory
 VOCABULARIES = ("vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model")
 
 
@@ -119,9 +120,10 @@ class TextTokenizer:
     def __call__(self, texts: Sequence[str], max_content: int | None = None) -> list[TokenIds]:
         """Return the token ids of each text, cut off after `max_content` content tokens or the most that the model reads."""
         kept = min((limit for limit in (max_content, self._most) if limit), default=None)
+        content = self._content if self._unigram is None or len(texts) >= MANY else self._unigram
         result = []
         for begin in range(0, len(texts), TEXTS_AT_ONCE):
-            result += [self._framed(whole, kept) for whole in self._content(texts[begin : begin + TEXTS_AT_ONCE])]
+            result += [self._framed(whole, kept) for whole in content(texts[begin : begin + TEXTS_AT_ONCE])]
         return result
 
     def _framed(self, whole: Sequence[int], kept: int | None) -> TokenIds:
@@ -130,8 +132,6 @@ class TextTokenizer:
         return TokenIds(ids, len(whole) - len(content))
 
     def _content(self, texts: Sequence[str]) -> Iterable[list[int]]:
-        if self._unigram is not None:
-            return self._unigram(texts)
         encode = getattr(self.backend, "encode_batch_fast", self.backend.encode_batch)
         return (encoding.ids for encoding in encode(list(texts), add_special_tokens=False))
 

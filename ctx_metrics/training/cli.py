@@ -161,7 +161,10 @@ class Data:
 
 @dataclass(frozen=True)
 class Model:
-    init: Folder | None = setting("Start from a trained model of the same network and sizes: a folder, or embedded.")
+    init: Folder | None = setting(
+        "Start from a trained model of the same network and sizes: a folder, or embedded. comet --inputs also takes one "
+        "with a lower rank, or that reads more texts."
+    )
     init_share: Share | None = setting(
         "Share of the weights of --init in the written weights, from 0 to 1: .5 writes the mean of the first and "
         "the learned weights, which is often better than both. (Default: none)"

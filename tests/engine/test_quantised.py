@@ -134,6 +134,14 @@ def test_counts_of_texts_of_many_kinds(tokenizer, engine):
     assert check_counts(tokenizer, engine, TEXTS) > 12
 
 
+def test_many_texts_are_read_by_the_library_with_the_same_ids(multilingual, tokenizer, monkeypatch):
+    ours = [each.key for each in tokenizer(TEXTS, 6)]
+    monkeypatch.setattr("ctx_metrics.engine.tokenizer.MANY", len(TEXTS))
+    many = TextTokenizer(multilingual)
+    assert [each.key for each in many(TEXTS, 6)] == ours and "backend" in vars(many)
+    assert many(TEXTS[:-1], 6)[-1].key == ours[-2]
+
+
 def test_a_normalised_text_is_read_as_it_was(tokenizer):
     for raw, plain in (("ﬁne", "fine"), ("ＡＢＣ", "ABC"), ("e\u0301", "é"), (" a  b\t", "a b"), ("a\u200bb", "a b")):
         assert tokenizer([raw])[0].key == tokenizer([plain])[0].key

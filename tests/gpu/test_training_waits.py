@@ -55,6 +55,27 @@ def test_a_step_waits_once(name, folders, passes, monkeypatch):
         assert [each.place.partition(":")[0] for each in of_step] == ["training/loop.py"], list(map(str, of_step))
 
 
+def test_a_batch_is_read_while_the_one_before_is_computed(folders, monkeypatch):
+    begun, copied, epochs = [], [], set()
+
+    def step(self, batch, whole=Loop._step):
+        begun.append(len(gpu.steps))
+        epochs.add(self.progress.epoch)
+        whole(self, batch)
+
+    def outputs(self, inputs, whole=unified.UnifiedTask.outputs):
+        if self.network.training:
+            copied.append(sum(each.kind == TO_DEVICE for each in gpu.steps[begun[-1] :]))
+        return whole(self, inputs)
+
+    monkeypatch.setattr(Loop, "_step", step)
+    monkeypatch.setattr(unified.UnifiedTask, "outputs", outputs)
+    with StandInGpu() as gpu:
+        RUNS["train-unified"](folders, EngineOptions(device="cuda", quiet=True))
+    at_once = [number for number in copied if number]  # the first batch of each epoch
+    assert len(copied) == len(begun) > len(at_once) == len(epochs) and copied[0] > 0
+
+
 def test_a_pass_on_a_cpu_has_fewer_tokens(folders, passes):
     """A row here has about 20 tokens: all 8 of a step are one pass on a card, and several where 50 are allowed."""
     RUNS["train-unified"](folders, EngineOptions(device="cpu", quiet=True))

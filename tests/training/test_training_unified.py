@@ -46,8 +46,8 @@ def data(tmp_path_factory):
     return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
 
 
-def learned(encoder, data, out, inputs="mt+src+ref", init=None, init_share=0.0, **engine):
-    architecture = Architecture("comet", str(encoder), inputs=inputs, rank=2, feedforward=5)
+def learned(encoder, data, out, inputs="mt+src+ref", init=None, init_share=0.0, rank=2, **engine):
+    architecture = Architecture("comet", str(encoder), inputs=inputs, rank=rank, feedforward=5)
     options = EngineOptions(device="cpu", quiet=True, **engine)
     return learn_unified(architecture, RECIPE, *data, out=out, engine=options, init=init, init_share=init_share)
 
@@ -85,6 +85,23 @@ def test_the_model_standardises_matches(models):
     for folder, _ in models.values():
         tensors = load_file(folder / "model.safetensors")
         assert (tensors["matching.mean"] > 0).all() and (tensors["matching.deviation"] < 1).all()
+
+
+def test_first_weights_may_have_a_lower_rank(models, data, tmp_path, monkeypatch):
+    folder, encoder = models["bert"]
+    values = []
+
+    def noted(loop):
+        values.append(loop.task.values(loop.task.development_inputs))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Loop, "train", noted)
+    for rank in (2, 4):
+        with pytest.raises(KeyboardInterrupt):
+            learned(encoder, data, tmp_path / str(rank), init=folder, rank=rank)
+    assert np.allclose(*values, atol=1e-5) and values[0].std() > 0.01
+    with pytest.raises(InputError, match="rank 2, not 1; give --rank 2 or more"):
+        learned(encoder, data, tmp_path / "1", init=folder, rank=1)
 
 
 def with_shares(model, folder, shares):
@@ -319,7 +336,9 @@ def test_padding_to_few_shapes_changes_no_gradient(data, tiny_xlmr, tmp_path, mo
     monkeypatch.setattr("ctx_metrics.training.quality.network.DROPOUT", 0.0)
     learned(tiny_xlmr, data, tmp_path / "few")
     assert len(shapes) < 4
-    monkeypatch.setattr("ctx_metrics.training.quality.unified.few_shapes", lambda rows, length, most: (rows, length))
+    monkeypatch.setattr(
+        "ctx_metrics.training.quality.unified.few_shapes", lambda rows, length, most, device: (rows, length)
+    )
     learned(tiny_xlmr, data, tmp_path / "own")
     assert len(shapes) > 4
     half = len(found) // 2

@@ -91,7 +91,8 @@ def learn(
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
     claim(out, fingerprint, encoder.device)  # refuse the state of another training before encoding anything
-    check_tokens(encoder.tokenizer, training, development, max_length)
+    for each, what in ((training, "training"), (development, "development")):
+        check_tokens(tokenless(encoder.tokenizer, each, max_length), what)
     with ExitStack() as closed, memory_for("the training", encoder.device, SMALLER):
         if architecture.kind == "comet":
             features = [
@@ -163,17 +164,20 @@ def matching_config(
     return given
 
 
-def check_tokens(tokenizer: TextTokenizer, training: TrainingSet, development: DevelopmentSet, max_length: int) -> None:
-    """Raise InputError if a text has no tokens for the encoder, such as one that is only a zero-width space."""
-    for each, what in ((training, "training"), (development, "development")):
-        read = (*each.hypotheses, *each.references, *each.sources)
-        texts = list(dict.fromkeys(text for text in read if text is not None))
-        tokenless = [text for text, ids in zip(texts, tokenizer(texts, max_length), strict=True) if not ids.content]
-        if tokenless:
-            raise InputError(
-                f"{counted(len(tokenless), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "
-                f"{ascii(tokenless[0])[:40]}; leave out the rows"
-            )
+def tokenless(tokenizer: TextTokenizer, rows: TrainingSet | DevelopmentSet, max_length: int) -> list[str]:
+    """Return the texts in which the tokenizer finds no tokens, such as one that is only a zero-width space."""
+    read = (*rows.hypotheses, *rows.references, *rows.sources)
+    texts = list(dict.fromkeys(text for text in read if text is not None))
+    return [text for text, ids in zip(texts, tokenizer(texts, max_length), strict=True) if not ids.content]
+
+
+def check_tokens(without: Sequence[str], what: str) -> None:
+    """Raise InputError if there are training or development texts (`what`) without tokens."""
+    if without:
+        raise InputError(
+            f"{counted(len(without), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "
+            f"{ascii(without[0])[:40]}; leave out the rows"
+        )
 
 
 def default_layers(kind: str, depth: int) -> list[int]:

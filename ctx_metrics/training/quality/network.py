@@ -25,8 +25,8 @@ from ...models.comet.adapted import AdaptedCheckpoint, MatchFeatures, matched_la
 from ..low_rank import adapt, learned
 
 DROPOUT = 0.1
-# Lengths, and tokens of the smallest pass, that passes on a CPU are padded to
-LENGTHS, LEAST_TOKENS = (32, 48, 64, 96, 128, 192, 256, 384), 512
+# Lengths that passes are padded to, and the tokens that their rows are padded to multiples of
+LENGTHS, TOGETHER = (32, 48, 64, 96, 128, 192, 256, 384), {"cpu": 512, "mps": 512, "cuda": 2048}
 
 
 class LayerMix(nn.Module):
@@ -137,19 +137,21 @@ def _encoder(checkpoint: EncoderFolder, attention: str) -> nn.Module:
     return encoder
 
 
-def few_shapes(rows: int, length: int, most: int) -> tuple[int, int]:
+def few_shapes(rows: int, length: int, most: int, device: str = "cpu") -> tuple[int, int]:
     """The shape, at least (rows, length), to which a pass of sequences of at most `most` tokens is padded.
 
     oneDNN compiles its matrix products for each shape, and keeps them. Those of thousands of shapes fragment the memory, and
-    a step takes up to 1.7 times as long.
+    a step takes up to 1.7 times as long. On an H200, the first pass of a shape takes four times as long as the next.
 
     rows, length    number of sequences, and of tokens of the longest one
 
     >>> few_shapes(13, 50, 512), few_shapes(2, 300, 512), few_shapes(2, 300, 350), few_shapes(1, 510, 512)
     ((16, 64), (2, 384), (2, 350), (1, 512))
+    >>> few_shapes(250, 50, 512, "cuda")
+    (256, 64)
     """
     length = min(next((each for each in LENGTHS if each >= length), most), most)
-    together = max(1, LEAST_TOKENS // length)
+    together = max(1, TOGETHER[device] // length)
     return -(-rows // together) * together, length
 
 
@@ -172,14 +174,22 @@ def padded(sequences: Sequence[TokenIds], pad: int, length: int) -> tuple[torch.
 
 @torch.no_grad()
 def restore(network: UnifiedNetwork, checkpoint: AdaptedCheckpoint, mean: float, deviation: float) -> None:
-    """Put what a checkpoint has learned into a network of its sizes: the inverse of `stored`."""
+    """Put what a checkpoint has learned into a network of its sizes, or of a higher rank: the inverse of `stored`.
+
+    What a higher rank adds begins as in a new network, so that the values are the checkpoint's.
+    """
     own, given = learned(network), checkpoint.learned
     last = _last_weight(own)
     for name, tensor in own.items():
         value = given[_name_in_file(name)]
         if name == last.replace("weight", "bias"):
             value = value - mean
-        tensor.copy_(value / deviation if name.startswith(last.removesuffix("weight")) else value)
+        if name.startswith(last.removesuffix("weight")):
+            value = value / deviation
+        if name.endswith((".down", ".up")):
+            tensor[tuple(map(slice, value.shape))] = value
+        else:
+            tensor.copy_(value)
     network.matching.load_state_dict(checkpoint.matching.state_dict())
 
 

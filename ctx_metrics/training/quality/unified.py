@@ -7,7 +7,7 @@ weights learns all ways, and each row costs one pass.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -73,6 +73,7 @@ class UnifiedInputs:
 
     spoken     the language of each data set, which outputs begin with; None: they have no such tags
     plain      whether all styles of quotation marks are read as one
+    tokenless  texts in which the tokenizer finds no tokens
     lengths    number of tokens of each row's source or reference, and of its output
     bare       the rows whose output is read without its tag in this epoch
     """
@@ -104,6 +105,8 @@ class UnifiedInputs:
         ]
         read = {text for name in ("mt", "src", "ref") for text in columns[name] if text is not None}
         self.cut = sum(ids[text].cut > 0 for text in read)
+        own = [text for text in (*texts.hypotheses, *texts.references, *texts.sources) if text is not None]
+        self.tokenless = [text for text in dict.fromkeys(own) if not ids[text].content]
         self.lengths = [(len(row.get("src", row.get("ref", row["mt"])).ids), len(row["mt"].ids)) for row in self.rows]
 
     def with_more(self, texts: TrainingSet) -> "UnifiedInputs":
@@ -124,15 +127,16 @@ class UnifiedInputs:
         texts = [self.rows[row][name] for name in names.split("+")]
         return joined(texts, self.kind, self.tokenizer.pad, self.most)
 
-    def padded(self, rows: Sequence[tuple[int, str]], *, few: bool = False) -> tuple:
+    def padded(self, rows: Sequence[tuple[int, str]], device: str | None = None) -> tuple:
         """Return the network's inputs for some rows, and their number.
 
-        few    whether they are padded to one of few shapes, with copies of the first row
+        device    the device for which they are padded to one of few shapes, with copies of the first row; None: to the
+                  longest row
         """
         sequences = [self.sequence(*row) for row in rows]
         number, length = len(sequences), max(len(sequence.ids) for sequence in sequences)
-        if few:
-            number, length = few_shapes(number, length, self.most)
+        if device is not None:
+            number, length = few_shapes(number, length, self.most, device)
         copies = [sequences[0]] * (number - len(sequences))
         ids, mask, types = padded([*sequences, *copies], self.tokenizer.pad or 0, length)
         starts = range(0, ids.numel(), ids.shape[1])
@@ -140,6 +144,13 @@ class UnifiedInputs:
         separators = self.tokenizer.separator, SEPARATORS[self.kind]
         pairs = token_pairs([each.ids for each in sequences], starts[: len(sequences)], *separators, others)
         return ids, mask, types, *pairs, len(sequences)
+
+
+class Part(NamedTuple):
+    """Rows of a batch that one forward and backward pass reads, with their inputs; None if they need several passes."""
+
+    rows: list[int]
+    inputs: tuple | None
 
 
 @dataclass(eq=False)
@@ -168,6 +179,7 @@ class UnifiedTask(QualityTask):
             if isinstance(module, LowRankLinear):  # once rather than in each pass
                 module.linear.weight.data = module.linear.weight.data.to(self.dtype)
         self._judged = self.inputs
+        self._ahead: tuple[list[int], list[Part]] | None = None
         if self.synthetic is not None:
             self.rows += self.synthetic.rows_an_epoch
 
@@ -208,7 +220,8 @@ class UnifiedTask(QualityTask):
         if self.inputs.spoken is not None:
             bare = np.random.default_rng([self.recipe.seed, progress.epoch, 4]).random(max(self.groups) + 1) < BARE
             self.inputs.bare = frozenset(row for row, group in enumerate(self.groups) if bare[group])
-        return self.batches_of(progress.epoch)
+        self._batches = self.batches_of(progress.epoch)
+        return self._batches
 
     def has_pairs(self) -> bool:
         return self.synthetic is not None or super().has_pairs()
@@ -226,17 +239,31 @@ class UnifiedTask(QualityTask):
         self.groups = [*self.groups[:judged], *(numbers[group] for group in made.groups)]
 
     def loss(self, batch: list[int], progress: Progress) -> torch.Tensor:
-        """Return the loss; its gradient is already computed, in parts with few tokens and rows of similar length."""
+        """Return the loss; its gradient is already computed, in parts with few tokens and rows of similar length.
+
+        While a GPU computes it, the next batch is read.
+        """
         total = torch.zeros((), device=self.device)
-        for part in self._parts(batch):
-            passes, share = self._passes(part), len(part) / len(batch)
-            if len(passes) == 1:
-                own = super().loss(part, progress) * share
-                own.backward()
+        ahead, self._ahead = self._ahead, None
+        for rows, inputs in self._read(batch) if ahead is None or ahead[0] is not batch else ahead[1]:
+            share = len(rows) / len(batch)
+            if inputs is None:
+                own = self._in_passes(self._passes(rows), share, progress)
             else:
-                own = self._in_passes(passes, share, progress)
+                own = self.loss_of(self.outputs(inputs), rows) * share
+                own.backward()
             total += own.detach()
+        if self.device.type != "cpu" and progress.taken + 1 < len(self._batches):
+            after = self._batches[progress.taken + 1]
+            self._ahead = after, self._read(after)
         return total
+
+    def _read(self, batch: list[int]) -> list[Part]:
+        """Return a batch's parts."""
+        return [
+            Part(rows, self.on_device(self.read(rows)) if len(self._passes(rows)) == 1 else None)
+            for rows in self._parts(batch)
+        ]
 
     def _in_passes(self, passes: Sequence[list[int]], share: float, progress: Progress) -> torch.Tensor:
         """Return the loss of rows that need several passes, with its gradient computed pass by pass.
@@ -293,6 +320,8 @@ class UnifiedTask(QualityTask):
     def _way(self, row: int) -> str:
         """Return the way in which a row, like all rows of its segment, is read in this epoch."""
         ways = self.inputs.ways(row)
+        if len(ways) == 1:
+            return ways[0]
         shares = np.cumsum([WAYS[way] for way in ways])
         return ways[int(np.searchsorted(shares, self._drawn[self.groups[row]] * shares[-1], side="right"))]
 
@@ -300,7 +329,7 @@ class UnifiedTask(QualityTask):
         return self._inputs_of(self.inputs, [(row, self._way(row)) for row in batch])
 
     def _inputs_of(self, inputs: UnifiedInputs, rows: Sequence[tuple[int, str]]) -> tuple:
-        return inputs.padded(rows, few=self.device.type == "cpu")
+        return inputs.padded(rows, self.device.type)
 
     def outputs(self, inputs: tuple) -> Sequence[torch.Tensor]:
         *read, rows = inputs
@@ -389,7 +418,11 @@ def learn_unified(
     network = new_network(model.folder, config["rank"], config["network"]["hidden"], fused=device.type == "cuda")
     if init is not None:
         flags = {"tag": "--language-tag", "plain_quotes": "--plain-quotes"}
-        given = matching_config(init, config, ("model_type", "encoder_ckpt", "rank", "network"), flags)
+        given = matching_config(init, config, ("model_type", "encoder_ckpt", "network"), flags)
+        if given["rank"] > config["rank"]:
+            raise InputError(
+                f"{init} has rank {given['rank']}, not {config['rank']}; give --rank {given['rank']} or more"
+            )
         if not {*config["inputs"].split("+")} <= {*given["inputs"].split("+")}:
             raise InputError(
                 f"{init} reads {given['inputs']}, not {architecture.inputs}; start from a model that reads all of it"
@@ -412,11 +445,11 @@ def learn_unified(
         fingerprint["synthetic errors"] = [synthetic.digest(), synthetic.as_json()]
     check_tf32(device, dtype)
     claim(out, fingerprint, device)
-    check_tokens(tokenizer, training, development, config["max_length"])
     reading = tokenizer, config["encoder_model"], positions, config["max_length"]
     tagged = spoken if architecture.language_tag else None
     inputs = [UnifiedInputs(each, *reading, tagged, architecture.plain_quotes) for each in (training, development)]
     for each, what in zip(inputs, ("training", "development"), strict=True):
+        check_tokens(each.tokenless, what)
         if each.cut:
             cut = counted(each.cut, f"{what} text was", f"{what} texts were")
             notice(f"{cut} cut to {config['max_length']} tokens")
