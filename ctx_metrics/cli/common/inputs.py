@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...flag_types import File, Files
 from ...notices import counted
 from ...reading import decode, read_lines, without_mark
-from ...run.context import Context, MetricSettings, build_all, with_inputs, with_lines
+from ...run.context import Context, MetricSettings, build_all, check_references, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
 
 STDIN = "the standard input"
+GIVE_REFERENCE = "give -r FILE"
 ROLES = ("src", "mt", "ref", "doc")
 Streams = dict[str, list[Segments]]  # by role
 
@@ -130,7 +131,7 @@ class Inputs(NamedTuple):
 
     def build(self, in_blocks: "InBlocks | None" = None) -> dict[str, Metric]:
         """Build all metrics before the first one scores, so that shared inputs are computed once."""
-        metrics = build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference="give -r FILE")
+        metrics = build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference=GIVE_REFERENCE)
         for check in self.checks:
             check(metrics, self.names)
         return metrics
@@ -188,6 +189,9 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         of_files = _add_columns(streams, texts.columns, texts.encoding)
     elif reader:
         of_files = system_names(texts.files)
+        there = streams.keys() | folders.keys()
+        if "src" in there and "ref" not in there:  # else the reader may bring references
+            check_references(metrics, GIVE_REFERENCE)
         [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
         source_lang, target_lang = texts.language_pair or (None, None)
         beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, line[EngineOptions])
