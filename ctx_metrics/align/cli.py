@@ -13,7 +13,7 @@ from ..cli.common import flags
 from ..engine_options import EngineOptions
 from ..flag_types import File, expanduser
 from ..run.context import Context
-from ..run.streams import file_segments, system_names
+from ..run.streams import check_lengths, file_segments, system_names
 from ..settings import CommandLine, setting
 from ..writing import check_not_input, check_writable, write_whole
 
@@ -105,8 +105,10 @@ def run(line: CommandLine) -> int:
     for target in [*more, *(each for own in targets for each in (own, links_beside(own)))]:
         check_writable(target)
         check_not_input(target, given, "-o")
+    references, sources = streams.get("ref", []), streams.get("src", [])
+    check_lengths([*references, *sources])
+    check_texts([], references, sources[0] if sources else None, (source_lang, target_lang))
     beside = with_streams(beside, streams)
-    check_texts([], streams.get("ref", []), streams.get("src", [None])[0], (source_lang, target_lang))
     systems = align_systems(texts.hypotheses, texts.encoding, beside)
     for path, lines in more.items():
         write_whole(path, "".join(f"{each}\n" for each in lines), encoding=texts.encoding)
