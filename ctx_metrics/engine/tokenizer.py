@@ -29,7 +29,7 @@ _GROWTH = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "BertNorm
 MOST_GROWTH = 4096
 _MAY_BE_EMPTY = re.compile(r"^$|[*?|^$]|\{[0,]|\\[bBAzZGK]")  # finds a regex that may match between any two letters
 TEXTS_AT_ONCE = 1024  # the library's encodings of more texts take much memory
-MANY = 20_000  # texts from which on the library's tokenizer, which runs on all cores, is worth its memory
+MANY = 100_000  # texts from which on the library's tokenizer, which runs on all cores, is worth its memory
 VOCABULARIES = ("vocab.txt", "vocab.json", "sentencepiece.bpe.model", "sentencepiece.model", "spm.model")
 
 
