@@ -39,6 +39,9 @@ UNKNOWN = 1e-9  # that chance, if no network tells it
 PROBABLE = 0.5  # a sentence counts as begun above this chance
 # An added token is worth this share of the way from a token in another segment to one in its own.
 ADDED_SHARE = 0.42
+# Where this many additions have more than this share of the text, there are more: added tokens are worth a larger share, and
+# an addition costs less, for each unit of the logarithm of the one share over the other.
+SEVERAL, SEVERAL_FROM, SEVERAL_SHARE, SEVERAL_PRICE = 2, 0.05, 0.094, 2.16
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -205,8 +208,9 @@ def _path(
     chances: np.ndarray,
     windows: Sequence[Span],
 ) -> Path:
-    """The best path within windows, in two passes: the first, without additions, tells what a token in its segment is worth,
-    how long segments become, and what marks their beginnings."""
+    """The best path within windows. A first pass, without additions, tells what a token in its segment is worth, how long
+    segments become, and what marks their beginnings. If the second finds several additions, a third looks for more.
+    """
     values = window_values(tokens.vectors, sides, windows)
     sizes, at = _sizes(sides, len(windows)), tokens.begins
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
@@ -240,7 +244,14 @@ def _path(
     prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
     for each in values:
         each -= added
-    return best_path(values, windows, gains, apart, until, prices)
+    path = best_path(values, windows, gains, apart, until, prices)
+    share = sum(end - begin for begin, end in path.additions) / len(at)
+    if len(path.additions) < SEVERAL or share <= SEVERAL_FROM:
+        return path
+    more = np.log(min(share, SHARES[1]) / SEVERAL_FROM)
+    for each in values:
+        each -= SEVERAL_SHARE * more * (own - other)
+    return best_path(values, windows, gains, apart, until, prices._replace(addition=ADDITION - SEVERAL_PRICE * more))
 
 
 def _described(

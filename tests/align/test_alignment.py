@@ -83,6 +83,16 @@ def test_an_addition_is_in_no_line(english):
     assert (addition.after, addition.text, addition.lines) == (1, added, (2,))
 
 
+@pytest.mark.parametrize("short", ["She nods.", "He waits.", "Nobody knows."])
+def test_short_additions_are_found_beside_others(english, short):
+    others = "Penguins cannot fly, but they swim very well.", "My grandmother baked bread with walnuts every Sunday."
+    lines = [*HYPOTHESES[:4], short, *HYPOTHESES[4:]]
+    [alone] = english.align([Document(" ".join(lines), REFERENCES)])
+    [beside] = english.align([Document(" ".join([*lines[:2], others[0], lines[2], others[1], *lines[3:]]), REFERENCES)])
+    assert not alone.additions
+    assert [each.text for each in beside.additions] == [*others, short] and beside.lines == HYPOTHESES
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
