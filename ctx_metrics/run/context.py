@@ -200,7 +200,7 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
 
 
 def check_references(chosen: Iterable[MetricSettings], reference: str) -> None:
-    """Raise InputError if a class of the metrics cannot do without the references that there are not.
+    """Raise InputError for the first metric whose class needs a reference, in a run without any.
 
     reference    how to give a reference
     """

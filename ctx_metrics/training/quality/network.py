@@ -25,7 +25,7 @@ from ...models.comet.adapted import AdaptedCheckpoint, MatchFeatures, matched_la
 from ..low_rank import adapt, learned
 
 DROPOUT = 0.1
-# Lengths that passes are padded to, and the tokens that their rows are padded to multiples of
+# The lengths that passes are padded to. The number of their rows is padded to multiples of what has about TOGETHER tokens.
 LENGTHS, TOGETHER = (32, 48, 64, 96, 128, 192, 256, 384), {"cpu": 512, "mps": 512, "cuda": 2048}
 
 
@@ -144,6 +144,7 @@ def few_shapes(rows: int, length: int, most: int, device: str = "cpu") -> tuple[
     a step takes up to 1.7 times as long. On an H200, the first pass of a shape takes four times as long as the next.
 
     rows, length    number of sequences, and of tokens of the longest one
+    device          type of the device that computes it: cpu, mps or cuda
 
     >>> few_shapes(13, 50, 512), few_shapes(2, 300, 512), few_shapes(2, 300, 350), few_shapes(1, 510, 512)
     ((16, 64), (2, 384), (2, 350), (1, 512))

@@ -147,7 +147,10 @@ class UnifiedInputs:
 
 
 class Part(NamedTuple):
-    """Rows of a batch that one forward and backward pass reads, with their inputs; None if they need several passes."""
+    """Rows of a batch whose loss is computed together.
+
+    inputs    what one forward and backward pass reads, on the device; None if the rows need several passes
+    """
 
     rows: list[int]
     inputs: tuple | None
@@ -245,7 +248,7 @@ class UnifiedTask(QualityTask):
         """
         total = torch.zeros((), device=self.device)
         ahead, self._ahead = self._ahead, None
-        for rows, inputs in self._read(batch) if ahead is None or ahead[0] is not batch else ahead[1]:
+        for rows, inputs in self._read_parts(batch) if ahead is None or ahead[0] is not batch else ahead[1]:
             share = len(rows) / len(batch)
             if inputs is None:
                 own = self._in_passes(self._passes(rows), share, progress)
@@ -255,11 +258,10 @@ class UnifiedTask(QualityTask):
             total += own.detach()
         if self.device.type != "cpu" and progress.taken + 1 < len(self._batches):
             after = self._batches[progress.taken + 1]
-            self._ahead = after, self._read(after)
+            self._ahead = after, self._read_parts(after)
         return total
 
-    def _read(self, batch: list[int]) -> list[Part]:
-        """Return a batch's parts."""
+    def _read_parts(self, batch: list[int]) -> list[Part]:
         return [
             Part(rows, self.on_device(self.read(rows)) if len(self._passes(rows)) == 1 else None)
             for rows in self._parts(batch)
