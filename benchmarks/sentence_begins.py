@@ -131,7 +131,7 @@ class Tokens(NamedTuple):
 
 def tokens(encoder: TextEncoder, layer: int, of_language: Sequence[Text]) -> Tokens:
     vectors, rows, begin, done = [], [], [], 0
-    read = token_vectors(encoder, layer, [[each.text] for each in of_language])
+    [read] = token_vectors(encoder, [layer], [[each.text] for each in of_language])
     for (text, begins), own in zip(of_language, read, strict=True):
         unit, at = own.vectors, own.begins
         is_open = places(joined(text)).open[at] & (np.diff(at, prepend=-1) > 0)

@@ -16,13 +16,14 @@ from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Path, Prices, Span, best_path
 from .sentence_begins import SentenceBegins, sentence_begins
 from .stream import Places, Stream, joined, places
-from .values import window_values
+from .values import Side, window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
-# The lowest layers whose tokens match well enough; higher ones take longer and gain little.
-ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 6
+# The lowest layers whose tokens match well enough; higher ones take longer and gain little. References beside sources are
+# read at a lower one.
+ENGLISH_LAYER, MULTILINGUAL_LAYER, BESIDE_SOURCES = 1, 6, 3
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 18.0, 0.1  # of a segment without words, less for each of its tokens
@@ -114,12 +115,12 @@ class Document:
 
 
 class Encoded(NamedTuple):
-    """A document, joined to one stream, with its tokens and those of its sides."""
+    """A document, joined to one stream, with its tokens, and the sides that they are compared with."""
 
     stream: Stream
     tokens: Tokens
     document: Document
-    sides: Sequence[Tokens]
+    sides: Sequence[Side]
 
 
 class Aligner:
@@ -151,15 +152,34 @@ class Aligner:
     def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:
         """The documents with their tokens. Those with the same segments, such as several systems' outputs, share the
         segments' tokens, also with the group before."""
-        known = {side: tokens for each in before for side, tokens in zip(each.document.sides, each.sides, strict=True)}
-        new = [side for side in dict.fromkeys(side for each in documents for side in each.sides) if side not in known]
-        known |= zip(new, token_vectors(self.encoder, self.layer, new), strict=True)
+        known = {
+            read: side.segments
+            for each in before
+            for read, side in zip(self._read(each.document), each.sides, strict=True)
+        }
+        layers = sorted({self.layer, *(layer for each in documents for layer, _ in self._read(each))})
+        for layer in layers:
+            new = [read for each in documents for read in self._read(each) if read[0] == layer and read not in known]
+            [of_layer] = token_vectors(self.encoder, [layer], [side for _, side in dict.fromkeys(new)])
+            known |= zip(dict.fromkeys(new), of_layer, strict=True)
         streams = [joined(document.hypothesis) for document in documents]
-        of_streams = token_vectors(self.encoder, self.layer, [[stream.text] for stream in streams])
+        of_streams = dict(
+            zip(layers, token_vectors(self.encoder, layers, [[stream.text] for stream in streams]), strict=True)
+        )
         return [
-            Encoded(stream, tokens, document, [known[side] for side in document.sides])
-            for document, stream, tokens in zip(documents, streams, of_streams, strict=True)
+            Encoded(
+                stream,
+                of_streams[self.layer][number],
+                document,
+                [Side(of_streams[read[0]][number], known[read]) for read in self._read(document)],
+            )
+            for number, (document, stream) in enumerate(zip(documents, streams, strict=True))
         ]
+
+    def _read(self, document: Document) -> list[tuple[int, tuple[str, ...]]]:
+        """Each side of a document, with the layer at which it is read."""
+        layers = [self.layer] if document.sources is None else [BESIDE_SOURCES, self.layer]
+        return list(zip(layers, document.sides, strict=True))
 
     def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
         return [aligned(each, self.begins) for each in documents]
@@ -182,18 +202,18 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
 def aligned(encoded: Encoded, begins: SentenceBegins | None) -> Alignment:
     """The alignment of a document. Without a network that tells where sentences begin, this is equally likely everywhere."""
     stream, tokens, document, sides = encoded
-    sides = [side for side in sides if len(side.vectors)]
+    sides = [side for side in sides if len(side.segments.vectors)]
     number, length, facts = len(document.segments), len(tokens.begins), places(stream)
     if not length or not sides:
         nothing = Path([None] * number, [(0, length)] if length else [])
         return _described(stream, tokens, np.zeros(length, bool), nothing, sides)
     marks = marks_of(stream.text, facts, tokens.begins, document.segments)
     chances = begins.chances(tokens.vectors) if begins else np.full(length, UNKNOWN)
-    if length * max(len(side.vectors) for side in sides) <= CELLS:
+    if length * max(len(side.segments.vectors) for side in sides) <= CELLS:
         path = _path(tokens, facts, sides, marks, chances, whole(length, number))
     else:
         for margin in MARGINS:
-            windows = rough_windows(tokens.vectors, sides[0], margin)
+            windows = rough_windows(sides[0], margin)
             path = _path(tokens, facts, sides, marks, chances, windows)
             if not touched(windows, path.spans, length):
                 break
@@ -203,7 +223,7 @@ def aligned(encoded: Encoded, begins: SentenceBegins | None) -> Alignment:
 def _path(
     tokens: Tokens,
     facts: Places,
-    sides: Sequence[Tokens],
+    sides: Sequence[Side],
     marks: Sequence[Mark],
     chances: np.ndarray,
     windows: Sequence[Span],
@@ -211,7 +231,7 @@ def _path(
     """The best path within windows. A first pass, without additions, tells what a token in its segment is worth, how long
     segments become, and what marks their beginnings. If the second finds several additions, a third looks for more.
     """
-    values = window_values(tokens.vectors, sides, windows)
+    values = window_values(sides, windows)
     sizes, at = _sizes(sides, len(windows)), tokens.begins
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
@@ -255,7 +275,7 @@ def _path(
 
 
 def _described(
-    stream: Stream, tokens: Tokens, begin_sentences: np.ndarray, path: Path, sides: Sequence[Tokens]
+    stream: Stream, tokens: Tokens, begin_sentences: np.ndarray, path: Path, sides: Sequence[Side]
 ) -> Alignment:
     text, at = stream.text, np.append(tokens.begins, len(stream.text))
     at[:1] = 0 if len(tokens.begins) else len(text)
@@ -287,7 +307,7 @@ def _described(
                 end,
                 text[begin:end].strip(),
                 lines,
-                _cost(tokens.vectors[slice(*span)], sides, number),
+                _cost(span, sides, number),
                 any(on_line[line] > 1 for line in lines),
                 len(lines) > 1,
                 not bool(finished[[*span]].all()),
@@ -301,20 +321,20 @@ def _described(
     return Alignment([of_links.get(number, "") for number in range(len(path.spans))], links, omissions, additions)
 
 
-def _sizes(sides: Sequence[Tokens], segments: int) -> np.ndarray:
+def _sizes(sides: Sequence[Side], segments: int) -> np.ndarray:
     """How many tokens each segment has on the first side that has any, [segments]."""
     sizes = np.zeros(segments, np.int64)
     for side in reversed(sides):
-        own = np.diff(side.ends, prepend=0)
+        own = np.diff(side.segments.ends, prepend=0)
         sizes = np.where(own > 0, own, sizes)
     return sizes
 
 
-def _cost(span: torch.Tensor, sides: Sequence[Tokens], number: int) -> float:
+def _cost(span: Span, sides: Sequence[Side], number: int) -> float:
     """1 less the mean cosine of a span with its segment, on the first side that has tokens of it."""
-    own = (side.vectors[side.ends[number - 1] if number else 0 : side.ends[number]] for side in sides)
-    segment = next((vectors for vectors in own if len(vectors)), None)
-    if segment is None:
-        return 1.0
-    cosines = span.float() @ segment.float().T
-    return round(1 - float(torch.cat([cosines.amax(0), cosines.amax(1)]).mean()), 4)
+    for hypothesis, segments in sides:
+        own = segments.vectors[segments.ends[number - 1] if number else 0 : segments.ends[number]]
+        if len(own):
+            cosines = hypothesis.vectors[slice(*span)].float() @ own.float().T
+            return round(1 - float(torch.cat([cosines.amax(0), cosines.amax(1)]).mean()), 4)
+    return 1.0

@@ -1,6 +1,7 @@
 """How well each token of a stream fits each segment, from the vectors of both sides' tokens."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,22 +16,25 @@ CLOSENESS = 1.2  # weight of a token's best cosine with the segment
 SEGMENTS_AT_ONCE, AROUND = 24, 12
 
 
-def window_values(stream: torch.Tensor, sides: Sequence[Tokens], windows: Sequence[Span]) -> list[np.ndarray]:
-    """The values of each segment's window of tokens in the segment, fp32 [tokens of the window]: their mean over the sides
-    that have tokens of the segment.
+class Side(NamedTuple):
+    """A hypothesis's tokens, and those of the segments that it is compared with, such as references, at the same layer."""
 
-    stream    vectors of all tokens
-    sides     the segments' tokens, such as those of references and of sources
-    """
+    hypothesis: Tokens
+    segments: Tokens
+
+
+def window_values(sides: Sequence[Side], windows: Sequence[Span]) -> list[np.ndarray]:
+    """The values of each segment's window of the hypothesis's tokens in the segment, fp32 [tokens of the window]: their mean
+    over the sides that have tokens of the segment."""
     found = []
-    bounds = [[0, *side.ends.tolist()] for side in sides]
+    bounds = [[0, *side.segments.ends.tolist()] for side in sides]
     for first, last, begin, end in _blocks(windows):
         low, high = windows[begin][0], windows[end - 1][1]
         values, filled = np.zeros((high - low, end - begin), np.float32), np.zeros(end - begin, np.float32)
-        for side, of_side in zip(sides, bounds, strict=True):
+        for (hypothesis, segments), of_side in zip(sides, bounds, strict=True):
             start, *ends = of_side[begin : end + 1]
             own = [place - start for place in ends]
-            values += token_values(stream[low:high], side.vectors[start : start + own[-1]], own)
+            values += token_values(hypothesis.vectors[low:high], segments.vectors[start : start + own[-1]], own)
             filled += np.diff(own, prepend=0) > 0
         values /= np.maximum(filled, 1)
         own_values = enumerate(windows[first:last], first)

@@ -25,22 +25,26 @@ class Tokens(NamedTuple):
     ends: np.ndarray
 
 
-def token_vectors(encoder: TextEncoder, layer: int, sides: Sequence[Sequence[str]]) -> list[Tokens]:
-    """The tokens of each side of an alignment; a side is one text or several. The pieces of all sides are encoded together,
-    which is fast."""
+def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[Sequence[str]]) -> list[list[Tokens]]:
+    """For each layer, the tokens of each side of an alignment; a side is one text or several. The pieces of all sides are
+    encoded together, which is fast."""
     texts = [text for side in sides for text in side]
     parts = [list(pieces(text)) for text in texts]
     flat = [text[begin:end] for text, of_text in zip(texts, parts, strict=True) for begin, end in of_text]
-    vectors: list[torch.Tensor] = []
+    vectors: dict[int, list[torch.Tensor]] = {layer: [] for layer in layers}
+    mixes = [(layer,) for layer in vectors]
     offsets: list[np.ndarray] = []
     for first in range(0, len(flat), PIECES_AT_ONCE):
         some = flat[first : first + PIECES_AT_ONCE]
         ids, begins = encoder.tokenizer.located(some)
-        states = [of_piece[(layer,)][1:-1] for of_piece in encoder.encode(ids, [(layer,)], alone=True)]
-        # one block of memory, which the system gets back, where many small ones would leave holes
-        vectors += torch.cat(states).half().split([len(each) for each in states])
+        encoded = encoder.encode(ids, mixes, alone=True)
+        for layer, of_layer in vectors.items():
+            states = [of_piece[(layer,)][1:-1] for of_piece in encoded]
+            # one block of memory, which the system gets back, where many small ones would leave holes
+            of_layer += torch.cat(states).half().split([len(each) for each in states])
         offsets += begins
-    result, done, of_texts = [], 0, iter(parts)
+    result: list[list[Tokens]] = [[] for _ in layers]
+    done, of_texts = 0, iter(parts)
     for side in sides:
         first = done
         of_side: list[np.ndarray] = []
@@ -51,7 +55,9 @@ def token_vectors(encoder: TextEncoder, layer: int, sides: Sequence[Sequence[str
         begins_of_side = np.concatenate([*of_side, np.zeros(0, np.int64)])
         ends = np.cumsum([len(each) for each in of_side], dtype=np.int64)
         no_vectors = torch.empty(0, encoder.width, dtype=torch.float16)
-        result.append(Tokens(centred(vectors[first:done]) if len(begins_of_side) else no_vectors, begins_of_side, ends))
+        for layer, tokens in zip(layers, result, strict=True):
+            own_vectors = centred(vectors[layer][first:done]) if len(begins_of_side) else no_vectors
+            tokens.append(Tokens(own_vectors, begins_of_side, ends))
     return result
 
 

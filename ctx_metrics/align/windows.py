@@ -7,8 +7,7 @@ import numpy as np
 import torch
 
 from .path import NOWHERE, Prices, Span, best_path
-from .values import token_values
-from .vectors import Tokens
+from .values import Side, token_values
 
 CELLS = 4_000_000  # a smaller matrix of tokens is computed as a whole
 GROUPS = 1_500  # most groups of a side
@@ -20,8 +19,9 @@ def whole(tokens: int, segments: int) -> list[Span]:
     return [(0, tokens)] * segments
 
 
-def rough_windows(stream: torch.Tensor, segments: Tokens, margin: int) -> list[Span]:
+def rough_windows(side: Side, margin: int) -> list[Span]:
     """Windows around the best path of groups of tokens through groups of segments, each the mean of its tokens' vectors."""
+    stream, segments = side.hypothesis.vectors, side.segments
     tokens, ends = len(stream), segments.ends.tolist()
     size, together = -(-tokens // GROUPS), -(-len(ends) // GROUPS)
     begins = np.arange(0, tokens, size)

@@ -8,7 +8,7 @@ import torch
 
 from ctx_metrics.align import alignment
 from ctx_metrics.align.alignment import Aligner, Document
-from ctx_metrics.align.values import window_values
+from ctx_metrics.align.values import Side, window_values
 from ctx_metrics.align.vectors import Tokens
 
 REFERENCES = [
@@ -145,10 +145,14 @@ def unit(count: int, seed: int) -> torch.Tensor:
 @pytest.mark.parametrize("windows", [[(0, 20)] * 4, [(0, 8), (0, 12), (4, 20), (9, 20)]])
 def test_values_are_the_mean_of_both_sides(windows):
     """Of a segment that one side lacks, they are the other's; of one that both lack, 0."""
-    stream, sizes = unit(20, 0), ([3, 0, 4, 0], [5, 2, 0, 0])
-    sides = [Tokens(unit(sum(own), 1), np.zeros(sum(own), np.int64), np.cumsum(own)) for own in sizes]
-    of_each = [window_values(stream, [side], windows) for side in sides]
-    both = window_values(stream, sides, windows)
+    sizes = [3, 0, 4, 0], [5, 2, 0, 0]
+
+    def tokens(*of_texts: int, seed: int) -> Tokens:
+        return Tokens(unit(sum(of_texts), seed), np.zeros(sum(of_texts), np.int64), np.cumsum(of_texts))
+
+    sides = [Side(tokens(20, seed=0), tokens(*own, seed=1)) for own in sizes]
+    of_each = [window_values([side], windows) for side in sides]
+    both = window_values(sides, windows)
     for number, (first, second, mean) in enumerate(zip(*of_each, both)):
         there = [own for own, size in ((first, sizes[0]), (second, sizes[1])) if size[number]]
         assert mean == pytest.approx(np.mean(there, axis=0) if there else np.zeros(len(mean)), abs=1e-6)

@@ -82,7 +82,7 @@ SOURCES = [
 @pytest.mark.parametrize("language, lines", [("zh", CHINESE), ("ja", JAPANESE)])
 def test_sentences_without_marks_are_told_apart(language, lines):
     aligner = Aligner(language, across=True)
-    [tokens] = token_vectors(aligner.encoder, aligner.layer, [["".join(lines)]])
+    [[tokens]] = token_vectors(aligner.encoder, [aligner.layer], [["".join(lines)]])
     chances = aligner.begins.chances(tokens.vectors)
     true = np.isin(tokens.begins, np.cumsum([len(line) for line in lines[:-1]]))
     assert true.sum() == 5
