@@ -21,9 +21,9 @@ from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
-# The lowest layers whose tokens match well enough; higher ones take longer and gain little. References beside sources are
-# read at a lower one.
-ENGLISH_LAYER, MULTILINGUAL_LAYER, BESIDE_SOURCES = 1, 6, 3
+# The lowest layers whose tokens match well enough; higher ones take longer and gain little. For references and sources
+# together, a lower one does.
+ENGLISH_LAYER, MULTILINGUAL_LAYER, LAYER_OF_BOTH = 1, 6, 5
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 18.0, 0.1  # of a segment without words, less for each of its tokens
@@ -178,8 +178,8 @@ class Aligner:
 
     def _read(self, document: Document) -> list[tuple[int, tuple[str, ...]]]:
         """Each side of a document, with the layer at which it is read."""
-        layers = [self.layer] if document.sources is None else [BESIDE_SOURCES, self.layer]
-        return list(zip(layers, document.sides, strict=True))
+        layer = self.layer if document.sources is None else LAYER_OF_BOTH
+        return [(layer, side) for side in document.sides]
 
     def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
         return [aligned(each, self.begins) for each in documents]
