@@ -66,7 +66,10 @@ def find_documents(
     if wanted is None:
         return dict(sorted(found.items()))
     if unknown and first is not None:
-        raise InputError(f"{first} has no file of the same document as {os.path.join(path, unknown[0])}; {missing}")
+        pair = "" if any(languages) else " (if the names end in languages, give these with -l)"
+        raise InputError(
+            f"{first} has no file of the same document as {os.path.join(path, unknown[0])}{pair}; {missing}"
+        )
     check_all(path, "file", found, wanted, unknown, missing)
     return {document: found[document] for document in wanted}
 

@@ -1,6 +1,7 @@
 """Reads hypotheses whose lines do not match: folders, JSON lines, and files with blank lines between documents."""
 
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from ..reading import PACKED, json_object, read_text, split_lines, without_mark
 from .folders import Languages, check_all, find_documents, read_texts
 
 NO_OUTPUT = "where the system has no output"
+_OBJECTS = re.compile(r"\s*\[?\s*\{.*\"hypothesis\"", re.DOTALL)
 
 
 class Part(NamedTuple):
@@ -105,7 +107,13 @@ def differ(given: object, wanted: str | None) -> bool:
 
 
 def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence[Part], list[str]]:
-    lines = split_lines(without_mark(read_text(path, encoding), path), path)
+    text = without_mark(read_text(path, encoding), path)
+    if _OBJECTS.match(text):
+        raise InputError(
+            f"{path} holds JSON objects; write one per line, with doc_id and hypothesis, to a file whose name ends "
+            "in .jsonl"
+        )
+    lines = split_lines(text, path)
     if not any(map(str.strip, lines)):
         raise InputError(f"{path} is empty; it must hold the hypotheses")
     if len(parts) == 1:

@@ -89,6 +89,8 @@ def with_given_inputs(
 def _list(name: str, stream: Any) -> list[Any]:
     if hasattr(stream, "columns"):
         raise InputError(f"{name}: this is a table; give one of its columns, or dict(table[['a', 'b']]) for systems")
+    if isinstance(stream, Mapping):
+        raise InputError(f"{name}: this is a dict; give a list of its texts, in the order of the segments or documents")
     return list_of_strings(name, stream)
 
 

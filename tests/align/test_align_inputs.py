@@ -253,3 +253,24 @@ def test_an_empty_file(tmp_path):
     path = tmp_path / "h.txt"
     path.write_text("\n\n")
     assert fault(path) == "PATH is empty; it must hold the hypotheses"
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.ndjson", "a.txt"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_objects_need_the_name_of_json_lines(tmp_path, name, whole):
+    rows = [{"doc_id": each, "hypothesis": "One."} for each in ("news/a", "b")]
+    path = tmp_path / name
+    path.write_text(json.dumps(rows, indent=1) if whole else "\n".join(map(json.dumps, rows)))
+    assert fault(path).startswith("PATH holds JSON objects; write one per line")
+
+
+def test_braces_are_text(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text('{user} said "Hello."\n\nThree. Four.')
+    assert read(path)[1] == ['{user} said "Hello."', "Three. Four."]
+
+
+def test_names_with_languages_need_the_pair(test_set):
+    paths = {role: [str(test_set / role)] for role in ("src", "ref")}
+    with pytest.raises(InputError, match=r"\(if the names end in languages, give these with -l\)"):
+        read_streams(paths, "utf-8", Context())

@@ -389,6 +389,10 @@ WRONG = {
         lambda: evaluate(["a"], [*"abc"], docs=[1, 1, 2], align=True, target_lang="en"),
         "hypotheses: 1 text for 2 documents; give one text for each document",
     ),
+    "texts by document": (
+        lambda: evaluate({"s": {"d": "a"}}, ["a"], docs=["d"], align=True, target_lang="en"),
+        "s: this is a dict; give a list of its texts",
+    ),
     "nothing to align with": (lambda: evaluate(["a"], metrics="comet", align=True), "give references, or else the source"),
     "no language to align": (lambda: evaluate(["a"], ["a"], align=True), "name the language with target_lang"),
     "a weight alone": (lambda: evaluate(["a"], ["a"], peers_weight=0.5), "works only with peers; give peers=True too"),
