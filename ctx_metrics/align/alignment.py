@@ -229,7 +229,8 @@ def _path(
     windows: Sequence[Span],
 ) -> Path:
     """The best path within windows. A first pass, without additions, tells what a token in its segment is worth, how long
-    segments become, and what marks their beginnings. If the second finds several additions, a third looks for more.
+    segments become, and what marks their beginnings. If the second finds additions, a third does not count their words when
+    it asks how much of the text is missing, and if there are several, it looks for more.
     """
     values = window_values(sides, windows)
     sizes, at = _sizes(sides, len(windows)), tokens.begins
@@ -259,19 +260,26 @@ def _path(
     apart = [until if finished else anywhere for finished in marks[0].kinds]
     ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), *[1] * AS_LONG])
     lengths = np.maximum(1, np.rint(ratio * sizes))
-    missing = np.clip(1 - len(at) / lengths.sum(), *SHARES)
-    omission -= MISSING * np.log(missing / USUALLY_MISSING)
-    prices = Prices(omission, ADDITION, (lengths, LENGTH / np.sqrt(lengths)))
+
+    def prices(tokens: int, addition: float = ADDITION) -> Prices:
+        missing = np.clip(1 - tokens / lengths.sum(), *SHARES)
+        of_missing = MISSING * np.log(missing / USUALLY_MISSING)
+        return Prices(omission - of_missing, addition, (lengths, LENGTH / np.sqrt(lengths)))
+
     for each in values:
         each -= added
-    path = best_path(values, windows, gains, apart, until, prices)
-    share = sum(end - begin for begin, end in path.additions) / len(at)
-    if len(path.additions) < SEVERAL or share <= SEVERAL_FROM:
+    path = best_path(values, windows, gains, apart, until, prices(len(at)))
+    surplus = sum(end - begin for begin, end in path.additions)
+    share = surplus / len(at)
+    if not surplus:
         return path
+    if len(path.additions) < SEVERAL or share <= SEVERAL_FROM:
+        return best_path(values, windows, gains, apart, until, prices(len(at) - surplus))
     more = np.log(min(share, SHARES[1]) / SEVERAL_FROM)
     for each in values:
         each -= SEVERAL_SHARE * more * (own - other)
-    return best_path(values, windows, gains, apart, until, prices._replace(addition=ADDITION - SEVERAL_PRICE * more))
+    fewer = ADDITION - SEVERAL_PRICE * more
+    return best_path(values, windows, gains, apart, until, prices(len(at) - surplus, fewer))
 
 
 def _described(

@@ -109,6 +109,31 @@ def test_what_a_model_writes_around_its_translation_is_added(english, before, af
     assert [each.text for each in found.additions] == [" ".join(part.split()) for part in (before, after) if part]
 
 
+def test_an_addition_does_not_hide_an_omission(english):
+    """The addition's words do not count when it is asked how much of the text is missing."""
+    references = [
+        "The city council voted on Tuesday to close the old bridge.",
+        "Engineers found cracks in two of its pillars last month.",
+        "Buses will be diverted through the harbour district.",
+        "Shop owners fear that fewer customers will come.",
+        "The mayor promised compensation, but named no amount.",
+        "Repairs should start in spring.",
+    ]
+    lines = [
+        "On Tuesday the city council decided to shut the old bridge.",
+        "Last month engineers discovered cracks in two piers.",
+        "Buses are going to take a detour via the port area.",
+        "Shopkeepers worry about losing customers.",
+        "",
+        "Work is due to begin in the spring.",
+    ]
+    text = " ".join(filter(None, lines))
+    for before in ("", "Here is the translation:\n\n"):
+        [found] = english.align([Document(before + text, references)])
+        assert (found.lines, found.omissions) == (lines, [4])
+        assert [each.text for each in found.additions] == [before.strip()] * bool(before)
+
+
 @pytest.mark.full
 def test_with_sources():
     [found] = Aligner("en", across=True).align([Document(" ".join(HYPOTHESES), SOURCES)])
