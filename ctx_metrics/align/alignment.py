@@ -14,7 +14,7 @@ from ..language import primary
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
 from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Path, Prices, Span, best_path
-from .sentence_begins import SentenceBegins, sentence_begins
+from .sentence_begins import sentence_begins
 from .stream import Places, Stream, joined, places
 from .values import Side, window_values
 from .vectors import Tokens, token_vectors
@@ -115,11 +115,16 @@ class Document:
 
 
 class Encoded(NamedTuple):
-    """A document, joined to one stream, with its tokens, and the sides that they are compared with."""
+    """A document, and what its alignment is computed from.
 
-    stream: Stream
-    tokens: Tokens
+    stream     the hypothesis, joined
+    chances    that a sentence begins with each of its tokens, float64 [tokens]
+    sides      its tokens, and what they are compared with
+    """
+
     document: Document
+    stream: Stream
+    chances: np.ndarray
     sides: Sequence[Side]
 
 
@@ -168,13 +173,19 @@ class Aligner:
         )
         return [
             Encoded(
-                stream,
-                of_streams[self.layer][number],
                 document,
+                stream,
+                self._chances(of_streams[self.layer][number]),
                 [Side(of_streams[read[0]][number], known[read]) for read in self._read(document)],
             )
             for number, (document, stream) in enumerate(zip(documents, streams, strict=True))
         ]
+
+    def _chances(self, tokens: Tokens) -> np.ndarray:
+        """The chance that a sentence begins with each token; the same everywhere if no network tells it."""
+        if self.begins is None or not len(tokens.begins):
+            return np.full(len(tokens.begins), UNKNOWN)
+        return self.begins.chances(tokens.vectors)
 
     def _read(self, document: Document) -> list[tuple[int, tuple[str, ...]]]:
         """Each side of a document, with the layer at which it is read."""
@@ -182,7 +193,7 @@ class Aligner:
         return [(layer, side) for side in document.sides]
 
     def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
-        return [aligned(each, self.begins) for each in documents]
+        return [aligned(each) for each in documents]
 
 
 def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -199,16 +210,16 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def aligned(encoded: Encoded, begins: SentenceBegins | None) -> Alignment:
-    """The alignment of a document. Without a network that tells where sentences begin, this is equally likely everywhere."""
-    stream, tokens, document, sides = encoded
+def aligned(encoded: Encoded) -> Alignment:
+    """The alignment of a document."""
+    document, stream, chances, sides = encoded
+    tokens = sides[0].hypothesis
     sides = [side for side in sides if len(side.segments.vectors)]
     number, length, facts = len(document.segments), len(tokens.begins), places(stream)
     if not length or not sides:
         nothing = Path([None] * number, [(0, length)] if length else [])
         return _described(stream, tokens, np.zeros(length, bool), nothing, sides)
     marks = marks_of(stream.text, facts, tokens.begins, document.segments)
-    chances = begins.chances(tokens.vectors) if begins else np.full(length, UNKNOWN)
     if length * max(len(side.segments.vectors) for side in sides) <= CELLS:
         path = _path(tokens, facts, sides, marks, chances, whole(length, number))
     else:

@@ -9,7 +9,7 @@ import torch
 from ..engine.encoder import TextEncoder
 from .stream import pieces
 
-PIECES_AT_ONCE = 512  # encoded together, or centred together
+PIECES_AT_ONCE = 256  # encoded together, or centred together
 
 
 class Tokens(NamedTuple):
@@ -43,7 +43,7 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
             # one block of memory, which the system gets back, where many small ones would leave holes
             of_layer += torch.cat(states).half().split([len(each) for each in states])
         offsets += begins
-    result: list[list[Tokens]] = [[] for _ in layers]
+    located: list[tuple[slice, np.ndarray, np.ndarray]] = []
     done, of_texts = 0, iter(parts)
     for side in sides:
         first = done
@@ -54,10 +54,17 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
             of_side.append(_after_blanks(text)[np.concatenate([*of_pieces, np.zeros(0, np.int64)])])
         begins_of_side = np.concatenate([*of_side, np.zeros(0, np.int64)])
         ends = np.cumsum([len(each) for each in of_side], dtype=np.int64)
-        no_vectors = torch.empty(0, encoder.width, dtype=torch.float16)
-        for layer, tokens in zip(layers, result, strict=True):
-            own_vectors = centred(vectors[layer][first:done]) if len(begins_of_side) else no_vectors
-            tokens.append(Tokens(own_vectors, begins_of_side, ends))
+        located.append((slice(first, done), begins_of_side, ends))
+    no_vectors = torch.empty(0, encoder.width, dtype=torch.float16)
+    result = []
+    for layer in layers:
+        of_layer = vectors.pop(layer)  # freed before the next layer's are centred
+        result.append(
+            [
+                Tokens(centred(of_layer[own]) if len(begins_of_side) else no_vectors, begins_of_side, ends)
+                for own, begins_of_side, ends in located
+            ]
+        )
     return result
 
 
