@@ -158,15 +158,16 @@ class Aligner:
         """The documents with their tokens. Those with the same segments, such as several systems' outputs, share the
         segments' tokens, also with the group before."""
         known = {
-            read: side.segments
+            at_layer: side.segments
             for each in before
-            for read, side in zip(self._read(each.document), each.sides, strict=True)
+            for at_layer, side in zip(self._sides_at_layers(each.document), each.sides, strict=True)
         }
-        layers = sorted({self.layer, *(layer for each in documents for layer, _ in self._read(each))})
+        wanted = dict.fromkeys(at_layer for each in documents for at_layer in self._sides_at_layers(each))
+        layers = sorted({self.layer, *(layer for layer, _ in wanted)})
         for layer in layers:
-            new = [read for each in documents for read in self._read(each) if read[0] == layer and read not in known]
-            [of_layer] = token_vectors(self.encoder, [layer], [side for _, side in dict.fromkeys(new)])
-            known |= zip(dict.fromkeys(new), of_layer, strict=True)
+            new = [at_layer for at_layer in wanted if at_layer[0] == layer and at_layer not in known]
+            [of_layer] = token_vectors(self.encoder, [layer], [side for _, side in new])
+            known |= zip(new, of_layer, strict=True)
         streams = [joined(document.hypothesis) for document in documents]
         of_streams = dict(
             zip(layers, token_vectors(self.encoder, layers, [[stream.text] for stream in streams]), strict=True)
@@ -176,7 +177,7 @@ class Aligner:
                 document,
                 stream,
                 self._chances(of_streams[self.layer][number]),
-                [Side(of_streams[read[0]][number], known[read]) for read in self._read(document)],
+                [Side(of_streams[each[0]][number], known[each]) for each in self._sides_at_layers(document)],
             )
             for number, (document, stream) in enumerate(zip(documents, streams, strict=True))
         ]
@@ -187,7 +188,7 @@ class Aligner:
             return np.full(len(tokens.begins), UNKNOWN)
         return self.begins.chances(tokens.vectors)
 
-    def _read(self, document: Document) -> list[tuple[int, tuple[str, ...]]]:
+    def _sides_at_layers(self, document: Document) -> list[tuple[int, tuple[str, ...]]]:
         """Each side of a document, with the layer at which it is read."""
         layer = self.layer if document.sources is None else LAYER_OF_BOTH
         return [(layer, side) for side in document.sides]
@@ -273,6 +274,7 @@ def _path(
     lengths = np.maximum(1, np.rint(ratio * sizes))
 
     def prices(tokens: int, addition: float = ADDITION) -> Prices:
+        # tokens: how many are in no addition, as far as is known
         missing = np.clip(1 - tokens / lengths.sum(), *SHARES)
         of_missing = MISSING * np.log(missing / USUALLY_MISSING)
         return Prices(omission - of_missing, addition, (lengths, LENGTH / np.sqrt(lengths)))

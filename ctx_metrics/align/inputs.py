@@ -13,6 +13,7 @@ from ..reading import PACKED, json_object, read_text, split_lines, without_mark
 from .folders import Languages, check_all, find_documents, read_texts
 
 NO_OUTPUT = "where the system has no output"
+# the beginning of JSON objects, one per line or in an array
 _OBJECTS = re.compile(r"\s*\[?\s*\{.*\"hypothesis\"", re.DOTALL)
 
 
