@@ -26,9 +26,9 @@ VERSION = 1  # of the method: another one gives other alignments
 ENGLISH_LAYER, MULTILINGUAL_LAYER, LAYER_OF_BOTH = 1, 6, 5
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
 # Prices, in units of a token's value.
-OMISSION, OMITTED_TOKEN = 18.0, 0.1  # of a segment without words, less for each of its tokens
+OMISSION, OMITTED_TOKEN = 26.0, 0.1  # of a segment without words, less for each of its tokens
 # OMISSION is the price where 5 % of the text is missing. It is lower where more is; shares count only within SHARES.
-MISSING, USUALLY_MISSING, SHARES = 6.5, 0.05, (0.03, 0.25)
+MISSING, USUALLY_MISSING, SHARES = 9.3, 0.05, (0.03, 0.35)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
@@ -273,26 +273,27 @@ def _path(
     ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), *[1] * AS_LONG])
     lengths = np.maximum(1, np.rint(ratio * sizes))
 
-    def prices(tokens: int, addition: float = ADDITION) -> Prices:
-        # tokens: how many are in no addition, as far as is known
-        missing = np.clip(1 - tokens / lengths.sum(), *SHARES)
+    def prices(spans: Sequence[Span | None], addition: float = ADDITION) -> Prices:
+        # spans: what each segment has, as far as is known; what one has too much is not missing from another any less
+        tokens = [span[1] - span[0] if span else 0 for span in spans]
+        missing = np.clip(np.maximum(0, lengths - tokens).sum() / lengths.sum(), *SHARES)
         of_missing = MISSING * np.log(missing / USUALLY_MISSING)
         return Prices(omission - of_missing, addition, (lengths, LENGTH / np.sqrt(lengths)))
 
     for each in values:
         each -= added
-    path = best_path(values, windows, gains, apart, until, prices(len(at)))
+    path = best_path(values, windows, gains, apart, until, prices(first.spans))
     surplus = sum(end - begin for begin, end in path.additions)
     share = surplus / len(at)
     if not surplus:
         return path
     if len(path.additions) < SEVERAL or share <= SEVERAL_FROM:
-        return best_path(values, windows, gains, apart, until, prices(len(at) - surplus))
+        return best_path(values, windows, gains, apart, until, prices(path.spans))
     more = np.log(min(share, SHARES[1]) / SEVERAL_FROM)
     for each in values:
         each -= SEVERAL_SHARE * more * (own - other)
     fewer = ADDITION - SEVERAL_PRICE * more
-    return best_path(values, windows, gains, apart, until, prices(len(at) - surplus, fewer))
+    return best_path(values, windows, gains, apart, until, prices(path.spans, fewer))
 
 
 def _described(
