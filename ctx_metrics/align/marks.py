@@ -17,11 +17,13 @@ END, UNFINISHED_END = 0.95, 0.2  # an end, after a segment that ends with a sent
 LINE = 0.5
 # a capital letter, before a segment that begins with one, with a small letter or a sign, or in a script without capitals
 CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
-SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not
+SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not, or after one that ends so or not
 LEAST = 0.01  # share of boundaries with or without a mark
 _BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
 _QUOTES = re.compile(r"[“„«「『《〈]|\"(?=\S)")  # those that open
 _BULLETS = re.compile("[@#$*•–—-]")  # of posts and lists
+# quotation marks that close, and dots, with blanks after them
+_CLOSING, _DOTS = re.compile(r"(?:[”»」』》〉]|(?<=\S)\")\s*"), re.compile(r"(?:…+|\.{3,}|・{3,})\s*")
 
 
 class Mark(NamedTuple):
@@ -49,6 +51,7 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
         Mark(facts.line[at], [0] * (len(segments) + 1), (LINE,)),
         Mark(capital, [*map(_case, segments), 0], (SMALL, CAPITAL, CASELESS)),
         *(_of_signs(signs, text, at, segments) for signs in (_QUOTES, _BULLETS)),
+        *(_of_last_signs(signs, text, at, segments) for signs in (_CLOSING, _DOTS)),
     ]
 
 
@@ -56,6 +59,16 @@ def _of_signs(signs: re.Pattern[str], text: str, at: np.ndarray, segments: Seque
     """The mark of signs that both tokens and segments may begin with."""
     there = np.array([signs.match(text, begin) is not None for begin in at.tolist()], bool)
     return Mark(there, [*(signs.match(segment.lstrip()) is not None for segment in segments), 0], (NO_SIGN, SIGN))
+
+
+def _of_last_signs(signs: re.Pattern[str], text: str, at: np.ndarray, segments: Sequence[str]) -> Mark:
+    """The mark of signs that tokens may stand behind, and that segments may end with."""
+    there = np.isin(at, [*_ends(signs, text)])
+    return Mark(there, [0, *(len(segment) in _ends(signs, segment) for segment in segments)], (NO_SIGN, SIGN))
+
+
+def _ends(signs: re.Pattern[str], text: str) -> set[int]:
+    return {match.end() for match in signs.finditer(text)}
 
 
 def _case(segment: str) -> int:

@@ -29,7 +29,7 @@ def test_what_is_a_mark():
     assert with_it(lines) == ["It", "long.", "went"]
     assert with_it(capitals) == ["It", "All", "Then", "It"]
     assert (ends.kinds, capitals.kinds) == ([True, True, True, False], [1, 1, 0, 0])
-    assert len(signs) == 2 and not any(mark.there.any() or any(mark.kinds) for mark in signs)
+    assert len(signs) == 4 and not any(mark.there.any() or any(mark.kinds) for mark in signs)
     assert marks_and_open("Ways", ["Ways:", "1. go", "2. stay"])[0][0].kinds == [True, True, True, False]
 
 
@@ -42,17 +42,29 @@ def test_a_segment_may_begin_with_a_sign():
     marks, is_open, words = marks_and_open(
         "so late @paul see you #soon he said", ["So late", "@paul See you", " #soon", ""]
     )
-    assert [word for word, there in zip(words, marks[-1].there) if there] == ["@paul", "#soon"]
-    assert marks[-1].kinds == [False, True, True, False, 0]
+    bullets = marks[4]
+    assert [word for word, there in zip(words, bullets.there) if there] == ["@paul", "#soon"]
+    assert bullets.kinds == [False, True, True, False, 0]
     gains = gains_of(marks, np.ones(len(is_open)), is_open, [])
     assert gains[1].argmax() == gains[2].argmax() == words.index("@paul") != gains[3].argmax()
 
 
 def test_a_quotation_mark_is_a_sign_where_it_opens():
     marks, _, words = marks_and_open('he said "go on " #now „ja“ 《书》', ['"Go on', "#now", "„Ja“"])
-    speech, posts = ([word for word, there in zip(words, mark.there) if there] for mark in marks[-2:])
+    speech, posts = ([word for word, there in zip(words, mark.there) if there] for mark in marks[3:5])
     assert (speech, posts) == (['"go', "„ja“", "《书》"], ["#now"])
-    assert [mark.kinds[:3] for mark in marks[-2:]] == [[True, False, True], [False, True, False]]
+    assert [mark.kinds[:3] for mark in marks[3:5]] == [[True, False, True], [False, True, False]]
+
+
+def test_a_segment_may_end_with_a_sign():
+    marks, is_open, words = marks_and_open(
+        "he left “soon” she said well… no he said “go” so", ["He left:", "“Soon”", "She said so...", "He said “go” so"]
+    )
+    speech, dots = ([word for word, there in zip(words, mark.there) if there] for mark in marks[5:])
+    assert (speech, dots) == (["she", "so"], ["no"])
+    assert [mark.kinds for mark in marks[5:]] == [[0, False, True, False, False], [0, False, False, True, False]]
+    gains = gains_of(marks, np.ones(len(is_open)), is_open, [])
+    assert words[gains[2][:-1].argmax()] == "she" and words[gains[3][:-1].argmax()] == "no"
 
 
 def test_a_boundary_is_where_the_marks_are():
