@@ -24,6 +24,8 @@ VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little. For references and sources
 # together, a lower one does.
 ENGLISH_LAYER, MULTILINGUAL_LAYER, LAYER_OF_BOTH = 1, 6, 5
+# Weights of values beside references and beside sources: a reference is another translation, often a freer one.
+SIDE_WEIGHTS = (1.0, 1.5)
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
 # Prices, in units of a token's value.
 OMISSION, OMITTED_TOKEN = 26.0, 0.1  # of a segment without words, less for each of its tokens
@@ -177,7 +179,10 @@ class Aligner:
                 document,
                 stream,
                 self._chances(of_streams[self.layer][number]),
-                [Side(of_streams[each[0]][number], known[each]) for each in self._sides_at_layers(document)],
+                [
+                    Side(of_streams[layer][number], known[layer, side], weight)
+                    for (layer, side), weight in zip(self._sides_at_layers(document), SIDE_WEIGHTS, strict=False)
+                ],
             )
             for number, (document, stream) in enumerate(zip(documents, streams, strict=True))
         ]
@@ -354,7 +359,7 @@ def _sizes(sides: Sequence[Side], segments: int) -> np.ndarray:
 
 def _cost(span: Span, sides: Sequence[Side], number: int) -> float:
     """1 less the mean cosine of a span with its segment, on the first side that has tokens of it."""
-    for hypothesis, segments in sides:
+    for hypothesis, segments, _ in sides:
         own = segments.vectors[segments.ends[number - 1] if number else 0 : segments.ends[number]]
         if len(own):
             cosines = hypothesis.vectors[slice(*span)].float() @ own.float().T

@@ -13,6 +13,7 @@ _NUMBER = r"(?<![A-Za-z\d.,/-])(\d{1,2})"
 _ORDINAL = re.compile(_NUMBER + "$")  # before a full stop
 _ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a list
 _PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
+_FACE = re.compile("[:;：；]-?[(（]")  # its bracket opens nothing
 _STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
 _EMOJI = [(0x2600, 0x27BF), (0x1F300, 0x1FAFF), (0xFE0F, 0xFE0F), (0x200D, 0x200D)]  # with what joins and colours them
 _ANY_EMOJI = "".join(f"{chr(first)}-{chr(last)}" for first, last in _EMOJI)
@@ -131,6 +132,7 @@ def places(stream: Stream) -> Places:
     blank = np.fromiter(map(str.isspace, text), bool, len(text))
     unspaced, emoji = _within(codes, _UNSPACED), _within(codes, _EMOJI)
     continues, opens = (np.isin(codes, [ord(mark) for mark in marks]) for marks in (_CONTINUING, OPENING))
+    opens[[match.end() - 1 for match in _FACE.finditer(text)]] = False
     unspaced[1:] |= unspaced[:-1] & continues[1:]  # quotation marks that other scripts have too
     inner = blank[:-1] | ((unspaced[:-1] | unspaced[1:]) & ~continues[1:] & ~opens[:-1])
     inner |= emoji[:-1] & ~emoji[1:] & ~continues[1:]

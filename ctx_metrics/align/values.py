@@ -17,26 +17,32 @@ SEGMENTS_AT_ONCE, AROUND = 24, 12
 
 
 class Side(NamedTuple):
-    """A hypothesis's tokens, and those of the segments that it is compared with, such as references, at the same layer."""
+    """A hypothesis's tokens, and those of the segments that it is compared with, such as references, at the same layer.
+
+    weight    of the values, beside those of other sides
+    """
 
     hypothesis: Tokens
     segments: Tokens
+    weight: float = 1.0
 
 
 def window_values(sides: Sequence[Side], windows: Sequence[Span]) -> list[np.ndarray]:
-    """The values of each segment's window of the hypothesis's tokens in the segment, fp32 [tokens of the window]: their mean
-    over the sides that have tokens of the segment."""
+    """The values of each segment's window of the hypothesis's tokens in the segment, fp32 [tokens of the window]: their
+    weighted mean over the sides that have tokens of the segment."""
     found = []
     bounds = [[0, *side.segments.ends.tolist()] for side in sides]
     for first, last, begin, end in _blocks(windows):
         low, high = windows[begin][0], windows[end - 1][1]
-        values, filled = np.zeros((high - low, end - begin), np.float32), np.zeros(end - begin, np.float32)
-        for (hypothesis, segments), of_side in zip(sides, bounds, strict=True):
+        values, weights = np.zeros((high - low, end - begin), np.float32), np.zeros(end - begin, np.float32)
+        for (hypothesis, segments, weight), of_side in zip(sides, bounds, strict=True):
             start, *ends = of_side[begin : end + 1]
             own = [place - start for place in ends]
-            values += token_values(hypothesis.vectors[low:high], segments.vectors[start : start + own[-1]], own)
-            filled += np.diff(own, prepend=0) > 0
-        values /= np.maximum(filled, 1)
+            of_tokens = token_values(hypothesis.vectors[low:high], segments.vectors[start : start + own[-1]], own)
+            of_tokens *= weight
+            values += of_tokens
+            weights += weight * (np.diff(own, prepend=0) > 0)
+        values /= np.where(weights > 0, weights, 1)
         own_values = enumerate(windows[first:last], first)
         found += [values[a - low : b - low, number - begin].copy() for number, (a, b) in own_values]
     return found

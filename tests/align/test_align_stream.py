@@ -56,6 +56,14 @@ def test_a_segment_begins_after_emoji_and_not_between_them(text, places_to_begin
     assert [text[i:] for i in range(len(text)) if is_open[i]] == [text[3:], *places_to_begin][text[0] != "S" :]
 
 
+@pytest.mark.parametrize(
+    "text, opens", [("残念:(でも", True), ("残念：（でも", True), ("残念;-(でも", True), ("残念(でも", False)]
+)
+def test_a_segment_begins_after_a_face(text, opens):
+    is_open = places(joined(text)).open
+    assert is_open[text.index("でも")] == opens
+
+
 def test_lines_are_joined_without_losing_where_they_began():
     stream = joined("  One two \r\n\nthree\n四\n五 \n")
     assert stream.text == "One two three四五"

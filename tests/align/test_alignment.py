@@ -168,19 +168,23 @@ def unit(count: int, seed: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("windows", [[(0, 20)] * 4, [(0, 8), (0, 12), (4, 20), (9, 20)]])
-def test_values_are_the_mean_of_both_sides(windows):
+def test_values_are_the_weighted_mean_of_both_sides(windows):
     """Of a segment that one side lacks, they are the other's; of one that both lack, 0."""
     sizes = [3, 0, 4, 0], [5, 2, 0, 0]
 
     def tokens(*of_texts: int, seed: int) -> Tokens:
         return Tokens(unit(sum(of_texts), seed), np.zeros(sum(of_texts), np.int64), np.cumsum(of_texts))
 
-    sides = [Side(tokens(20, seed=0), tokens(*own, seed=1)) for own in sizes]
+    weights = 1.0, 1.5
+    sides = [Side(tokens(20, seed=0), tokens(*own, seed=1), weight) for own, weight in zip(sizes, weights)]
     of_each = [window_values([side], windows) for side in sides]
     both = window_values(sides, windows)
     for number, (first, second, mean) in enumerate(zip(*of_each, both)):
-        there = [own for own, size in ((first, sizes[0]), (second, sizes[1])) if size[number]]
-        assert mean == pytest.approx(np.mean(there, axis=0) if there else np.zeros(len(mean)), abs=1e-6)
+        of_sides = zip((first, second), sizes, weights)
+        there = [(own, weight) for own, size, weight in of_sides if size[number]]
+        total = sum((own * weight for own, weight in there), np.zeros(len(mean)))
+        expected = total / max(1.0, sum(weight for _, weight in there))
+        assert mean == pytest.approx(expected, abs=1e-6)
         assert np.ptp(mean) > 0 or not there
 
 
