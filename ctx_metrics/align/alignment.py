@@ -279,7 +279,7 @@ def _path(
     lengths = np.maximum(1, np.rint(ratio * sizes))
 
     def prices(spans: Sequence[Span | None], addition: float = ADDITION) -> Prices:
-        # spans: what each segment has, as far as is known; what one has too much is not missing from another any less
+        # spans: what each segment has, as far as is known; too much in one does not make up for what another lacks
         tokens = [span[1] - span[0] if span else 0 for span in spans]
         missing = np.clip(np.maximum(0, lengths - tokens).sum() / lengths.sum(), *SHARES)
         of_missing = MISSING * np.log(missing / USUALLY_MISSING)

@@ -20,10 +20,10 @@ CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
 SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not, or after one that ends so or not
 LEAST = 0.01  # share of boundaries with or without a mark
 _BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
-_QUOTES = re.compile(r"[“„«「『《〈]|\"(?=\S)")  # those that open
+_OPENING_QUOTES = re.compile(r"[“„«「『《〈]|\"(?=\S)")
 _BULLETS = re.compile("[@#$*•–—-]")  # of posts and lists
 # quotation marks that close, and dots, with blanks after them
-_CLOSING, _DOTS = re.compile(r"(?:[”»」』》〉]|(?<=\S)\")\s*"), re.compile(r"(?:…+|\.{3,}|・{3,})\s*")
+_CLOSING_QUOTES, _DOTS = re.compile(r"(?:[”»」』》〉]|(?<=\S)\")\s*"), re.compile(r"(?:…+|\.{3,}|・{3,})\s*")
 
 
 class Mark(NamedTuple):
@@ -50,8 +50,8 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
         Mark(facts.end[at], [True, *finished], (UNFINISHED_END, END)),
         Mark(facts.line[at], [0] * (len(segments) + 1), (LINE,)),
         Mark(capital, [*map(_case, segments), 0], (SMALL, CAPITAL, CASELESS)),
-        *(_of_signs(signs, text, at, segments) for signs in (_QUOTES, _BULLETS)),
-        *(_of_last_signs(signs, text, at, segments) for signs in (_CLOSING, _DOTS)),
+        *(_of_signs(signs, text, at, segments) for signs in (_OPENING_QUOTES, _BULLETS)),
+        *(_of_last_signs(signs, text, at, segments) for signs in (_CLOSING_QUOTES, _DOTS)),
     ]
 
 
@@ -68,6 +68,7 @@ def _of_last_signs(signs: re.Pattern[str], text: str, at: np.ndarray, segments: 
 
 
 def _ends(signs: re.Pattern[str], text: str) -> set[int]:
+    """Where the signs of a text end, and the blanks after them."""
     return {match.end() for match in signs.finditer(text)}
 
 
