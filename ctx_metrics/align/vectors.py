@@ -9,7 +9,7 @@ import torch
 from ..engine.encoder import TextEncoder
 from .stream import pieces
 
-PIECES_AT_ONCE = 256  # encoded together, or centred together
+PIECES_AT_ONCE = 128  # encoded together, or centred together
 
 
 class Tokens(NamedTuple):
