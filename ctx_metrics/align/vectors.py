@@ -31,18 +31,23 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
     texts = [text for side in sides for text in side]
     parts = [list(pieces(text)) for text in texts]
     flat = [text[begin:end] for text, of_text in zip(texts, parts, strict=True) for begin, end in of_text]
-    vectors: dict[int, list[torch.Tensor]] = {layer: [] for layer in layers}
+    vectors: dict[int, list[torch.Tensor]] = {layer: [torch.empty(0)] * len(flat) for layer in layers}
     mixes = [(layer,) for layer in vectors]
-    offsets: list[np.ndarray] = []
+    offsets = [np.zeros(0, np.int64)] * len(flat)
+    # those that are encoded together then need little padding
+    by_length = sorted(range(len(flat)), key=lambda number: len(flat[number]))
     for first in range(0, len(flat), PIECES_AT_ONCE):
-        some = flat[first : first + PIECES_AT_ONCE]
-        ids, begins = encoder.tokenizer.located(some)
+        some = by_length[first : first + PIECES_AT_ONCE]
+        ids, begins = encoder.tokenizer.located([flat[number] for number in some])
         encoded = encoder.encode(ids, mixes, alone=True)
         for layer, of_layer in vectors.items():
             states = [of_piece[(layer,)][1:-1] for of_piece in encoded]
             # one block of memory, which the system gets back, where many small ones would leave holes
-            of_layer += torch.cat(states).half().split([len(each) for each in states])
-        offsets += begins
+            block = torch.cat(states).half().split([len(each) for each in states])
+            for number, of_piece in zip(some, block, strict=True):
+                of_layer[number] = of_piece
+        for number, of_piece in zip(some, begins, strict=True):
+            offsets[number] = of_piece
     located: list[tuple[slice, np.ndarray, np.ndarray]] = []
     done, of_texts = 0, iter(parts)
     for side in sides:
