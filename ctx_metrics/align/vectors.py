@@ -1,21 +1,26 @@
 """Contextual vectors of texts' tokens, and where in its text each token begins."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from ..engine.device import token_batches
 from ..engine.encoder import TextEncoder
+from ..engine.tokenizer import TokenIds
 from .stream import pieces
 
-PIECES_AT_ONCE = 128  # encoded together, or centred together
+PIECES_AT_ONCE = 1024  # cut into tokens together
+TOKENS_AT_ONCE = 8192  # encoded together, longest pieces first, so that little is padding
+CENTRED_AT_ONCE = 1024  # tokens; more would leave holes in memory
 
 
 class Tokens(NamedTuple):
     """The tokens of texts, one text after another.
 
-    vectors    `centred`, [tokens, width], on the CPU
+    vectors    fp16 [tokens, width], after `centre`, on the CPU
     begins     the character of its text with which each token begins, int64 [tokens]; blanks before it are not part of it
     ends       where each text's tokens end, int64 [texts]
     """
@@ -31,24 +36,22 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
     texts = [text for side in sides for text in side]
     parts = [list(pieces(text)) for text in texts]
     flat = [text[begin:end] for text, of_text in zip(texts, parts, strict=True) for begin, end in of_text]
-    vectors: dict[int, list[torch.Tensor]] = {layer: [torch.empty(0)] * len(flat) for layer in layers}
-    mixes = [(layer,) for layer in vectors]
-    offsets = [np.zeros(0, np.int64)] * len(flat)
-    # those that are encoded together then need little padding
-    by_length = sorted(range(len(flat)), key=lambda number: len(flat[number]))
+    tokens: list[TokenIds] = []
+    offsets: list[np.ndarray] = []
     for first in range(0, len(flat), PIECES_AT_ONCE):
-        some = by_length[first : first + PIECES_AT_ONCE]
-        ids, begins = encoder.tokenizer.located([flat[number] for number in some])
-        encoded = encoder.encode(ids, mixes, alone=True)
-        for layer, of_layer in vectors.items():
-            states = [of_piece[(layer,)][1:-1] for of_piece in encoded]
-            # one block of memory, which the system gets back, where many small ones would leave holes
-            block = torch.cat(states).half().split([len(each) for each in states])
-            for number, of_piece in zip(some, block, strict=True):
-                of_layer[number] = of_piece
-        for number, of_piece in zip(some, begins, strict=True):
-            offsets[number] = of_piece
-    located: list[tuple[slice, np.ndarray, np.ndarray]] = []
+        ids, begins = encoder.tokenizer.located(flat[first : first + PIECES_AT_ONCE])
+        tokens += ids
+        offsets += begins
+    rows = [0, *accumulate(each.content for each in tokens)]
+    # of all pieces, since those of single ones would leave holes in memory when they are freed
+    vectors = [torch.empty(rows[-1], encoder.width, dtype=torch.float16) for _ in layers]
+    mixes = [(layer,) for layer in layers]
+    for batch in token_batches([len(each.ids) for each in tokens], TOKENS_AT_ONCE):
+        encoded = encoder.encode([tokens[number] for number in batch], mixes, alone=True)
+        for number, states in zip(batch, encoded, strict=True):
+            for mix, of_layer in zip(mixes, vectors, strict=True):
+                of_layer[rows[number] : rows[number + 1]] = states[mix][1:-1]
+    result: list[list[Tokens]] = [[] for _ in layers]
     done, of_texts = 0, iter(parts)
     for side in sides:
         first = done
@@ -59,35 +62,24 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
             of_side.append(_after_blanks(text)[np.concatenate([*of_pieces, np.zeros(0, np.int64)])])
         begins_of_side = np.concatenate([*of_side, np.zeros(0, np.int64)])
         ends = np.cumsum([len(each) for each in of_side], dtype=np.int64)
-        located.append((slice(first, done), begins_of_side, ends))
-    no_vectors = torch.empty(0, encoder.width, dtype=torch.float16)
-    result = []
-    for layer in layers:
-        of_layer = vectors.pop(layer)  # freed before the next layer's are centred
-        result.append(
-            [
-                Tokens(centred(of_layer[own]) if len(begins_of_side) else no_vectors, begins_of_side, ends)
-                for own, begins_of_side, ends in located
-            ]
-        )
+        for tokens_of_layer, of_layer in zip(result, vectors, strict=True):
+            vectors_of_side = of_layer[rows[first] : rows[done]]
+            centre(vectors_of_side)
+            tokens_of_layer.append(Tokens(vectors_of_side, begins_of_side, ends))
     return result
 
 
-def centred(pieces: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Unit vectors, fp16, without what all tokens of a side have in common, such as their language.
-
-    pieces    vectors of consecutive tokens, [tokens, width] each
-    """
-    blocks = [tuple(pieces[first : first + PIECES_AT_ONCE]) for first in range(0, len(pieces), PIECES_AT_ONCE)]
-    tokens = sum(map(len, pieces))
-    common = torch.stack([torch.cat(block).sum(0, dtype=torch.float64) for block in blocks]).sum(0) / tokens
-    result = torch.empty(tokens, pieces[0].shape[1], dtype=torch.float16)
-    done = 0
-    for block in blocks:
-        moved = torch.cat(block).float() - common.float()
-        moved /= moved.norm(dim=1, keepdim=True).clamp(min=1e-9)
-        result[done : (done := done + len(moved))] = moved
-    return result
+def centre(vectors: torch.Tensor) -> None:
+    """Make unit vectors of a side's tokens, in place, without what they all have in common, such as their language."""
+    if not len(vectors):
+        return
+    common = torch.zeros(vectors.shape[1], dtype=torch.float64)
+    for block in vectors.split(CENTRED_AT_ONCE):
+        common += block.sum(0, dtype=torch.float64)
+    common /= len(vectors)
+    for block in vectors.split(CENTRED_AT_ONCE):
+        moved = block.float() - common.float()
+        block.copy_(moved / moved.norm(dim=1, keepdim=True).clamp(min=1e-9))
 
 
 def _after_blanks(text: str) -> np.ndarray:
