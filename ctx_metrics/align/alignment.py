@@ -1,5 +1,6 @@
 """Align one document: which words of its hypothesis belong to which segment of its references or sources."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from ..engine_options import EngineOptions
 from ..language import primary
 from ..models.hub import MULTILINGUAL, encoder_for, resolve
 from .marks import Mark, gains_of, marks_of, unmarked_share
-from .path import NOWHERE, Path, Prices, Span, best_path
+from .path import NOWHERE, Additions, Path, Prices, Span, best_path
 from .sentence_begins import sentence_begins
 from .stream import Places, Stream, joined, places
 from .values import Side, window_values
@@ -120,13 +121,11 @@ class Encoded(NamedTuple):
     """A document, and what its alignment is computed from.
 
     stream     the hypothesis, joined
-    chances    that a sentence begins with each of its tokens, float64 [tokens]
     sides      its tokens, and what they are compared with
     """
 
     document: Document
     stream: Stream
-    chances: np.ndarray
     sides: Sequence[Side]
 
 
@@ -149,16 +148,17 @@ class Aligner:
         """The alignment of each document, in order. While some are aligned, the next ones are encoded."""
         with ThreadPoolExecutor(1) as beside:
             encoded: list[Encoded] = []
-            pending = beside.submit(self._aligned, encoded)
+            pending = beside.submit(self._aligned, encoded, [])
             for some in _groups(documents):
-                encoded = self._encoded(some, encoded)
-                done, pending = pending.result(), beside.submit(self._aligned, encoded)
+                encoded, hypotheses = self._encoded(some, encoded)
+                done, pending = pending.result(), beside.submit(self._aligned, encoded, hypotheses)
                 yield from done
             yield from pending.result()
 
-    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:
-        """The documents with their tokens. Those with the same segments, such as several systems' outputs, share the
-        segments' tokens, also with the group before."""
+    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> tuple[list[Encoded], list[Tokens]]:
+        """The documents with their tokens; and the hypotheses' tokens at the layer that tells where sentences begin.
+        Documents with the same segments, such as several systems' outputs, share the segments' tokens, also with the group
+        before."""
         known = {
             at_layer: side.segments
             for each in before
@@ -174,11 +174,10 @@ class Aligner:
         of_streams = dict(
             zip(layers, token_vectors(self.encoder, layers, [[stream.text] for stream in streams]), strict=True)
         )
-        return [
+        encoded = [
             Encoded(
                 document,
                 stream,
-                self._chances(of_streams[self.layer][number]),
                 [
                     Side(of_streams[layer][number], known[layer, side], weight)
                     for (layer, side), weight in zip(self._sides_at_layers(document), SIDE_WEIGHTS, strict=False)
@@ -186,11 +185,12 @@ class Aligner:
             )
             for number, (document, stream) in enumerate(zip(documents, streams, strict=True))
         ]
+        return encoded, of_streams[self.layer]
 
     def _chances(self, tokens: Tokens) -> np.ndarray:
         """The chance that a sentence begins with each token; the same everywhere if no network tells it."""
-        if self.begins is None or not len(tokens.begins):
-            return np.full(len(tokens.begins), UNKNOWN)
+        if self.begins is None or not len(tokens.vectors):
+            return np.full(len(tokens.vectors), UNKNOWN)
         return self.begins.chances(tokens.vectors)
 
     def _sides_at_layers(self, document: Document) -> list[tuple[int, tuple[str, ...]]]:
@@ -198,8 +198,9 @@ class Aligner:
         layer = self.layer if document.sources is None else LAYER_OF_BOTH
         return [(layer, side) for side in document.sides]
 
-    def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
-        return [aligned(each) for each in documents]
+    def _aligned(self, documents: Sequence[Encoded], hypotheses: list[Tokens]) -> list[Alignment]:
+        """The alignment of each document; its hypothesis's tokens leave the list, so that they do not keep their memory."""
+        return [aligned(each, self._chances(hypotheses.pop(0))) for each in documents]
 
 
 def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -216,9 +217,12 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def aligned(encoded: Encoded) -> Alignment:
-    """The alignment of a document."""
-    document, stream, chances, sides = encoded
+def aligned(encoded: Encoded, chances: np.ndarray) -> Alignment:
+    """The alignment of a document.
+
+    chances    that a sentence begins with each of its hypothesis's tokens, float64 [tokens]
+    """
+    document, stream, sides = encoded
     tokens = sides[0].hypothesis
     sides = [side for side in sides if len(side.segments.vectors)]
     number, length, facts = len(document.segments), len(tokens.begins), places(stream)
@@ -253,9 +257,7 @@ def _path(
     sizes, at = _sizes(sides, len(windows)), tokens.begins
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
-    nowhere = np.full(len(at) + 1, NOWHERE)
-    no_additions, gains = [nowhere] * len(marks[0].kinds), gains_of(marks, chances, is_open, [])
-    first = best_path(values, windows, gains, no_additions, nowhere, Prices(omission, ADDITION))
+    first = best_path(values, windows, gains_of(marks, chances, is_open, []), Prices(omission))
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
     parts = [(values[i], values[i][begin - windows[i][0] : end - windows[i][0]]) for i, (begin, end) in spans]
     own = np.median([part.mean() for _, part in parts])
@@ -278,27 +280,27 @@ def _path(
     ratio = np.median([*((end - begin) / max(1, sizes[i]) for i, (begin, end) in spans), *[1] * AS_LONG])
     lengths = np.maximum(1, np.rint(ratio * sizes))
 
-    def prices(spans: Sequence[Span | None], addition: float = ADDITION) -> Prices:
+    def further(spans: Sequence[Span | None], addition: float = ADDITION) -> Path:
         # spans: what each segment has, as far as is known; too much in one does not make up for what another lacks
         tokens = [span[1] - span[0] if span else 0 for span in spans]
         missing = np.clip(np.maximum(0, lengths - tokens).sum() / lengths.sum(), *SHARES)
         of_missing = MISSING * np.log(missing / USUALLY_MISSING)
-        return Prices(omission - of_missing, addition, (lengths, LENGTH / np.sqrt(lengths)))
+        prices = Prices(omission - of_missing, (lengths, LENGTH / np.sqrt(lengths)))
+        return best_path(values, windows, gains, prices, Additions(addition, apart, until))
 
     for each in values:
         each -= added
-    path = best_path(values, windows, gains, apart, until, prices(first.spans))
+    path = further(first.spans)
     surplus = sum(end - begin for begin, end in path.additions)
     share = surplus / len(at)
     if not surplus:
         return path
     if len(path.additions) < SEVERAL or share <= SEVERAL_FROM:
-        return best_path(values, windows, gains, apart, until, prices(path.spans))
+        return further(path.spans)
     more = np.log(min(share, SHARES[1]) / SEVERAL_FROM)
     for each in values:
         each -= SEVERAL_SHARE * more * (own - other)
-    fewer = ADDITION - SEVERAL_PRICE * more
-    return best_path(values, windows, gains, apart, until, prices(path.spans, fewer))
+    return further(path.spans, ADDITION - SEVERAL_PRICE * more)
 
 
 def _described(
@@ -307,11 +309,10 @@ def _described(
     text, at = stream.text, np.append(tokens.begins, len(stream.text))
     at[:1] = 0 if len(tokens.begins) else len(text)
     finished = np.array([True, *begin_sentences[1:], True])  # before each token, and at the end
-    lines_at = np.array(stream.begins)
 
     def lines_of(begin: int, end: int) -> tuple[int, ...]:
-        first, last = np.searchsorted(lines_at, [begin, end - 1], "right") - 1
-        return tuple(range(int(first), int(last) + 1))
+        first, last = (bisect_right(stream.begins, place) for place in (begin, end - 1))
+        return tuple(range(first - 1, last))
 
     spans = sorted([*(span for span in path.spans if span), *path.additions])
     parts = {span: (int(at[span[0]]), int(at[span[1]])) for span in spans}

@@ -57,14 +57,21 @@ def marks_of(text: str, facts: Places, at: np.ndarray, segments: Sequence[str]) 
 
 def _of_signs(signs: re.Pattern[str], text: str, at: np.ndarray, segments: Sequence[str]) -> Mark:
     """The mark of signs that both tokens and segments may begin with."""
-    there = np.array([signs.match(text, begin) is not None for begin in at.tolist()], bool)
+    there = _are_at(at, {match.start() for match in signs.finditer(text)}, text)
     return Mark(there, [*(signs.match(segment.lstrip()) is not None for segment in segments), 0], (NO_SIGN, SIGN))
 
 
 def _of_last_signs(signs: re.Pattern[str], text: str, at: np.ndarray, segments: Sequence[str]) -> Mark:
     """The mark of signs that tokens may stand behind, and that segments may end with."""
-    there = np.isin(at, [*_ends(signs, text)])
+    there = _are_at(at, _ends(signs, text), text)
     return Mark(there, [0, *(len(segment) in _ends(signs, segment) for segment in segments)], (NO_SIGN, SIGN))
+
+
+def _are_at(at: np.ndarray, places: set[int], text: str) -> np.ndarray:
+    """Whether each of some places in a text is one of `places`, bool."""
+    there = np.zeros(len(text) + 1, bool)
+    there[[*places]] = True
+    return there[at]
 
 
 def _ends(signs: re.Pattern[str], text: str) -> set[int]:
@@ -97,7 +104,7 @@ def gains_of(
     shares = [[_share(mark, kind, is_open, begun) for kind in range(len(mark.usual))] for mark in marks]
     of_marks = []
     for mark, of_kinds in zip(marks, shares, strict=True):
-        general = (mark.there[is_open].sum() + 0.5) / (is_open.sum() + 1)
+        general = (np.count_nonzero(mark.there & is_open) + 0.5) / (np.count_nonzero(is_open) + 1)
         gains = []
         for share in of_kinds:
             with_it, without = np.log(share / general), np.log((1 - share) / (1 - general))
@@ -112,7 +119,7 @@ def gains_of(
     of_all = list(zip(*(mark.kinds for mark in marks), strict=True))
     by_kinds = {}  # few, so that those of a long document take little memory
     for kinds in set(of_all):
-        total = np.sum([gains[kind] for gains, kind in zip(of_marks, kinds, strict=True)], axis=0)
+        total = sum(gains[kind] for gains, kind in zip(of_marks, kinds, strict=True))
         by_kinds[kinds] = np.append(np.where(is_open, total, NOWHERE), 0)
         by_kinds[kinds][0] = 0
     return [by_kinds[kinds] for kinds in of_all]
@@ -127,7 +134,7 @@ def _share(mark: Mark, kind: int, is_open: np.ndarray, begun: Sequence[tuple[int
     """The share of the boundaries of a kind that have the mark."""
     own = [mark.there[place] for number, place in begun if place and mark.kinds[number] == kind]
     # a text without punctuation has ends at no boundary
-    expected = min(mark.usual[kind], mark.there[is_open].sum() / len(mark.kinds))
+    expected = min(mark.usual[kind], np.count_nonzero(mark.there & is_open) / len(mark.kinds))
     return min(max((sum(own) + KNOWN * expected) / (len(own) + KNOWN), LEAST), 1 - LEAST)
 
 

@@ -13,15 +13,26 @@ class Prices(NamedTuple):
     """What a path pays besides its tokens' values.
 
     omission    for each segment without tokens, [segments]
-    addition    for a span of tokens outside all segments; it can stand between spans, but not beside an omission, since
-                it then is a poor translation of what seems left out
     lengths     how many tokens each segment's span should have, and what each token more or less costs, [segments] each;
                 None: any number will do
     """
 
     omission: np.ndarray
-    addition: float
     lengths: tuple[np.ndarray, np.ndarray] | None = None
+
+
+class Additions(NamedTuple):
+    """What a span of tokens outside all segments costs. It can stand between spans, but not beside an omission, since it
+    then is a poor translation of what seems left out.
+
+    price    of any
+    apart    like the `gains` of spans: what one gains besides that begins at each place; NOWHERE where none may
+    until    what one gains that ends at each place; NOWHERE where none may
+    """
+
+    price: float
+    apart: Sequence[np.ndarray]
+    until: np.ndarray
 
 
 class Path(NamedTuple):
@@ -39,8 +50,8 @@ class _Step(NamedTuple):
     low        the place that the arrays begin with
     ahead      what a span that begins at each place adds its tokens to, less the highest of these
     omitted    whether the segment has none
-    added      the place where an addition before the segment's span begins, for each place where that span can begin; the
-               same place if there is no addition
+    added      the place after `low` where an addition before the segment's span begins, for each one where that span can
+               begin; the same place if there is no addition
     """
 
     low: int
@@ -53,18 +64,16 @@ def best_path(
     values: Sequence[np.ndarray],
     windows: Sequence[Span],
     gains: Sequence[np.ndarray],
-    apart: Sequence[np.ndarray],
-    until: np.ndarray,
     prices: Prices,
+    additions: Additions | None = None,
 ) -> Path:
     """The path of the highest total.
 
-    values     what the tokens of each segment's window are worth in that segment, [tokens]
-    windows    the tokens that each segment can have; neither bound ever falls, the first is 0, and the last one is the end
-    gains      for each segment, and after the last one: what a span gains that begins at each place, before a token or after
-               the last one, when all segments before it are done; NOWHERE where none may begin
-    apart      like `gains`: what an addition gains besides that begins at each place; NOWHERE where none may
-    until      what it gains that ends at each place; NOWHERE where none may
+    values       what the tokens of each segment's window are worth in that segment, [tokens]
+    windows      the tokens that each segment can have; neither bound ever falls, the first is 0, and the last one is the end
+    gains        for each segment, and after the last one: what a span gains that begins at each place, before a token or
+                 after the last one, when all segments before it are done; NOWHERE where none may begin
+    additions    None: all tokens belong to segments
     """
     low, high = windows[0]
     done = np.full(high - low + 1, NOWHERE)
@@ -72,20 +81,22 @@ def best_path(
     linked = done  # the same, where the last segment has a span
     steps = []
     for number, window in enumerate(windows):
-        done, linked = (_moved(totals, low, window) for totals in (done, linked))
-        low, high = window
+        if window != (low, high):
+            done, linked = (_moved(totals, low, window) for totals in (done, linked))
+            low, high = window
         here = slice(low, high + 1)
         begin = gains[number][here]
-        ahead, added = _after_additions(done, linked, begin + apart[number][here], until[here], prices)
-        sums = np.concatenate([[0.0], np.cumsum(values[number], dtype=np.float64)])
+        ahead, added = _after_additions(done, linked, begin, additions, number, here)
+        sums = np.zeros(len(done))
+        np.cumsum(values[number], dtype=np.float64, out=sums[1:])
         ahead = ahead + begin - sums
         linked = _of_length(ahead, *_length(prices, number)) + sums
         without = done - prices.omission[number]
         omitted = without > linked
-        steps.append(_Step(low, (ahead - ahead.max()).astype(np.float32), omitted, (added + low).astype(np.int32)))
+        steps.append(_Step(low, (ahead - ahead.max()).astype(np.float32), omitted, added))
         done = np.where(omitted, without, linked)
     here = slice(low, high + 1)
-    _, added = _after_additions(done, linked, gains[-1][here] + apart[-1][here], until[here], prices)
+    _, added = _after_additions(done, linked, gains[-1][here], additions, len(windows), here)
     return _traced(steps, int(added[-1]) + low, high, prices)
 
 
@@ -95,8 +106,11 @@ def _length(prices: Prices, number: int) -> tuple[int, float]:
 
 def _of_length(ahead: np.ndarray, length: int, slope: float) -> np.ndarray:
     """For each place, the highest total of a span that begins before it and ends there, less the price of its length."""
-    places = slope * np.arange(len(ahead))
     best = np.full(len(ahead), NOWHERE)
+    if not slope:
+        np.maximum.accumulate(ahead[:-1], out=best[1:])
+        return best
+    places = slope * np.arange(len(ahead))
     # spans that are as long, or longer; and then shorter ones
     most = np.maximum.accumulate((ahead + places)[: max(0, len(ahead) - length)])
     best[length:] = most - places[length:] + slope * length
@@ -124,19 +138,29 @@ def _moved(done: np.ndarray, low: int, window: Span) -> np.ndarray:
 
 def _best_before(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The highest total at an earlier place, for each place, and which that is; the latest of equal ones."""
-    best = np.maximum.accumulate(totals[:-1])
-    places = np.maximum.accumulate(np.where(totals[:-1] >= best, np.arange(len(best)), 0))
-    return np.concatenate([[NOWHERE], best]), np.concatenate([[0], places])
+    best, places = np.empty(len(totals)), np.zeros(len(totals), np.int32)
+    best[0] = NOWHERE
+    np.maximum.accumulate(totals[:-1], out=best[1:])
+    np.maximum.accumulate(
+        np.where(totals[:-1] >= best[1:], np.arange(len(best) - 1, dtype=np.int32), 0), out=places[1:]
+    )
+    return best, places
 
 
 def _after_additions(
-    done: np.ndarray, linked: np.ndarray, gains: np.ndarray, until: np.ndarray, prices: Prices
+    done: np.ndarray, linked: np.ndarray, gains: np.ndarray, additions: Additions | None, number: int, here: slice
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The totals with an addition that ends at each place, where that is better, and where the addition begins."""
-    best, begun = _best_before(linked + gains)
-    best += until - prices.addition
+    """The totals with an addition that ends at each place, where that is better, and where the addition begins, int32.
+
+    number, here    the segment after the addition, whose spans gain `gains`, and the places of its window
+    """
+    places = np.arange(len(done), dtype=np.int32)
+    if additions is None:
+        return done, places
+    best, begun = _best_before(linked + (gains + additions.apart[number][here]))
+    best += additions.until[here] - additions.price
     better = best > done
-    return np.where(better, best, done), np.where(better, begun, np.arange(len(done)))
+    return np.where(better, best, done), np.where(better, begun, places)
 
 
 def _traced(steps: Sequence[_Step], place: int, end: int, prices: Prices) -> Path:
@@ -151,10 +175,11 @@ def _traced(steps: Sequence[_Step], place: int, end: int, prices: Prices) -> Pat
             spans.append(None)
             continue
         length, slope = _length(prices, number)
-        begins = np.arange(max(at, 1))[::-1]  # the latest of equal ones
-        begin = step.low + int(begins[(step.ahead[begins] - slope * np.abs(at - begins - length)).argmax()])
+        ahead = step.ahead[: max(at, 1)]
+        totals = ahead - slope * np.abs(at - length - np.arange(len(ahead))) if slope else ahead
+        begin = step.low + len(totals) - 1 - int(totals[::-1].argmax())  # the latest of equal ones
         spans.append((begin, place))
-        place = int(step.added[begin - step.low])
+        place = step.low + int(step.added[begin - step.low])
         if after_span := place < begin:
             additions.append((place, begin))
     return Path(spans[::-1], additions[::-1])

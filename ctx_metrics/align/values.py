@@ -79,11 +79,10 @@ def token_values(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[in
     best = by_segment(np.maximum, cosines)
     usual, highest = best[:, filled].mean(), best[:, filled].max(1).mean()
     matches = cosines.sub_(1).div_(TEMPERATURE).exp_()
-    shares = matches / matches.sum(1, keepdim=True)
-    matches /= matches.sum(0)
-    covered = by_segment(np.add, matches)
-    matches *= shares
-    logs = np.log(by_segment(np.add, matches) + CHANCE)
+    of_tokens = matches.sum(1, keepdim=True)
+    shares = matches / matches.sum(0)
+    covered = by_segment(np.add, shares)
+    logs = np.log(by_segment(np.add, shares.mul_(matches)) / of_tokens.numpy() + CHANCE)
     logs -= logs.mean(1, keepdims=True)
     values = logs + CLOSENESS * (best - usual) / max(highest - usual, 0.1) + covered
     values[:, np.asarray(ends) == begins] = 0

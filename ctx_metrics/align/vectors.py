@@ -1,8 +1,8 @@
 """Contextual vectors of texts' tokens, and where in its text each token begins."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ import torch
 from ..engine.device import token_batches
 from ..engine.encoder import TextEncoder
 from ..engine.tokenizer import TokenIds
+from .path import Span
 from .stream import pieces
 
 PIECES_AT_ONCE = 1024  # cut into tokens together
@@ -17,17 +18,42 @@ TOKENS_AT_ONCE = 8192  # encoded together, longest pieces first, so that little 
 CENTRED_AT_ONCE = 1024  # tokens; more would leave holes in memory
 
 
-class Tokens(NamedTuple):
-    """The tokens of texts, one text after another.
+class Tokens:
+    """The tokens of a side's texts, one text after another.
 
-    vectors    fp16 [tokens, width], after `centre`, on the CPU
-    begins     the character of its text with which each token begins, int64 [tokens]; blanks before it are not part of it
     ends       where each text's tokens end, int64 [texts]
+
+    The rest is computed when it is first read: by the thread that aligns, which has more time than the one that encodes.
     """
 
-    vectors: torch.Tensor
-    begins: np.ndarray
-    ends: np.ndarray
+    def __init__(
+        self, states: torch.Tensor, texts: Sequence[str], parts: Sequence[Sequence[Span]], offsets: Sequence[np.ndarray]
+    ):
+        """
+        states     what the encoder returned, fp16 [tokens, width]; the vectors take their memory
+        parts      the pieces of each text
+        offsets    for each piece, its characters with which its tokens begin
+        """
+        self._states, self._texts, self._parts, self._offsets = states, texts, parts, offsets
+        sizes = [0, *accumulate(map(len, offsets))]
+        self.ends = np.array([sizes[end] for end in accumulate(map(len, parts))], np.int64)
+
+    @cached_property
+    def vectors(self) -> torch.Tensor:
+        """Unit vectors without what all tokens of the side have in common, such as their language; fp16 [tokens, width], on
+        the CPU."""
+        if len(self._states):
+            _centre(self._states)
+        return self._states
+
+    @cached_property
+    def begins(self) -> np.ndarray:
+        """The character of its text with which each token begins, int64 [tokens]; blanks before it are not part of it."""
+        found, of_pieces = [np.zeros(0, np.int64)], iter(self._offsets)
+        for text, parts in zip(self._texts, self._parts, strict=True):
+            after_blanks = _after_blanks(text)
+            found += [after_blanks[next(of_pieces) + begin] for begin, _ in parts]
+        return np.concatenate(found)
 
 
 def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[Sequence[str]]) -> list[list[Tokens]]:
@@ -43,7 +69,7 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
         tokens += ids
         offsets += begins
     rows = [0, *accumulate(each.content for each in tokens)]
-    # of all pieces, since those of single ones would leave holes in memory when they are freed
+    # of all pieces, since the memory of single ones would have holes when they are freed
     vectors = [torch.empty(rows[-1], encoder.width, dtype=torch.float16) for _ in layers]
     mixes = [(layer,) for layer in layers]
     for batch in token_batches([len(each.ids) for each in tokens], TOKENS_AT_ONCE):
@@ -51,31 +77,22 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
         for number, states in zip(batch, encoded, strict=True):
             for mix, of_layer in zip(mixes, vectors, strict=True):
                 of_layer[rows[number] : rows[number + 1]] = states[mix][1:-1]
-    result: list[list[Tokens]] = [[] for _ in layers]
-    done, of_texts = 0, iter(parts)
+    found: list[list[Tokens]] = [[] for _ in layers]
+    first = 0
     for side in sides:
-        first = done
-        of_side: list[np.ndarray] = []
-        for text, of_text in zip(side, of_texts, strict=False):
-            own = slice(done, done := done + len(of_text))
-            of_pieces = [of_piece + begin for of_piece, (begin, _) in zip(offsets[own], of_text, strict=True)]
-            of_side.append(_after_blanks(text)[np.concatenate([*of_pieces, np.zeros(0, np.int64)])])
-        begins_of_side = np.concatenate([*of_side, np.zeros(0, np.int64)])
-        ends = np.cumsum([len(each) for each in of_side], dtype=np.int64)
-        for tokens_of_layer, of_layer in zip(result, vectors, strict=True):
-            vectors_of_side = of_layer[rows[first] : rows[done]]
-            centre(vectors_of_side)
-            tokens_of_layer.append(Tokens(vectors_of_side, begins_of_side, ends))
-    return result
+        own, parts = parts[: len(side)], parts[len(side) :]
+        last = first + sum(map(len, own))
+        for of_sides, of_layer in zip(found, vectors, strict=True):
+            of_sides.append(Tokens(of_layer[rows[first] : rows[last]], side, own, offsets[first:last]))
+        first = last
+    return found
 
 
-def centre(vectors: torch.Tensor) -> None:
-    """Make unit vectors of a side's tokens, in place, without what they all have in common, such as their language."""
-    if not len(vectors):
-        return
+def _centre(vectors: torch.Tensor) -> None:
+    """Take the mean from vectors, fp16 [tokens, width], and make them unit vectors, in place."""
     common = torch.zeros(vectors.shape[1], dtype=torch.float64)
     for block in vectors.split(CENTRED_AT_ONCE):
-        common += block.sum(0, dtype=torch.float64)
+        common += block.float().sum(0, dtype=torch.float64)
     common /= len(vectors)
     for block in vectors.split(CENTRED_AT_ONCE):
         moved = block.float() - common.float()

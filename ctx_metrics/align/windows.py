@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from .path import NOWHERE, Prices, Span, best_path
+from .path import Prices, Span, best_path
 from .values import Side, token_values
 
 CELLS = 4_000_000  # a smaller matrix of tokens is computed as a whole
@@ -28,15 +28,11 @@ def rough_windows(side: Side, margin: int) -> list[Span]:
     bounds = np.append(ends[together - 1 : -1 : together], ends[-1])
     left, right = _means(stream, np.append(begins[1:], tokens)), _means(segments.vectors, bounds)
     values = token_values(left, right, list(range(1, len(right) + 1)))
-    nowhere = np.full(len(left) + 1, NOWHERE)
-    prices = Prices(np.full(len(right), _OMISSION), 0.0)
     path = best_path(
         [values[:, number] for number in range(len(right))],
         whole(len(left), len(right)),
         [np.zeros(len(left) + 1)] * (len(right) + 1),
-        [nowhere] * (len(right) + 1),
-        nowhere,
-        prices,
+        Prices(np.full(len(right), _OMISSION)),
     )
     lows, highs, at = [], [], 0
     for span in path.spans:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ctx_metrics.align.path import NOWHERE, Path, Prices, best_path
+from ctx_metrics.align.path import NOWHERE, Additions, Path, Prices, best_path
 
 
 def paths(tokens: int, segments: int):
@@ -23,11 +23,11 @@ def paths(tokens: int, segments: int):
     yield from further(0, 0, "start")
 
 
-def total(path, values, gains, apart, until, prices) -> float:
+def total(path, values, gains, prices, additions) -> float:
     number, found = 0, 0.0
     for kind, begin, end in path:
         if kind == "addition":
-            found += gains[number][begin] + apart[number][begin] + until[end] - prices.addition
+            found += gains[number][begin] + additions.apart[number][begin] + additions.until[end] - additions.price
             continue
         if kind == "span":
             lengths, slopes = prices.lengths
@@ -52,11 +52,11 @@ def test_no_path_is_better():
         tokens, segments = int(chance.integers(1, 6)), int(chance.integers(1, 4))
         values = list(chance.normal(0, 2, (segments, tokens)))
         gains = [some(0.2, *chance.normal(0, 1, 9)) for _ in range(segments + 1)]
-        apart, until = [some(0.3, 0.0, -0.3) for _ in range(segments + 1)], some(0.3, 0.0)
+        additions = Additions(0.5, [some(0.3, 0.0, -0.3) for _ in range(segments + 1)], some(0.3, 0.0))
         lengths = chance.integers(1, 5, segments), chance.choice([0.0, 0.4, 1.1], segments)
-        prices = Prices(chance.normal(1, 1, segments), 0.5, lengths)
-        path = best_path(values, [(0, tokens)] * segments, gains, apart, until, prices)
-        best = max(paths(tokens, segments), key=lambda each: total(each, values, gains, apart, until, prices))
+        prices = Prices(chance.normal(1, 1, segments), lengths)
+        path = best_path(values, [(0, tokens)] * segments, gains, prices, additions)
+        best = max(paths(tokens, segments), key=lambda each: total(each, values, gains, prices, additions))
         assert path.additions == [(begin, end) for kind, begin, end in best if kind == "addition"]
         assert path.spans == [(b, e) if kind == "span" else None for kind, b, e in best if kind != "addition"]
         kinds |= {kind for kind, *_ in best}
@@ -66,12 +66,12 @@ def test_no_path_is_better():
 def test_windows_that_hold_the_path_change_nothing():
     chance = np.random.default_rng(4)
     values = chance.normal(0, 0.5, (4, 20)) + 3 * (np.arange(20) // 5 == np.arange(4)[:, None])
-    gains, nowhere = [np.zeros(21)] * 5, np.full(21, NOWHERE)
-    prices = Prices(np.full(4, 5.0), 5.0, (np.full(4, 5), np.full(4, 0.5)))
-    whole = best_path(list(values), [(0, 20)] * 4, gains, [nowhere] * 5, nowhere, prices)
+    gains = [np.zeros(21)] * 5
+    prices = Prices(np.full(4, 5.0), (np.full(4, 5), np.full(4, 0.5)))
+    whole = best_path(list(values), [(0, 20)] * 4, gains, prices)
     windows = [(0, 8), (2, 13), (7, 18), (12, 20)]
     of_windows = [values[number, low:high] for number, (low, high) in enumerate(windows)]
-    assert best_path(of_windows, windows, gains, [nowhere] * 5, nowhere, prices) == whole
+    assert best_path(of_windows, windows, gains, prices) == whole
     assert whole == Path([(0, 5), (5, 10), (10, 15), (15, 20)], [])
 
 
@@ -79,15 +79,14 @@ def test_windows_that_hold_the_path_change_nothing():
 def test_an_addition_is_as_long_as_its_tokens_are_worth_less_than_nothing(added):
     values = [np.array([2.0, 2, -2, -2, -2, -2, -2, -2]), np.array([-2.0, -2, -2, -2, -2, -2, 2, 2])]
     open_at = np.zeros(9)
-    prices = Prices(np.full(2, 9.0), 5.0)
-    path = best_path([each + added for each in values], [(0, 8)] * 2, [open_at] * 3, [open_at] * 3, open_at, prices)
+    additions = Additions(5.0, [open_at] * 3, open_at)
+    path = best_path([each + added for each in values], [(0, 8)] * 2, [open_at] * 3, Prices(np.full(2, 9.0)), additions)
     assert path.additions == ([] if added else [(2, 6)])
 
 
 @pytest.mark.parametrize("slope, begin", [(0.0, 4), (1.0, 3)])
 def test_a_span_is_as_long_as_it_should_be_unless_its_words_are_worth_more(slope, begin):
     values = [np.array([2.0, 2, 2, 0.5, -2, -2]), np.array([-2.0, -2, -2, 0.0, 2, 2])]
-    prices = Prices(np.full(2, 9.0), 5.0, (np.full(2, 3), np.full(2, slope)))
-    nowhere = np.full(7, NOWHERE)
-    path = best_path(values, [(0, 6)] * 2, [np.zeros(7)] * 3, [nowhere] * 3, nowhere, prices)
+    prices = Prices(np.full(2, 9.0), (np.full(2, 3), np.full(2, slope)))
+    path = best_path(values, [(0, 6)] * 2, [np.zeros(7)] * 3, prices)
     assert path.spans == [(0, begin), (begin, 6)]
