@@ -1,6 +1,7 @@
 """Align one document: which words of its hypothesis belong to which segment of its references or sources."""
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -148,14 +149,14 @@ class Aligner:
         """The alignment of each document, in order. While some are aligned, the next ones are encoded."""
         with ThreadPoolExecutor(1) as beside:
             encoded: list[Encoded] = []
-            pending = beside.submit(self._aligned, encoded, [])
+            pending = beside.submit(self._aligned, encoded, deque())
             for some in _groups(documents):
                 encoded, hypotheses = self._encoded(some, encoded)
                 done, pending = pending.result(), beside.submit(self._aligned, encoded, hypotheses)
                 yield from done
             yield from pending.result()
 
-    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> tuple[list[Encoded], list[Tokens]]:
+    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> tuple[list[Encoded], deque[Tokens]]:
         """The documents with their tokens; and the hypotheses' tokens at the layer that tells where sentences begin.
         Documents with the same segments, such as several systems' outputs, share the segments' tokens, also with the group
         before."""
@@ -185,7 +186,7 @@ class Aligner:
             )
             for number, (document, stream) in enumerate(zip(documents, streams, strict=True))
         ]
-        return encoded, of_streams[self.layer]
+        return encoded, deque(of_streams[self.layer])
 
     def _chances(self, tokens: Tokens) -> np.ndarray:
         """The chance that a sentence begins with each token; the same everywhere if no network tells it."""
@@ -198,9 +199,9 @@ class Aligner:
         layer = self.layer if document.sources is None else LAYER_OF_BOTH
         return [(layer, side) for side in document.sides]
 
-    def _aligned(self, documents: Sequence[Encoded], hypotheses: list[Tokens]) -> list[Alignment]:
-        """The alignment of each document; its hypothesis's tokens leave the list, so that they do not keep their memory."""
-        return [aligned(each, self._chances(hypotheses.pop(0))) for each in documents]
+    def _aligned(self, documents: Sequence[Encoded], hypotheses: deque[Tokens]) -> list[Alignment]:
+        """The alignment of each document; its hypothesis's tokens leave the queue, so that they do not keep their memory."""
+        return [aligned(each, self._chances(hypotheses.popleft())) for each in documents]
 
 
 def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 
 import numpy as np
 import torch
 
 from ..engine.device import token_batches
 from ..engine.encoder import TextEncoder
-from ..engine.tokenizer import TokenIds
 from .path import Span
 from .stream import pieces
 
-PIECES_AT_ONCE = 1024  # cut into tokens together
 TOKENS_AT_ONCE = 8192  # encoded together, longest pieces first, so that little is padding
 CENTRED_AT_ONCE = 1024  # tokens; more would leave holes in memory
 
@@ -62,12 +60,7 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
     texts = [text for side in sides for text in side]
     parts = [list(pieces(text)) for text in texts]
     flat = [text[begin:end] for text, of_text in zip(texts, parts, strict=True) for begin, end in of_text]
-    tokens: list[TokenIds] = []
-    offsets: list[np.ndarray] = []
-    for first in range(0, len(flat), PIECES_AT_ONCE):
-        ids, begins = encoder.tokenizer.located(flat[first : first + PIECES_AT_ONCE])
-        tokens += ids
-        offsets += begins
+    tokens, offsets = encoder.tokenizer.located(flat)
     rows = [0, *accumulate(each.content for each in tokens)]
     # of all pieces, since the memory of single ones would have holes when they are freed
     vectors = [torch.empty(rows[-1], encoder.width, dtype=torch.float16) for _ in layers]
@@ -78,9 +71,9 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
             for mix, of_layer in zip(mixes, vectors, strict=True):
                 of_layer[rows[number] : rows[number + 1]] = states[mix][1:-1]
     found: list[list[Tokens]] = [[] for _ in layers]
-    first = 0
+    of_texts, first = iter(parts), 0
     for side in sides:
-        own, parts = parts[: len(side)], parts[len(side) :]
+        own = [*islice(of_texts, len(side))]
         last = first + sum(map(len, own))
         for of_sides, of_layer in zip(found, vectors, strict=True):
             of_sides.append(Tokens(of_layer[rows[first] : rows[last]], side, own, offsets[first:last]))

@@ -145,9 +145,14 @@ class TextTokenizer:
     def located(self, texts: Sequence[str]) -> tuple[list[TokenIds], list[np.ndarray]]:
         """The token ids of each text, as a call returns them, and the characters that its content tokens begin with, int64
         [content tokens], from one pass."""
-        encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
-        offsets = [np.array(encoding.offsets[: self._most], np.int64).reshape(-1, 2) for encoding in encodings]
-        return [self._framed(encoding.ids, self._most) for encoding in encodings], [each[:, 0] for each in offsets]
+        ids: list[TokenIds] = []
+        begins: list[np.ndarray] = []
+        for first in range(0, len(texts), TEXTS_AT_ONCE):
+            some = list(texts[first : first + TEXTS_AT_ONCE])
+            for encoding in self.backend.encode_batch(some, add_special_tokens=False):
+                ids.append(self._framed(encoding.ids, self._most))
+                begins.append(np.array(encoding.offsets[: self._most], np.int64).reshape(-1, 2)[:, 0])
+        return ids, begins
 
     def decode(self, ids: Sequence[int]) -> str:
         return self.backend.decode(list(ids), skip_special_tokens=False)
