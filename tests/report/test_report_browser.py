@@ -80,6 +80,16 @@ def opened(driver, page, part=""):
     return driver
 
 
+def click(driver, by, what):
+    """Click what may not be there yet, or may be drawn anew between the search and the click."""
+
+    def clicked(driver):
+        driver.find_element(by, what).click()
+        return True
+
+    WebDriverWait(driver, 10, ignored_exceptions=[StaleElementReferenceException]).until(clicked)
+
+
 def filled(driver):
     """Wait until segments are listed and all parts of the list have their contents, which they get near the window."""
     listed = "return [...document.querySelectorAll('#segment-list > div')].map(part => part.childElementCount)"
@@ -141,10 +151,10 @@ def test_segments_are_sorted_and_filtered(driver, report):
 
 def test_documents_open(driver, report):
     opened(driver, report, "#documents")
-    driver.find_element(By.LINK_TEXT, "two").click()
+    click(driver, By.LINK_TEXT, "two")
     heading = driver.find_element(By.ID, "document-heading")
     assert heading.text == "two" and "Wir gehen nach Hause." in driver.find_element(By.ID, "document-text").text
-    driver.find_element(By.CSS_SELECTOR, "#document-text a[href='#segment-4']").click()
+    click(driver, By.CSS_SELECTOR, "#document-text a[href='#segment-4']")
     WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
 
 
@@ -353,13 +363,13 @@ def test_what_is_chosen_stays_chosen(driver, report):
     choose(driver, "System", "b", "document-tools")
     choose(driver, "Metric", "BERTR", "document-tools")
     assert driver.execute_script("return document.activeElement.value") == "2"
-    driver.find_element(By.LINK_TEXT, "one").click()
+    click(driver, By.LINK_TEXT, "one")
     heads = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#document-text .reading th[scope=col]")]
     assert heads[3].startswith("b (BERTR ")
     assert not driver.find_elements(By.CSS_SELECTOR, "#document-table table")
-    driver.find_element(By.LINK_TEXT, "All documents").click()
+    click(driver, By.LINK_TEXT, "All documents")
     WebDriverWait(driver, 5).until(lambda each: each.find_elements(By.CSS_SELECTOR, "#document-table table"))
-    driver.find_element(By.LINK_TEXT, "Segments").click()
+    click(driver, By.LINK_TEXT, "Segments")
     filled(driver)
     assert driver.find_element(By.CSS_SELECTOR, "#segment-1 .output .whose").text == "b"
     assert driver.find_element(By.CSS_SELECTOR, "#segment-heads .selected").text == "BERTR"
@@ -598,20 +608,20 @@ def test_sets_open_with_the_keyboard_and_keep_the_part(driver, sets):
     at_set(driver, HOSTILE[1], "Overview")
     assert driver.title == f"{HOSTILE[1]}: 4 systems on 2 test sets"
     assert {row[0] for row in rows(driver, ".systems")} == {"constructor", BREAKING}
-    driver.find_element(By.LINK_TEXT, "Segments").click()
+    click(driver, By.LINK_TEXT, "Segments")
     filled(driver)
     assert len(shown(driver)) == 4 and len(driver.find_elements(By.CSS_SELECTOR, "#segment-1 a")) == 1
-    driver.find_element(By.LINK_TEXT, HOSTILE[0]).click()
+    click(driver, By.LINK_TEXT, HOSTILE[0])
     at_set(driver, HOSTILE[0], "Segments")
     filled(driver)
     assert "Es regnet <b>heute</b>." in driver.find_element(By.ID, "segment-list").text
-    driver.find_element(By.LINK_TEXT, "Documents").click()
-    driver.find_element(By.LINK_TEXT, "two").click()
-    driver.find_element(By.CSS_SELECTOR, "#document-text a[href='#1/segment-4']").click()
+    click(driver, By.LINK_TEXT, "Documents")
+    click(driver, By.LINK_TEXT, "two")
+    click(driver, By.CSS_SELECTOR, "#document-text a[href='#1/segment-4']")
     WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
     driver.back()
     at_set(driver, HOSTILE[0], "Documents")
-    driver.find_element(By.LINK_TEXT, HOSTILE[1]).click()  # has no documents
+    click(driver, By.LINK_TEXT, HOSTILE[1])  # has no documents
     at_set(driver, HOSTILE[1], "Overview")
     driver.back()
     at_set(driver, HOSTILE[0], "Documents")
