@@ -50,11 +50,11 @@ class Recipe:
     bare: float = 0.6
     lower: float = 0.15
     held_out: float = 0.2
-    hidden: int = 32
-    epochs: int = 4
+    hidden: int = 64
+    epochs: int = 8
     batch: int = 2048
     learning_rate: float = 3e-3
-    weight_decay: float = 1e-3
+    weight_decay: float = 1e-2
     seed: int = 5
 
 
@@ -131,7 +131,7 @@ class Tokens(NamedTuple):
 
 def tokens(encoder: TextEncoder, layer: int, of_language: Sequence[Text]) -> Tokens:
     vectors, rows, begin, done = [], [], [], 0
-    [read] = token_vectors(encoder, [layer], [[each.text] for each in of_language])
+    read = token_vectors(encoder, layer, [[each.text] for each in of_language])
     for (text, begins), own in zip(of_language, read, strict=True):
         unit, at = own.vectors, own.begins
         is_open = places(joined(text)).open[at] & (np.diff(at, prepend=-1) > 0)

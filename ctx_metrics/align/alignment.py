@@ -1,10 +1,10 @@
 """Align one document: which words of its hypothesis belong to which segment of its references or sources."""
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -23,9 +23,8 @@ from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
-# The lowest layers whose tokens match well enough; higher ones take longer and gain little. For references and sources
-# together, a lower one does.
-ENGLISH_LAYER, MULTILINGUAL_LAYER, LAYER_OF_BOTH = 1, 6, 5
+# The lowest layers whose tokens match well enough; higher ones take longer and gain little.
+ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 5
 # Weights of values beside references and beside sources: a reference is another translation, often a freer one.
 SIDE_WEIGHTS = (1.0, 1.5)
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
@@ -121,12 +120,13 @@ class Document:
 class Encoded(NamedTuple):
     """A document, and what its alignment is computed from.
 
-    stream     the hypothesis, joined
-    sides      its tokens, and what they are compared with
+    stream    the hypothesis, joined, and its tokens
+    sides     what they are compared with
     """
 
     document: Document
     stream: Stream
+    tokens: Tokens
     sides: Sequence[Side]
 
 
@@ -149,59 +149,40 @@ class Aligner:
         """The alignment of each document, in order. While some are aligned, the next ones are encoded."""
         with ThreadPoolExecutor(1) as beside:
             encoded: list[Encoded] = []
-            pending = beside.submit(self._aligned, encoded, deque())
+            pending = beside.submit(self._aligned, encoded)
             for some in _groups(documents):
-                encoded, hypotheses = self._encoded(some, encoded)
-                done, pending = pending.result(), beside.submit(self._aligned, encoded, hypotheses)
+                encoded = self._encoded(some, encoded)
+                done, pending = pending.result(), beside.submit(self._aligned, encoded)
                 yield from done
             yield from pending.result()
 
-    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> tuple[list[Encoded], deque[Tokens]]:
-        """The documents with their tokens; and the hypotheses' tokens at the layer that tells where sentences begin.
-        Documents with the same segments, such as several systems' outputs, share the segments' tokens, also with the group
-        before."""
-        known = {
-            at_layer: side.segments
-            for each in before
-            for at_layer, side in zip(self._sides_at_layers(each.document), each.sides, strict=True)
-        }
-        wanted = dict.fromkeys(at_layer for each in documents for at_layer in self._sides_at_layers(each))
-        layers = sorted({self.layer, *(layer for layer, _ in wanted)})
-        for layer in layers:
-            new = [at_layer for at_layer in wanted if at_layer[0] == layer and at_layer not in known]
-            [of_layer] = token_vectors(self.encoder, [layer], [side for _, side in new])
-            known |= zip(new, of_layer, strict=True)
+    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:
+        """The documents with their tokens. Documents with the same segments, such as several systems' outputs, share the
+        segments' tokens, also with the group before."""
         streams = [joined(document.hypothesis) for document in documents]
-        of_streams = dict(
-            zip(layers, token_vectors(self.encoder, layers, [[stream.text] for stream in streams]), strict=True)
-        )
-        encoded = [
+        known = {side: own.tokens for each in before for side, own in zip(each.document.sides, each.sides, strict=True)}
+        wanted = dict.fromkeys(side for each in documents for side in each.sides)
+        new = [side for side in wanted if side not in known]
+        read = iter(token_vectors(self.encoder, self.layer, [*new, *([stream.text] for stream in streams)]))
+        known |= zip(new, islice(read, len(new)), strict=True)
+        return [
             Encoded(
                 document,
                 stream,
-                [
-                    Side(of_streams[layer][number], known[layer, side], weight)
-                    for (layer, side), weight in zip(self._sides_at_layers(document), SIDE_WEIGHTS, strict=False)
-                ],
+                next(read),
+                [Side(known[side], weight) for side, weight in zip(document.sides, SIDE_WEIGHTS, strict=False)],
             )
-            for number, (document, stream) in enumerate(zip(documents, streams, strict=True))
+            for document, stream in zip(documents, streams, strict=True)
         ]
-        return encoded, deque(of_streams[self.layer])
+
+    def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
+        return [aligned(each, self._chances(each.tokens)) for each in documents]
 
     def _chances(self, tokens: Tokens) -> np.ndarray:
         """The chance that a sentence begins with each token; the same everywhere if no network tells it."""
         if self.begins is None or not len(tokens.vectors):
             return np.full(len(tokens.vectors), UNKNOWN)
         return self.begins.chances(tokens.vectors)
-
-    def _sides_at_layers(self, document: Document) -> list[tuple[int, tuple[str, ...]]]:
-        """Each side of a document, with the layer at which it is read."""
-        layer = self.layer if document.sources is None else LAYER_OF_BOTH
-        return [(layer, side) for side in document.sides]
-
-    def _aligned(self, documents: Sequence[Encoded], hypotheses: deque[Tokens]) -> list[Alignment]:
-        """The alignment of each document; its hypothesis's tokens leave the queue, so that they do not keep their memory."""
-        return [aligned(each, self._chances(hypotheses.popleft())) for each in documents]
 
 
 def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -223,19 +204,18 @@ def aligned(encoded: Encoded, chances: np.ndarray) -> Alignment:
 
     chances    that a sentence begins with each of its hypothesis's tokens, float64 [tokens]
     """
-    document, stream, sides = encoded
-    tokens = sides[0].hypothesis
-    sides = [side for side in sides if len(side.segments.vectors)]
+    document, stream, tokens, sides = encoded
+    sides = [side for side in sides if len(side.tokens.vectors)]
     number, length, facts = len(document.segments), len(tokens.begins), places(stream)
     if not length or not sides:
         nothing = Path([None] * number, [(0, length)] if length else [])
         return _described(stream, tokens, np.zeros(length, bool), nothing, sides)
     marks = marks_of(stream.text, facts, tokens.begins, document.segments)
-    if length * max(len(side.segments.vectors) for side in sides) <= CELLS:
+    if length * max(len(side.tokens.vectors) for side in sides) <= CELLS:
         path = _path(tokens, facts, sides, marks, chances, whole(length, number))
     else:
         for margin in MARGINS:
-            windows = rough_windows(sides[0], margin)
+            windows = rough_windows(tokens, sides[0].tokens, margin)
             path = _path(tokens, facts, sides, marks, chances, windows)
             if not touched(windows, path.spans, length):
                 break
@@ -254,7 +234,7 @@ def _path(
     segments become, and what marks their beginnings. If the second finds additions, a third does not count their words when
     it asks how much of the text is missing, and if there are several, it looks for more.
     """
-    values = window_values(sides, windows)
+    values = window_values(tokens, sides, windows)
     sizes, at = _sizes(sides, len(windows)), tokens.begins
     is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
     omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
@@ -336,7 +316,7 @@ def _described(
                 end,
                 text[begin:end].strip(),
                 lines,
-                _cost(span, sides, number),
+                _cost(tokens.vectors[slice(*span)], sides, number),
                 any(on_line[line] > 1 for line in lines),
                 len(lines) > 1,
                 not bool(finished[[*span]].all()),
@@ -354,16 +334,19 @@ def _sizes(sides: Sequence[Side], segments: int) -> np.ndarray:
     """How many tokens each segment has on the first side that has any, [segments]."""
     sizes = np.zeros(segments, np.int64)
     for side in reversed(sides):
-        own = np.diff(side.segments.ends, prepend=0)
+        own = np.diff(side.tokens.ends, prepend=0)
         sizes = np.where(own > 0, own, sizes)
     return sizes
 
 
-def _cost(span: Span, sides: Sequence[Side], number: int) -> float:
-    """1 less the mean cosine of a span with its segment, on the first side that has tokens of it."""
-    for hypothesis, segments, _ in sides:
+def _cost(part: torch.Tensor, sides: Sequence[Side], number: int) -> float:
+    """1 less the mean cosine of a part with its segment, on the first side that has tokens of it.
+
+    part    the vectors of its tokens, [tokens, width]
+    """
+    for segments, _ in sides:
         own = segments.vectors[segments.ends[number - 1] if number else 0 : segments.ends[number]]
         if len(own):
-            cosines = hypothesis.vectors[slice(*span)].float() @ own.float().T
+            cosines = part.float() @ own.float().T
             return round(1 - float(torch.cat([cosines.amax(0), cosines.amax(1)]).mean()), 4)
     return 1.0

@@ -17,25 +17,24 @@ SEGMENTS_AT_ONCE, AROUND = 24, 12
 
 
 class Side(NamedTuple):
-    """A hypothesis's tokens, and those of the segments that it is compared with, such as references, at the same layer.
+    """The tokens of segments that a hypothesis is compared with, such as references.
 
     weight    of the values, beside those of other sides
     """
 
-    hypothesis: Tokens
-    segments: Tokens
+    tokens: Tokens
     weight: float = 1.0
 
 
-def window_values(sides: Sequence[Side], windows: Sequence[Span]) -> list[np.ndarray]:
+def window_values(hypothesis: Tokens, sides: Sequence[Side], windows: Sequence[Span]) -> list[np.ndarray]:
     """The values of each segment's window of the hypothesis's tokens in the segment, fp32 [tokens of the window]: their
     weighted mean over the sides that have tokens of the segment."""
     found = []
-    bounds = [[0, *side.segments.ends.tolist()] for side in sides]
+    bounds = [[0, *segments.ends.tolist()] for segments, _ in sides]
     for first, last, begin, end in _blocks(windows):
         low, high = windows[begin][0], windows[end - 1][1]
         values, weights = np.zeros((high - low, end - begin), np.float32), np.zeros(end - begin, np.float32)
-        for (hypothesis, segments, weight), of_side in zip(sides, bounds, strict=True):
+        for (segments, weight), of_side in zip(sides, bounds, strict=True):
             start, *ends = of_side[begin : end + 1]
             own = [place - start for place in ends]
             of_tokens = token_values(hypothesis.vectors[low:high], segments.vectors[start : start + own[-1]], own)

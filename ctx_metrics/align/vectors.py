@@ -54,8 +54,8 @@ class Tokens:
         return np.concatenate(found)
 
 
-def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[Sequence[str]]) -> list[list[Tokens]]:
-    """For each layer, the tokens of each side of an alignment; a side is one text or several. The pieces of all sides are
+def token_vectors(encoder: TextEncoder, layer: int, sides: Sequence[Sequence[str]]) -> list[Tokens]:
+    """The tokens of each side of an alignment, at a layer; a side is one text or several. The pieces of all sides are
     encoded together, which is fast."""
     texts = [text for side in sides for text in side]
     parts = [list(pieces(text)) for text in texts]
@@ -63,20 +63,16 @@ def token_vectors(encoder: TextEncoder, layers: Sequence[int], sides: Sequence[S
     tokens, offsets = encoder.tokenizer.located(flat)
     rows = [0, *accumulate(each.content for each in tokens)]
     # of all pieces, since the memory of single ones would have holes when they are freed
-    vectors = [torch.empty(rows[-1], encoder.width, dtype=torch.float16) for _ in layers]
-    mixes = [(layer,) for layer in layers]
+    vectors = torch.empty(rows[-1], encoder.width, dtype=torch.float16)
     for batch in token_batches([len(each.ids) for each in tokens], TOKENS_AT_ONCE):
-        encoded = encoder.encode([tokens[number] for number in batch], mixes, alone=True)
+        encoded = encoder.encode([tokens[number] for number in batch], [(layer,)], alone=True)
         for number, states in zip(batch, encoded, strict=True):
-            for mix, of_layer in zip(mixes, vectors, strict=True):
-                of_layer[rows[number] : rows[number + 1]] = states[mix][1:-1]
-    found: list[list[Tokens]] = [[] for _ in layers]
-    of_texts, first = iter(parts), 0
+            vectors[rows[number] : rows[number + 1]] = states[layer,][1:-1]
+    found, of_texts, first = [], iter(parts), 0
     for side in sides:
         own = [*islice(of_texts, len(side))]
         last = first + sum(map(len, own))
-        for of_sides, of_layer in zip(found, vectors, strict=True):
-            of_sides.append(Tokens(of_layer[rows[first] : rows[last]], side, own, offsets[first:last]))
+        found.append(Tokens(vectors[rows[first] : rows[last]], side, own, offsets[first:last]))
         first = last
     return found
 

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from .path import Prices, Span, best_path
-from .values import Side, token_values
+from .values import token_values
+from .vectors import Tokens
 
 CELLS = 4_000_000  # a smaller matrix of tokens is computed as a whole
 GROUPS = 1_500  # most groups of a side
@@ -19,10 +20,10 @@ def whole(tokens: int, segments: int) -> list[Span]:
     return [(0, tokens)] * segments
 
 
-def rough_windows(side: Side, margin: int) -> list[Span]:
+def rough_windows(hypothesis: Tokens, segments: Tokens, margin: int) -> list[Span]:
     """Windows around the best path of groups of tokens through groups of segments, each the mean of its tokens' vectors."""
-    stream, segments = side.hypothesis.vectors, side.segments
-    tokens, ends = len(stream), segments.ends.tolist()
+    stream, ends = hypothesis.vectors, segments.ends.tolist()
+    tokens = len(stream)
     size, together = -(-tokens // GROUPS), -(-len(ends) // GROUPS)
     begins = np.arange(0, tokens, size)
     bounds = np.append(ends[together - 1 : -1 : together], ends[-1])

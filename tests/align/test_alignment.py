@@ -177,9 +177,10 @@ def test_values_are_the_weighted_mean_of_both_sides(windows):
         return Tokens(unit(sum(of_texts), seed), [""] * len(of_texts), [[(0, 0)]] * len(of_texts), of_pieces)
 
     weights = 1.0, 1.5
-    sides = [Side(tokens(20, seed=0), tokens(*own, seed=1), weight) for own, weight in zip(sizes, weights)]
-    of_each = [window_values([side], windows) for side in sides]
-    both = window_values(sides, windows)
+    hypothesis = tokens(20, seed=0)
+    sides = [Side(tokens(*own, seed=1), weight) for own, weight in zip(sizes, weights)]
+    of_each = [window_values(hypothesis, [side], windows) for side in sides]
+    both = window_values(hypothesis, sides, windows)
     for number, (first, second, mean) in enumerate(zip(*of_each, both)):
         of_sides = zip((first, second), sizes, weights)
         there = [(own, weight) for own, size, weight in of_sides if size[number]]

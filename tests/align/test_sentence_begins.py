@@ -25,7 +25,7 @@ def test_the_chance_is_that_of_a_plain_network(network, at_once, monkeypatch):
     monkeypatch.setattr(sentence_begins, "TOKENS_AT_ONCE", at_once)
     own = sentence_begins.sentence_begins(network)
     vectors = (torch.randn(8, 384, generator=torch.Generator().manual_seed(1)) / 20).half()
-    plain = nn.Sequential(nn.Linear(768, 32), nn.Tanh(), nn.Linear(32, 1))
+    plain = nn.Sequential(nn.Linear(768, 64), nn.Tanh(), nn.Linear(64, 1))
     with torch.no_grad():
         plain[0].weight.copy_(torch.cat([own.before, own.own], 1))
         plain[0].bias.copy_(own.bias)
@@ -82,7 +82,7 @@ SOURCES = [
 @pytest.mark.parametrize("language, lines", [("zh", CHINESE), ("ja", JAPANESE)])
 def test_sentences_without_marks_are_told_apart(language, lines):
     aligner = Aligner(language, across=True)
-    [[tokens]] = token_vectors(aligner.encoder, [aligner.layer], [["".join(lines)]])
+    [tokens] = token_vectors(aligner.encoder, aligner.layer, [["".join(lines)]])
     chances = aligner.begins.chances(tokens.vectors)
     true = np.isin(tokens.begins, np.cumsum([len(line) for line in lines[:-1]]))
     assert true.sum() == 5
