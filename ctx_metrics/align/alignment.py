@@ -20,7 +20,7 @@ from .sentence_begins import sentence_begins
 from .stream import Places, Stream, joined, places
 from .values import Side, window_values
 from .vectors import Tokens, token_vectors
-from .windows import CELLS, MARGINS, rough_windows, touched, whole
+from .windows import CELLS, MARGINS, nearby, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
@@ -130,6 +130,36 @@ class Encoded(NamedTuple):
     sides: Sequence[Side]
 
 
+class Evidence(NamedTuple):
+    """What the best path depends on besides the values of tokens.
+
+    sizes      how many tokens each segment has, [segments]
+    at         where the hypothesis's tokens begin, [tokens]
+    facts, marks    of its text
+    chances    that a sentence begins with each token, float64 [tokens]
+    """
+
+    sizes: np.ndarray
+    at: np.ndarray
+    facts: Places
+    marks: Sequence[Mark]
+    chances: np.ndarray
+
+    @property
+    def is_open(self) -> np.ndarray:
+        """Whether a segment may begin with each token, bool [tokens]."""
+        return self.facts.open[self.at] & (np.diff(self.at, prepend=-1) > 0)
+
+    @property
+    def omission(self) -> np.ndarray:
+        """The price of each segment's omission, where the usual share of the text is missing."""
+        return np.where(self.sizes > 0, OMISSION - OMITTED_TOKEN * self.sizes, NOWHERE / 1e3)
+
+    def gains(self, boundaries: Sequence[tuple[int, int]]) -> list[np.ndarray]:
+        """Of marks; `boundaries` are the segments, and where their spans begin, as far as known."""
+        return gains_of(self.marks, self.chances, self.is_open, boundaries)
+
+
 class Aligner:
     """Aligns documents of one language with references in it, with sources in another language, or with both.
 
@@ -211,38 +241,50 @@ def aligned(encoded: Encoded, chances: np.ndarray) -> Alignment:
         nothing = Path([None] * number, [(0, length)] if length else [])
         return _described(stream, tokens, np.zeros(length, bool), nothing, sides)
     marks = marks_of(stream.text, facts, tokens.begins, document.segments)
+    evidence = Evidence(_sizes(sides, number), tokens.begins, facts, marks, chances)
     if length * max(len(side.tokens.vectors) for side in sides) <= CELLS:
-        path = _path(tokens, facts, sides, marks, chances, whole(length, number))
+        path = _path(tokens, sides, evidence, whole(length, number))
     else:
         for margin in MARGINS:
             windows = rough_windows(tokens, sides[0].tokens, margin)
-            path = _path(tokens, facts, sides, marks, chances, windows)
+            path = _path(tokens, sides, evidence, windows)
             if not touched(windows, path.spans, length):
                 break
     return _described(stream, tokens, facts.end[tokens.begins] | (chances > PROBABLE), path, sides)
 
 
-def _path(
-    tokens: Tokens,
-    facts: Places,
-    sides: Sequence[Side],
-    marks: Sequence[Mark],
-    chances: np.ndarray,
-    windows: Sequence[Span],
-) -> Path:
-    """The best path within windows. A first pass, without additions, tells what a token in its segment is worth, how long
-    segments become, and what marks their beginnings. If the second finds additions, a third does not count their words when
-    it asks how much of the text is missing, and if there are several, it looks for more.
+def _path(tokens: Tokens, sides: Sequence[Side], evidence: Evidence, windows: Sequence[Span]) -> Path:
+    """The best path within windows.
+
+    A first path shows about where each segment is. What a token is worth is then the mean of two values: among all segments,
+    and among those around it alone, where a word counts too that the rest of the document has as well. A path that reaches a
+    border there is given up for one among all segments.
     """
     values = window_values(tokens, sides, windows)
-    sizes, at = _sizes(sides, len(windows)), tokens.begins
-    is_open = facts.open[at] & (np.diff(at, prepend=-1) > 0)
-    omission = np.where(sizes > 0, OMISSION - OMITTED_TOKEN * sizes, NOWHERE / 1e3)
-    first = best_path(values, windows, gains_of(marks, chances, is_open, []), Prices(omission))
+    near = nearby(_first_path(values, windows, evidence).spans, windows)
+    among = zip(values, windows, window_values(tokens, sides, near), near, strict=True)
+    closer = [(every[begin - low : end - low] + own) / 2 for every, (low, _), own, (begin, end) in among]
+    path = _settled_path(closer, near, evidence)
+    return _settled_path(values, windows, evidence) if touched(near, path.spans, len(evidence.at)) else path
+
+
+def _first_path(values: Sequence[np.ndarray], windows: Sequence[Span], evidence: Evidence) -> Path:
+    """The best path without additions, as long as nothing is known of the document."""
+    return best_path(values, windows, evidence.gains([]), Prices(evidence.omission))
+
+
+def _settled_path(values: Sequence[np.ndarray], windows: Sequence[Span], evidence: Evidence) -> Path:
+    """The best path with these values, which it changes. A first pass, without additions, tells what a token in its segment
+    is worth, how long segments become, and what marks their beginnings. If the second finds additions, a third does not
+    count their words when it asks how much of the text is missing, and if there are several, it looks for more.
+    """
+    sizes, at, facts, marks, chances = evidence
+    is_open = evidence.is_open
+    first = _first_path(values, windows, evidence)
     spans = [(number, span) for number, span in enumerate(first.spans) if span]
     parts = [(values[i], values[i][begin - windows[i][0] : end - windows[i][0]]) for i, (begin, end) in spans]
     own = np.median([part.mean() for _, part in parts])
-    # in another segment: without the segment's own tokens, since a window of a long document has few others
+    # in another segment: without the segment's own tokens, since a window has few others
     elsewhere = sum(len(every) - len(part) for every, part in parts)
     outside = sum(every.sum(dtype=np.float64) - part.sum(dtype=np.float64) for every, part in parts)
     other = outside / elsewhere if elsewhere else own
@@ -250,7 +292,7 @@ def _path(
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)
     boundaries = [(number, begin) for number, (begin, _) in spans]
-    gains = gains_of(marks, chances, is_open, boundaries)
+    gains = evidence.gains(boundaries)
     at_line = UNFINISHED + trust * (UNFINISHED_LINE - UNFINISHED)
     price = np.where(facts.end[at], 0, np.where(facts.line[at], at_line, np.inf))
     unsure = SURE - UNSURE * np.log(np.maximum(chances, UNKNOWN))
@@ -266,7 +308,7 @@ def _path(
         tokens = [span[1] - span[0] if span else 0 for span in spans]
         missing = np.clip(np.maximum(0, lengths - tokens).sum() / lengths.sum(), *SHARES)
         of_missing = MISSING * np.log(missing / USUALLY_MISSING)
-        prices = Prices(omission - of_missing, (lengths, LENGTH / np.sqrt(lengths)))
+        prices = Prices(evidence.omission - of_missing, (lengths, LENGTH / np.sqrt(lengths)))
         return best_path(values, windows, gains, prices, Additions(addition, apart, until))
 
     for each in values:

@@ -12,6 +12,7 @@ from .vectors import Tokens
 TEMPERATURE = 0.07  # of the cosines
 CHANCE = 0.01  # what a token that matches nothing is worth in any segment, as a share of one certain match
 CLOSENESS = 1.2  # weight of a token's best cosine with the segment
+TINY = 1e-30  # in place of a sum of 0, which is divided by
 # of a long document, segments whose values are computed together, and their neighbours on each side
 SEGMENTS_AT_ONCE, AROUND = 24, 12
 
@@ -37,7 +38,8 @@ def window_values(hypothesis: Tokens, sides: Sequence[Side], windows: Sequence[S
         for (segments, weight), of_side in zip(sides, bounds, strict=True):
             start, *ends = of_side[begin : end + 1]
             own = [place - start for place in ends]
-            of_tokens = token_values(hypothesis.vectors[low:high], segments.vectors[start : start + own[-1]], own)
+            rows = [(a - low, b - low) for a, b in windows[begin:end]]
+            of_tokens = token_values(hypothesis.vectors[low:high], segments.vectors[start : start + own[-1]], own, rows)
             of_tokens *= weight
             values += of_tokens
             weights += weight * (np.diff(own, prepend=0) > 0)
@@ -55,19 +57,25 @@ def _blocks(windows: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
         yield first, last, max(0, first - AROUND), min(number, last + AROUND)
 
 
-def token_values(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int]) -> np.ndarray:
-    """The value of each token in each segment, fp32 [stream's tokens, segments]; 0 in a segment without tokens.
+def token_values(
+    stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int], windows: Sequence[Span]
+) -> np.ndarray:
+    """The value of each token in each segment, fp32 [stream's tokens, segments]; 0 in a segment without tokens. It means
+    nothing outside the segment's window.
 
-    A token and a segment's token match by the product of two shares: of the one's cosines with all tokens of the segments,
-    and of the other's with all of the stream. So words that occur everywhere, such as articles, count for little. The value
-    is the logarithm of the matches' sum, less its mean over the segments, and two more parts: how close the token is to its
-    best match, between what is usual in any segment and in the best one; and how much of the segment's tokens it covers,
-    so that no segment makes do with one word.
+    A token and a segment's token match by the product of two shares: of the one's cosines with all tokens of the segments
+    that it can be in, and of the other's with all of its window. So words that occur everywhere, such as articles, count for
+    little. The value is the logarithm of the matches' sum, less its mean over the segments, and two more parts: how close
+    the token is to its best match, between what is usual in any segment and in the best one; and how much of the segment's
+    tokens it covers, so that no segment makes do with one word.
     """
-    begins = np.array([0, *ends[:-1]], np.int64)
-    filled = np.flatnonzero(np.asarray(ends) > begins)
+    begins, sizes = np.array([0, *ends[:-1]], np.int64), np.diff(ends, prepend=0)
+    filled = np.flatnonzero(sizes)
     if not len(filled):
         return np.zeros((len(stream), len(ends)), np.float32)
+    at = np.arange(len(stream))[:, None]
+    low, high = np.array(windows).T
+    inside = (at >= low) & (at < high) & (sizes > 0)
 
     def by_segment(reduced: np.ufunc, of_tokens: torch.Tensor) -> np.ndarray:
         found = np.zeros((len(stream), len(ends)), np.float32)
@@ -76,13 +84,15 @@ def token_values(stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[in
 
     cosines = stream.float() @ segments.float().T
     best = by_segment(np.maximum, cosines)
-    usual, highest = best[:, filled].mean(), best[:, filled].max(1).mean()
+    usual = (best * inside).sum() / max(1, inside.sum())
+    highest = np.where(inside, best, usual).max(1).mean()
     matches = cosines.sub_(1).div_(TEMPERATURE).exp_()
-    of_tokens = matches.sum(1, keepdim=True)
-    shares = matches / matches.sum(0)
+    matches *= torch.from_numpy(inside).repeat_interleave(torch.from_numpy(sizes), dim=1)
+    of_tokens = matches.sum(1, keepdim=True).clamp_(min=TINY)
+    shares = matches / matches.sum(0).clamp_(min=TINY)
     covered = by_segment(np.add, shares)
     logs = np.log(by_segment(np.add, shares.mul_(matches)) / of_tokens.numpy() + CHANCE)
-    logs -= logs.mean(1, keepdims=True)
+    logs -= (logs * inside).sum(1, keepdims=True) / np.maximum(1, inside.sum(1, keepdims=True))
     values = logs + CLOSENESS * (best - usual) / max(highest - usual, 0.1) + covered
-    values[:, np.asarray(ends) == begins] = 0
+    values[:, sizes == 0] = 0
     return values

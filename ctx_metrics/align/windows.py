@@ -1,4 +1,4 @@
-"""Which tokens of a long document each segment can have, from a rough path over groups of both."""
+"""Which tokens each segment can have: in a long document near a rough path over groups of both, then near a first path."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,6 +13,7 @@ from .vectors import Tokens
 CELLS = 4_000_000  # a smaller matrix of tokens is computed as a whole
 GROUPS = 1_500  # most groups of a side
 MARGINS = (4, 8, 16, 32)  # groups on each side of the rough path: the next if the path touches a border
+NEIGHBOURS = 3  # segments on each side whose tokens on the first path a segment can have
 _OMISSION = 1.0  # price of a group without tokens on the rough path
 
 
@@ -28,10 +29,11 @@ def rough_windows(hypothesis: Tokens, segments: Tokens, margin: int) -> list[Spa
     begins = np.arange(0, tokens, size)
     bounds = np.append(ends[together - 1 : -1 : together], ends[-1])
     left, right = _means(stream, np.append(begins[1:], tokens)), _means(segments.vectors, bounds)
-    values = token_values(left, right, list(range(1, len(right) + 1)))
+    windows = whole(len(left), len(right))
+    values = token_values(left, right, list(range(1, len(right) + 1)), windows)
     path = best_path(
         [values[:, number] for number in range(len(right))],
-        whole(len(left), len(right)),
+        windows,
         [np.zeros(len(left) + 1)] * (len(right) + 1),
         Prices(np.full(len(right), _OMISSION)),
     )
@@ -44,6 +46,21 @@ def rough_windows(hypothesis: Tokens, segments: Tokens, margin: int) -> list[Spa
     lows[0], highs[-1] = min(first, 0), max(last, tokens)
     of_groups = list(zip(np.minimum.accumulate(lows[::-1])[::-1], np.maximum.accumulate(highs), strict=True))
     return [(int(low), int(high)) for number in range(len(ends)) for low, high in [of_groups[number // together]]]
+
+
+def nearby(spans: Sequence[Span | None], windows: Sequence[Span]) -> list[Span]:
+    """What each segment and its neighbours have on a path, as far as it is in the segment's window.
+
+    >>> nearby([(0, 5), None, (5, 6), (6, 7), (7, 8), (8, 9)], [(0, 9)] * 5 + [(6, 9)])
+    [(0, 7), (0, 8), (0, 9), (0, 9), (5, 9), (6, 9)]
+    """
+    known, at = [], 0
+    for span in spans:
+        begin, at = span or (at, at)
+        known.append((begin, at))
+    padded = [known[0]] * NEIGHBOURS + known + [known[-1]] * NEIGHBOURS
+    ends = zip(windows, padded, padded[2 * NEIGHBOURS :], strict=False)
+    return [(max(low, begin), min(high, end)) for (low, high), (begin, _), (_, end) in ends]
 
 
 def touched(windows: Sequence[Span], spans: Sequence[Span | None], tokens: int) -> bool:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from ctx_metrics.align import alignment
+from ctx_metrics.align import alignment, values
 from ctx_metrics.align.alignment import Aligner, Document
-from ctx_metrics.align.values import Side, window_values
+from ctx_metrics.align.values import Side, token_values, window_values
 from ctx_metrics.align.vectors import Tokens
 
 REFERENCES = [
@@ -167,15 +167,16 @@ def unit(count: int, seed: int) -> torch.Tensor:
     return torch.nn.functional.normalize(torch.randn(count, 16, generator=torch.Generator().manual_seed(seed)), dim=1)
 
 
+def tokens(*of_texts: int, seed: int) -> Tokens:
+    """Of texts with so many tokens, with any vectors."""
+    of_pieces = [np.zeros(size, np.int64) for size in of_texts]
+    return Tokens(unit(sum(of_texts), seed), [""] * len(of_texts), [[(0, 0)]] * len(of_texts), of_pieces)
+
+
 @pytest.mark.parametrize("windows", [[(0, 20)] * 4, [(0, 8), (0, 12), (4, 20), (9, 20)]])
 def test_values_are_the_weighted_mean_of_both_sides(windows):
     """Of a segment that one side lacks, they are the other's; of one that both lack, 0."""
     sizes = [3, 0, 4, 0], [5, 2, 0, 0]
-
-    def tokens(*of_texts: int, seed: int) -> Tokens:
-        of_pieces = [np.zeros(size, np.int64) for size in of_texts]
-        return Tokens(unit(sum(of_texts), seed), [""] * len(of_texts), [[(0, 0)]] * len(of_texts), of_pieces)
-
     weights = 1.0, 1.5
     hypothesis = tokens(20, seed=0)
     sides = [Side(tokens(*own, seed=1), weight) for own, weight in zip(sizes, weights)]
@@ -188,6 +189,30 @@ def test_values_are_the_weighted_mean_of_both_sides(windows):
         expected = total / max(1.0, sum(weight for _, weight in there))
         assert mean == pytest.approx(expected, abs=1e-6)
         assert np.ptp(mean) > 0 or not there
+
+
+def test_what_lies_outside_a_window_does_not_count(monkeypatch):
+    """Tokens match as in a document of the window's segments alone; only what is usual is that of all."""
+    monkeypatch.setattr(values, "CLOSENESS", 0.0)
+    hypothesis, segments = tokens(20, seed=0), tokens(3, 2, 4, 5, seed=1)
+    apart = window_values(hypothesis, [Side(segments)], [(0, 8), (0, 8), (8, 20), (8, 20)])
+    for begin, end, first, last in ((0, 8, 0, 2), (8, 20, 2, 4)):
+        own = np.array([0, *segments.ends])[first : last + 1]
+        alone = token_values(
+            hypothesis.vectors[begin:end],
+            segments.vectors[own[0] : own[-1]],
+            (own[1:] - own[0]).tolist(),
+            [(0, end - begin)] * 2,
+        )
+        assert np.array(apart[first:last]) == pytest.approx(alone.T, abs=1e-5)
+
+
+def test_a_path_at_a_border_is_looked_for_again_without_it(english, monkeypatch):
+    """Each segment could have nothing but what it has on the first path, which does not know that one is omitted."""
+    monkeypatch.setattr("ctx_metrics.align.windows.NEIGHBOURS", 0)
+    lines = [*HYPOTHESES[:3], "", *HYPOTHESES[4:]]
+    [found] = english.align([Document(" ".join(filter(None, lines)), REFERENCES)])
+    assert (found.lines, found.omissions) == (lines, [3])
 
 
 def test_characters_are_words_where_there_are_no_blanks():
