@@ -38,7 +38,10 @@ class AlignSettings:
 
     def __post_init__(self):
         if self.align_output is not None and not self.align:
-            raise InputError("a folder for aligned lines works only if they are aligned; give that flag too")
+            raise InputError(
+                "--align-output works only with --align (for sacrebleu, --ctx-align-output with --ctx-align); give both, or "
+                "leave it out"
+            )
         if self.align_set is not None and not self.align:
             raise InputError("--align-set works only with --align; give both, or leave it out")
 
@@ -46,7 +49,7 @@ class AlignSettings:
 class AlignedTexts(Wrapper):
     title = "hypotheses whose lines do not match"
     settings = AlignSettings
-    hint = "{}align reads folders, and aligns documents whose lines do not match"
+    hint = "{}align aligns documents whose lines do not match, and reads folders of them"
     of_tables = ("align",)
     reads = True
     elsewhere = ("align_set",)  # sacrebleu has read its references before

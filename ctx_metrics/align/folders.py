@@ -66,9 +66,9 @@ def find_documents(
     if wanted is None:
         return dict(sorted(found.items()))
     if unknown and first is not None:
-        pair = "" if any(languages) else " (if the names end in languages, give these with -l)"
         raise InputError(
-            f"{first} has no file of the same document as {os.path.join(path, unknown[0])}{pair}; {missing}"
+            f"{first} has no file of the same document as {os.path.join(path, unknown[0])} (if the names end in languages, "
+            f"-l must give these); {missing}"
         )
     check_all(path, "file", found, wanted, unknown, missing)
     return {document: found[document] for document in wanted}

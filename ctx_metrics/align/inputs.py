@@ -58,7 +58,7 @@ def read_documents(
 
 def _of_folder(path: str, encoding: str, parts: Sequence[Part], languages: Languages) -> list[str]:
     _need_names(path, "a folder has one file per document", parts)
-    missing = f"write an empty file {NO_OUTPUT}"
+    missing = f"name each file after its document, and write an empty one {NO_OUTPUT}"
     files = find_documents(path, [part.name for part in parts], languages, missing)
     return read_texts(path, [*files.values()], encoding)
 

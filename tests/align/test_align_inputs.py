@@ -64,8 +64,8 @@ def test_files_that_are_no_documents_are_named(tmp_path):
 def test_a_folder_lacks_a_document(tmp_path):
     (tmp_path / "c.txt").write_text("text")
     assert fault(tmp_path) == (
-        "PATH has no file of document 'news/a' (and of 1 more); it has c.txt; write an empty file where the system has no "
-        "output"
+        "PATH has no file of document 'news/a' (and of 1 more); it has c.txt; name each file after its document, and write an empty "
+        "one where the system has no output"
     )
 
 
@@ -148,7 +148,7 @@ def test_sources_and_references_in_folders(test_set):
         (
             "c.txt",
             "more",
-            "src has no file of the same document as ref/c.txt; sources and references need all documents",
+            "src has no file of the same document as ref/c.txt (if the names end in languages, -l must give these); sources ",
         ),
     ],
 )
@@ -270,7 +270,8 @@ def test_braces_are_text(tmp_path):
     assert read(path)[1] == ['{user} said "Hello."', "Three. Four."]
 
 
-def test_names_with_languages_need_the_pair(test_set):
+@pytest.mark.parametrize("target", [None, "fr"])
+def test_names_with_languages_need_the_pair(test_set, target):
     paths = {role: [str(test_set / role)] for role in ("src", "ref")}
-    with pytest.raises(InputError, match=r"\(if the names end in languages, give these with -l\)"):
-        read_streams(paths, "utf-8", Context())
+    with pytest.raises(InputError, match=r"\(if the names end in languages, -l must give these\)"):
+        read_streams(paths, "utf-8", Context(source_lang=target and "en", target_lang=target))
