@@ -172,6 +172,7 @@ class Aligner:
         self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
         english = self.model.embedded
         self.layer = ENGLISH_LAYER if english else MULTILINGUAL_LAYER
+        self.twice = not english
         reads = not english or primary(language) in ("", "en")
         self.begins = sentence_begins("english" if english else "multilingual") if reads else None
 
@@ -206,7 +207,7 @@ class Aligner:
         ]
 
     def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
-        return [aligned(each, self._chances(each.tokens)) for each in documents]
+        return [aligned(each, self._chances(each.tokens), self.twice) for each in documents]
 
     def _chances(self, tokens: Tokens) -> np.ndarray:
         """The chance that a sentence begins with each token; the same everywhere if no network tells it."""
@@ -229,10 +230,11 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def aligned(encoded: Encoded, chances: np.ndarray) -> Alignment:
+def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
     """The alignment of a document.
 
     chances    that a sentence begins with each of its hypothesis's tokens, float64 [tokens]
+    twice      whether to look again among neighbouring segments; by English tokens of a low layer, nothing more is found
     """
     document, stream, tokens, sides = encoded
     sides = [side for side in sides if len(side.tokens.vectors)]
@@ -243,24 +245,26 @@ def aligned(encoded: Encoded, chances: np.ndarray) -> Alignment:
     marks = marks_of(stream.text, facts, tokens.begins, document.segments)
     evidence = Evidence(_sizes(sides, number), tokens.begins, facts, marks, chances)
     if length * max(len(side.tokens.vectors) for side in sides) <= CELLS:
-        path = _path(tokens, sides, evidence, whole(length, number))
+        path = _path(tokens, sides, evidence, whole(length, number), twice)
     else:
         for margin in MARGINS:
             windows = rough_windows(tokens, sides[0].tokens, margin)
-            path = _path(tokens, sides, evidence, windows)
+            path = _path(tokens, sides, evidence, windows, twice)
             if not touched(windows, path.spans, length):
                 break
     return _described(stream, tokens, facts.end[tokens.begins] | (chances > PROBABLE), path, sides)
 
 
-def _path(tokens: Tokens, sides: Sequence[Side], evidence: Evidence, windows: Sequence[Span]) -> Path:
+def _path(tokens: Tokens, sides: Sequence[Side], evidence: Evidence, windows: Sequence[Span], twice: bool) -> Path:
     """The best path within windows.
 
-    A first path shows about where each segment is. What a token is worth is then the mean of two values: among all segments,
-    and among those around it alone, where a word counts too that the rest of the document has as well. A path that reaches a
-    border there is given up for one among all segments.
+    To look twice: a first path shows about where each segment is. A token is then worth the mean of two values, among all
+    segments and among those around it alone, where a word counts too that the rest of the document has as well. A path
+    that reaches a border there is given up for one among all segments.
     """
     values = window_values(tokens, sides, windows)
+    if not twice:
+        return _settled_path(values, windows, evidence)
     near = nearby(_first_path(values, windows, evidence).spans, windows)
     among = zip(values, windows, window_values(tokens, sides, near), near, strict=True)
     closer = [(every[begin - low : end - low] + own) / 2 for every, (low, _), own, (begin, end) in among]

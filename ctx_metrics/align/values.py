@@ -87,7 +87,8 @@ def token_values(
     usual = (best * inside).sum() / max(1, inside.sum())
     highest = np.where(inside, best, usual).max(1).mean()
     matches = cosines.sub_(1).div_(TEMPERATURE).exp_()
-    matches *= torch.from_numpy(inside).repeat_interleave(torch.from_numpy(sizes), dim=1)
+    if not inside.all():
+        matches *= torch.from_numpy(inside).repeat_interleave(torch.from_numpy(sizes), dim=1)
     of_tokens = matches.sum(1, keepdim=True).clamp_(min=TINY)
     shares = matches / matches.sum(0).clamp_(min=TINY)
     covered = by_segment(np.add, shares)

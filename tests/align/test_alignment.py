@@ -207,11 +207,11 @@ def test_what_lies_outside_a_window_does_not_count(monkeypatch):
         assert np.array(apart[first:last]) == pytest.approx(alone.T, abs=1e-5)
 
 
-def test_a_path_at_a_border_is_looked_for_again_without_it(english, monkeypatch):
+def test_a_path_at_a_border_is_looked_for_again_without_it(monkeypatch):
     """Each segment could have nothing but what it has on the first path, which does not know that one is omitted."""
     monkeypatch.setattr("ctx_metrics.align.windows.NEIGHBOURS", 0)
     lines = [*HYPOTHESES[:3], "", *HYPOTHESES[4:]]
-    [found] = english.align([Document(" ".join(filter(None, lines)), REFERENCES)])
+    [found] = Aligner("en", across=True).align([Document(" ".join(filter(None, lines)), SOURCES)])
     assert (found.lines, found.omissions) == (lines, [3])
 
 
