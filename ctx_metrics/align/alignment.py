@@ -156,7 +156,10 @@ class Evidence(NamedTuple):
         return np.where(self.sizes > 0, OMISSION - OMITTED_TOKEN * self.sizes, NOWHERE / 1e3)
 
     def gains(self, boundaries: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-        """Of marks; `boundaries` are the segments, and where their spans begin, as far as known."""
+        """What a span gains by the marks where it begins, as `gains_of` gives it.
+
+        boundaries    segments, and where their spans begin, as far as known
+        """
         return gains_of(self.marks, self.chances, self.is_open, boundaries)
 
 
@@ -172,7 +175,7 @@ class Aligner:
         self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
         english = self.model.embedded
         self.layer = ENGLISH_LAYER if english else MULTILINGUAL_LAYER
-        self.twice = not english
+        self.looks_twice = not english
         reads = not english or primary(language) in ("", "en")
         self.begins = sentence_begins("english" if english else "multilingual") if reads else None
 
@@ -207,7 +210,7 @@ class Aligner:
         ]
 
     def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
-        return [aligned(each, self._chances(each.tokens), self.twice) for each in documents]
+        return [aligned(each, self._chances(each.tokens), self.looks_twice) for each in documents]
 
     def _chances(self, tokens: Tokens) -> np.ndarray:
         """The chance that a sentence begins with each token; the same everywhere if no network tells it."""
@@ -234,7 +237,7 @@ def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
     """The alignment of a document.
 
     chances    that a sentence begins with each of its hypothesis's tokens, float64 [tokens]
-    twice      whether to look again among neighbouring segments; by English tokens of a low layer, nothing more is found
+    twice      whether to look again among neighbouring segments, which finds nothing more by the English encoder's tokens
     """
     document, stream, tokens, sides = encoded
     sides = [side for side in sides if len(side.tokens.vectors)]
