@@ -116,6 +116,11 @@ class Document:
         """The segments, and then the sources."""
         return [tuple(side) for side in (self.segments, self.sources) if side is not None]
 
+    @property
+    def stream(self) -> Stream:
+        """The hypothesis, joined. Where no segment has a fence of Markdown, fences are not part of the text."""
+        return joined(self.hypothesis, fences=any("```" in text for side in self.sides for text in side))
+
 
 class Encoded(NamedTuple):
     """A document, and what its alignment is computed from.
@@ -193,7 +198,7 @@ class Aligner:
     def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:
         """The documents with their tokens. Documents with the same segments, such as several systems' outputs, share the
         segments' tokens, also with the group before."""
-        streams = [joined(document.hypothesis) for document in documents]
+        streams = [document.stream for document in documents]
         known = {side: own.tokens for each in before for side, own in zip(each.document.sides, each.sides, strict=True)}
         wanted = dict.fromkeys(side for each in documents for side in each.sides)
         new = [side for side in wanted if side not in known]
@@ -342,7 +347,7 @@ def _described(
 
     def lines_of(begin: int, end: int) -> tuple[int, ...]:
         first, last = (bisect_right(stream.begins, place) for place in (begin, end - 1))
-        return tuple(range(first - 1, last))
+        return tuple(line for line in range(first - 1, last) if line not in stream.fences)
 
     spans = sorted([*(span for span in path.spans if span), *path.additions])
     parts = {span: (int(at[span[0]]), int(at[span[1]])) for span in spans}
@@ -371,10 +376,16 @@ def _described(
                 not bool(finished[[*span]].all()),
             )
         )
-    for span in path.additions:
-        after = max((number for number, own in enumerate(path.spans) if own and own[0] < span[0]), default=-1)
-        begin, end = parts[span]
-        additions.append(Addition(after, begin, end, text[begin:end].strip(), lines_of(begin, end)))
+
+    def add(begin: int, end: int, added: str, lines: tuple[int, ...]) -> None:
+        after = max((link.segment for link in links if link.begin < begin), default=-1)
+        additions.append(Addition(after, begin, end, added, lines))
+
+    for begin, end in (parts[span] for span in path.additions):
+        add(begin, end, text[begin:end].strip(), lines_of(begin, end))
+    for line, fence in stream.fences.items():
+        add(stream.begins[line], stream.begins[line], fence, (line,))
+    additions.sort(key=lambda each: (each.begin, each.end))
     of_links = {link.segment: link.text for link in links}
     return Alignment([of_links.get(number, "") for number in range(len(path.spans))], links, omissions, additions)
 

@@ -70,6 +70,7 @@ def begins_item(text: str) -> bool:
 # scripts that put no blanks between words: Thai to Myanmar, Khmer, Japanese and Chinese with their punctuation
 _UNSPACED = [(0x0E00, 0x109F), (0x1780, 0x17FF), (0x2E80, 0xA4CF), (0xF900, 0xFAFF), (0xFE30, 0xFE4F), (0xFF00, 0xFFEF)]
 _UNSPACED += [(0x20000, 0x3FFFF)]
+_FENCE = re.compile(r"`{3,}\s*[^\s`]*")  # of Markdown, with at most one word, such as the text's language
 PIECE = 400  # most characters that are encoded together
 
 
@@ -79,26 +80,34 @@ class Stream(NamedTuple):
     begins        where each line begins in the text
     paragraphs    those of them after an empty line, beside a fence of Markdown (```), or after a first line that announces
                   the text with a colon
+    fences        the fences that are left out of the text, by the number of their line
     """
 
     text: str
     begins: list[int]
     paragraphs: list[int]
+    fences: dict[int, str]
 
 
-def joined(hypothesis: str) -> Stream:
-    """The stream of a hypothesis; empty lines add nothing to it.
+def joined(hypothesis: str, *, fences: bool = True) -> Stream:
+    """The stream of a hypothesis; empty lines add nothing to it, and fences of Markdown only if `fences` says so.
 
     >>> joined("One. Two\\nthree.\\n\\n你\\n好")
-    Stream(text='One. Two three.你好', begins=[0, 9, 15, 16], paragraphs=[15])
+    Stream(text='One. Two three.你好', begins=[0, 9, 15, 16], paragraphs=[15], fences={})
+    >>> joined("```text\\nOne.\\n```", fences=False)
+    Stream(text='One.', begins=[0, 0, 4], paragraphs=[], fences={0: '```text', 2: '```'})
     """
     begins: list[int] = []
     paragraphs: list[int] = []
     parts: list[str] = []
+    left_out: dict[int, str] = {}
     length, last, apart = 0, "", False
     for line in map(str.strip, hypothesis.split("\n")):
         fence = line.startswith("```")
-        if line:
+        if not fences and _FENCE.fullmatch(line):
+            left_out[len(begins)] = line
+            begins.append(length)
+        elif line:
             blank = " " * (bool(last) and not _is_unspaced(last) and not _is_unspaced(line[0]))
             if parts and (apart or fence):
                 paragraphs.append(length + len(blank))
@@ -106,7 +115,7 @@ def joined(hypothesis: str) -> Stream:
             parts.append(blank + line)
             length, last = length + len(parts[-1]), line[-1]
         apart = fence or not line or (len(parts) == 1 and last in ":：")
-    return Stream("".join(parts), begins, paragraphs)
+    return Stream("".join(parts), begins, paragraphs, left_out)
 
 
 def _is_unspaced(character: str) -> bool:

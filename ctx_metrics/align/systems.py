@@ -186,8 +186,8 @@ def _aligned(
     ends = [_cut(text, sum(map(len, job.document.segments))) for job, text in zip(jobs, texts, strict=True)]
     begun = (replace(job.document, hypothesis=text[:end]) for job, text, end in zip(jobs, texts, ends, strict=True))
     found: dict[tuple[int, int], Alignment] = {}
-    for job, text, end, alignment in zip(jobs, texts, ends, aligner.align(begun), strict=True):
-        found[job.system, job.start] = _with_rest(alignment, text, end)
+    for job, end, alignment in zip(jobs, ends, aligner.align(begun), strict=True):
+        found[job.system, job.start] = _with_rest(alignment, job.document, end)
         update(1)
     model = aligner.model
     signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{side.names}-{model.name}-{model.ckpt}")
@@ -217,11 +217,11 @@ def _cut(text: str, length: int) -> int:
     return max(text.rfind(" ", 0, most), text.rfind("\n", 0, most)) + 1 or most
 
 
-def _with_rest(alignment: Alignment, text: str, end: int) -> Alignment:
-    """The alignment of a text's beginning as one of the whole text, whose rest is an addition."""
-    if end == len(text):
+def _with_rest(alignment: Alignment, document: Document, end: int) -> Alignment:
+    """The alignment of a hypothesis's beginning as one of the whole, whose rest is an addition."""
+    if end == len(document.hypothesis):
         return alignment
-    whole, part = joined(text), joined(text[:end])
+    whole, part = document.stream, replace(document, hypothesis=document.hypothesis[:end]).stream
     begin = len(part.text)
     last = bisect_right(whole.begins, begin) - 1
     rest = Addition(

@@ -84,6 +84,24 @@ def test_a_paragraph_ends_as_a_sentence_does(text, ends):
     assert [stream.text[end:] for end in facts.end.nonzero()[0] if stream.text[end:]] == ends
 
 
+@pytest.mark.parametrize(
+    "line, is_fence",
+    [
+        ("```", True),
+        ("  ````md ", True),
+        ("``` zh-Hant", True),
+        ("``", False),
+        ("```One.```", False),
+        ("``` One. Two.", False),
+    ],
+)
+def test_a_fence_has_one_word_at_most(line, is_fence):
+    stream = joined(f"One.\n{line}\nTwo.", fences=False)
+    assert stream.text == ("One. Two." if is_fence else f"One. {line.strip()} Two.")
+    assert [*stream.fences.items()] == ([(1, line.strip())] if is_fence else [])
+    assert not is_fence or (stream.begins, stream.paragraphs) == ([0, 4, 5], [5])
+
+
 def test_long_sentences_are_encoded_in_parts():
     for text in ("word " * 300, "字" * 1000):
         parts = list(pieces(text))

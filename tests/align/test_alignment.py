@@ -109,6 +109,33 @@ def test_what_a_model_writes_around_its_translation_is_added(english, before, af
     assert [each.text for each in found.additions] == [" ".join(part.split()) for part in (before, after) if part]
 
 
+@pytest.mark.parametrize("missing", [[0], [5], [0, 3, 5]])
+def test_a_fence_is_never_the_text_of_a_segment(english, missing):
+    """Not even of a missing one beside it, whose place other additions would take."""
+    lines = ["" if number in missing else line for number, line in enumerate(HYPOTHESES)]
+    written = [*filter(None, lines)]
+    [found] = english.align([Document("\n".join(["```english", *written, "```"]), REFERENCES)])
+    assert (found.lines, found.omissions) == (lines, missing)
+    first, last = found.additions
+    assert (first.after, first.text, first.lines) == (-1, "```english", (0,))
+    assert (last.text, last.lines) == ("```", (len(written) + 1,))
+    assert last.after == found.links[-1].segment and last.begin == last.end == found.links[-1].end
+
+
+def test_no_line_of_a_segment_is_a_fence_inside_it(english):
+    [found] = english.align([Document("\n".join([*HYPOTHESES[:2], "```", *HYPOTHESES[2:]]), REFERENCES)])
+    assert [link.lines for link in found.links] == [(0,), (1,), (3,), (4,), (5,), (6,)]
+    assert [(each.after, each.lines) for each in found.additions] == [(1, (2,))]
+    [broken] = english.align([Document(HYPOTHESES[0].replace("council", "council\n```\n"), REFERENCES[:1])])
+    assert broken.links[0].lines == (0, 2) and broken.lines == HYPOTHESES[:1]
+
+
+def test_fences_of_the_segments_stay(english):
+    segments = ["```python", REFERENCES[0], "```"]
+    [found] = english.align([Document("\n".join(segments), segments)])
+    assert (found.lines, found.additions) == (segments, [])
+
+
 def test_an_addition_does_not_hide_an_omission(english):
     """The addition's words do not count when it is asked how much of the text is missing."""
     references = [
