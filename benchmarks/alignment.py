@@ -72,17 +72,13 @@ def varied(document: Document, variant: str) -> tuple[Document, str]:
     return output, broken(output, variant)
 
 
-def aligned(pair: str, way: str, documents: Sequence[Document], texts: Sequence[str]) -> list[Alignment] | None:
-    """None: such texts are not aligned in this way."""
-    target = pair.split("-")[1]
-    if way == "both" and target == "en":
-        return None
-    across = way == "sources"
+def aligned(pair: str, way: str, documents: Sequence[Document], texts: Sequence[str]) -> list[Alignment]:
+    target, across = pair.split("-")[1], way == "sources"
     unaligned = (
         Unaligned(text, each.sources if across else each.references, each.sources if way == "both" else None)
         for text, each in zip(texts, documents, strict=True)
     )
-    return [*Aligner(target, across=across).align(unaligned)]
+    return [*Aligner(target, across=across, beside=way == "both").align(unaligned)]
 
 
 def share(hits: int, total: int) -> str:
@@ -144,7 +140,7 @@ def boundaries_table(of_pairs: dict[str, list[Document]], data: Path, python: st
                 row = [pair, variant, sum(len(each.references) - 1 for each in documents)]
                 for way in WAYS:
                     found = aligned(pair, way, documents, texts)
-                    row.append(shared(outputs, list(map(found_boundaries, found, texts))) if found else "-")
+                    row.append(shared(outputs, list(map(found_boundaries, found, texts))))
                 if python and model:
                     aligned_lines = by_mweralign(python, model, documents, outputs)
                     row.append(shared(outputs, list(map(boundaries, aligned_lines))))
@@ -196,8 +192,7 @@ def changes_table(of_pairs: dict[str, list[Document]]) -> str:
                 changed = [change(each, rate) for each in documents]
                 texts = [broken(output, f"{what} {rate}", inside=False) for output, _ in changed]
                 for way in WAYS:
-                    # what has no such way counts as aligned with references
-                    found = aligned(pair, way, documents, texts) or aligned(pair, "references", documents, texts) or []
+                    found = aligned(pair, way, documents, texts)
                     each = [count(*of_one) for of_one in zip(found, *zip(*changed, strict=True), strict=True)]
                     counts = [sum(column) for column in zip(*each, strict=True)]
                     so_far = totals.get((what, rate, way), [0] * 4)
@@ -225,9 +220,6 @@ def false_table(of_pairs: dict[str, list[Document]]) -> str:
             texts = [varied(each, variant)[1] for each in documents]
             for way in WAYS:
                 found = aligned(pair, way, documents, texts)
-                if found is None:
-                    row.append("-")
-                    continue
                 omitted = share(sum(len(each.omissions) for each in found), row[1])
                 added = sum(len(letters(text.text)) for each in found for text in each.additions)
                 row.append(f"{omitted} / {share(added, sum(len(letters(text)) for text in texts))}")
@@ -242,7 +234,7 @@ def whole_table(of_pairs: dict[str, list[Document]]) -> str:
         row = [pair, len(documents), sum(len(each.sources) for each in documents)]
         for variant in ("own", "broken"):
             texts = [varied(each, variant)[1] for each in documents]
-            found = aligned(pair, "sources", documents, texts) or []
+            found = aligned(pair, "sources", documents, texts)
             ends = [found_boundaries(each, text) for each, text in zip(found, texts, strict=True)]
             omitted = share(sum(len(each.omissions) for each in found), row[2])
             row.append(f"{shared(documents, ends)} / {omitted}")

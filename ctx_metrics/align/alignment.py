@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import torch
 from ..engine.encoder import TextEncoder, shared_encoder
 from ..engine_options import EngineOptions
 from ..language import primary
-from ..models.hub import MULTILINGUAL, encoder_for, resolve
+from ..models.hub import MULTILINGUAL, ResolvedModel, encoder_for, multilingual_folder, resolve
 from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Additions, Path, Prices, Span, best_path
 from .sentence_begins import sentence_begins
@@ -46,6 +46,7 @@ ADDED_SHARE = 0.42
 # Where this many additions have more than this share of the text, there are more: added tokens are worth a larger share, and
 # an addition costs less, for each unit of the logarithm of the one share over the other.
 SEVERAL, SEVERAL_FROM, SEVERAL_SHARE, SEVERAL_PRICE = 2, 0.05, 0.094, 2.16
+UNSURE_COST = 0.7  # of a segment above which references in English leave doubt
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -98,6 +99,11 @@ class Alignment:
     links: list[Link]
     omissions: list[int]
     additions: list[Addition]
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether a segment is omitted or matches badly."""
+        return bool(self.omissions) or any(link.cost > UNSURE_COST for link in self.links)
 
 
 @dataclass(frozen=True)
@@ -172,10 +178,14 @@ class Aligner:
     """Aligns documents of one language with references in it, with sources in another language, or with both.
 
     language    the hypotheses' language
-    across      whether the segments are sources; if not, documents may have sources too if the language is not English
+    across      whether the segments are sources
+    beside      whether documents have sources beside references. In English, where a faster encoder reads references, only
+                documents that these leave unsure are aligned with both
     """
 
-    def __init__(self, language: str | None, *, across: bool, engine: EngineOptions = EngineOptions()):
+    def __init__(
+        self, language: str | None, *, across: bool, beside: bool = False, engine: EngineOptions = EngineOptions()
+    ):
         self.model = resolve(MULTILINGUAL if across else encoder_for(language))
         self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
         english = self.model.embedded
@@ -183,9 +193,28 @@ class Aligner:
         self.looks_twice = not english
         reads = not english or primary(language) in ("", "en")
         self.begins = sentence_begins("english" if english else "multilingual") if reads else None
+        self.again = None
+        if beside and english and multilingual_folder():
+            self.again = Aligner(language, across=True, engine=engine)
+
+    @property
+    def models(self) -> list[ResolvedModel]:
+        return [self.model, *(self.again.models if self.again else ())]
 
     def align(self, documents: Iterable[Document]) -> Iterator[Alignment]:
-        """The alignment of each document, in order. While some are aligned, the next ones are encoded."""
+        """The alignment of each document, in order."""
+        if self.again is None:
+            yield from self._in_order(documents)
+            return
+        for some in _groups(documents):
+            found = [*self._in_order(replace(each, sources=None) for each in some)]
+            unsure = [number for number, alignment in enumerate(found) if alignment.is_unsure and some[number].sources]
+            for number, alignment in zip(unsure, self.again.align(some[each] for each in unsure), strict=True):
+                found[number] = alignment
+            yield from found
+
+    def _in_order(self, documents: Iterable[Document]) -> Iterator[Alignment]:
+        """The same, with one encoder. While some documents are aligned, the next ones are encoded."""
         with ThreadPoolExecutor(1) as beside:
             encoded: list[Encoded] = []
             pending = beside.submit(self._aligned, encoded)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..corpus import Segments, named
 from ..errors import InputError, ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
-from ..models.hub import EMBEDDED, MULTILINGUAL, encoder_for
+from ..models.hub import EMBEDDED, encoder_for, multilingual_folder
 from ..notices import Progress, counted, notice, place
 from ..run.context import Context
 from ..run.languages import verdict
@@ -85,7 +85,7 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
     """Read and align the hypotheses of each file or folder; gives notice of what is found, and of what looks odd.
 
     beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference, and
-              with the sources too if the encoder reads them; or with the sources alone if there is no reference or if they
+              with the sources too if an encoder reads them; or with the sources alone if there is no reference or if they
               stand in its place
     """
     side = _side(beside)
@@ -162,9 +162,8 @@ def _side(beside: Context) -> Side:
         mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
         raise ModelError(f"to align hypotheses, an encoder is needed that reads {language!r}, and there is none{mend}")
     segments = [text or "" for text in (sources if across and sources is not None else references[0])]
-    # into English, references are read by another encoder, which is faster and reads no other language
-    read = not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL
-    if across or not read or encoder_for(language) != MULTILINGUAL or not any(text.strip() for text in sources or ()):
+    read = multilingual_folder() and (not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL)
+    if across or not read or not any(text.strip() for text in sources or ()):
         sources = None
     return Side(segments, language, across, None if sources is None else [*sources])
 
@@ -176,7 +175,7 @@ def _aligned(
     beside: Context,
     update: Callable[[int], object],
 ) -> list[AlignedSystem]:
-    aligner = Aligner(side.language, across=side.across, engine=beside.engine)
+    aligner = Aligner(side.language, across=side.across, beside=side.sources is not None, engine=beside.engine)
     jobs = sorted(
         Job(part.start, number, side.document(text, part))
         for number, of_system in enumerate(read)
@@ -189,8 +188,8 @@ def _aligned(
     for job, end, alignment in zip(jobs, ends, aligner.align(begun), strict=True):
         found[job.system, job.start] = _with_rest(alignment, job.document, end)
         update(1)
-    model = aligner.model
-    signature = re.sub(r"[:|\s]", "_", f"v{VERSION}-{side.names}-{model.name}-{model.ckpt}")
+    models = (part for model in aligner.models for part in (model.name, model.ckpt))
+    signature = re.sub(r"[:|\s]", "_", "-".join([f"v{VERSION}", side.names, *models]))
     return [
         AlignedSystem(name, of_system, texts, [found[number, part.start] for part in of_system], signature)
         for number, (name, (of_system, texts)) in enumerate(zip(names, read, strict=True))

