@@ -46,7 +46,7 @@ ADDED_SHARE = 0.42
 # Where this many additions have more than this share of the text, there are more: added tokens are worth a larger share, and
 # an addition costs less, for each unit of the logarithm of the one share over the other.
 SEVERAL, SEVERAL_FROM, SEVERAL_SHARE, SEVERAL_PRICE = 2, 0.05, 0.094, 2.16
-UNSURE_COST = 0.7  # of a segment above which references in English leave doubt
+UNSURE_COST = 0.8  # of a segment above which references in English leave doubt
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -206,12 +206,10 @@ class Aligner:
         if self.again is None:
             yield from self._in_order(documents)
             return
-        for some in _groups(documents):
-            found = [*self._in_order(replace(each, sources=None) for each in some)]
-            unsure = [number for number, alignment in enumerate(found) if alignment.is_unsure and some[number].sources]
-            for number, alignment in zip(unsure, self.again.align(some[each] for each in unsure), strict=True):
-                found[number] = alignment
-            yield from found
+        documents = [*documents]
+        alone = self._in_order(replace(each, sources=None) for each in documents)
+        for document, alignment in zip(documents, alone, strict=True):
+            yield from self.again.align([document]) if alignment.is_unsure and document.sources else [alignment]
 
     def _in_order(self, documents: Iterable[Document]) -> Iterator[Alignment]:
         """The same, with one encoder. While some documents are aligned, the next ones are encoded."""
