@@ -46,7 +46,7 @@ ADDED_SHARE = 0.42
 # Where this many additions have more than this share of the text, there are more: added tokens are worth a larger share, and
 # an addition costs less, for each unit of the logarithm of the one share over the other.
 SEVERAL, SEVERAL_FROM, SEVERAL_SHARE, SEVERAL_PRICE = 2, 0.05, 0.094, 2.16
-UNSURE_COST = 0.8  # of a segment above which references in English leave doubt
+DOUBTFUL_COST = 0.8  # of a segment above which references in English leave the alignment in doubt
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -101,9 +101,9 @@ class Alignment:
     additions: list[Addition]
 
     @property
-    def is_unsure(self) -> bool:
+    def is_doubtful(self) -> bool:
         """Whether a segment is omitted or matches badly."""
-        return bool(self.omissions) or any(link.cost > UNSURE_COST for link in self.links)
+        return bool(self.omissions) or any(link.cost > DOUBTFUL_COST for link in self.links)
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,8 @@ class Aligner:
 
     language    the hypotheses' language
     across      whether the segments are sources
-    beside      whether documents have sources beside references. In English, where a faster encoder reads references, only
-                documents that these leave unsure are aligned with both
+    beside      whether documents may have sources beside references in English too. A faster encoder reads these, so only
+                documents that it leaves in doubt are aligned with both. In other languages sources always count
     """
 
     def __init__(
@@ -193,23 +193,23 @@ class Aligner:
         self.looks_twice = not english
         reads = not english or primary(language) in ("", "en")
         self.begins = sentence_begins("english" if english else "multilingual") if reads else None
-        self.again = None
+        self.of_doubtful = None
         if beside and english and multilingual_folder():
-            self.again = Aligner(language, across=True, engine=engine)
+            self.of_doubtful = Aligner(language, across=True, engine=engine)
 
     @property
     def models(self) -> list[ResolvedModel]:
-        return [self.model, *(self.again.models if self.again else ())]
+        return [self.model, *(self.of_doubtful.models if self.of_doubtful else ())]
 
     def align(self, documents: Iterable[Document]) -> Iterator[Alignment]:
         """The alignment of each document, in order."""
-        if self.again is None:
+        if self.of_doubtful is None:
             yield from self._in_order(documents)
             return
         documents = [*documents]
         alone = self._in_order(replace(each, sources=None) for each in documents)
         for document, alignment in zip(documents, alone, strict=True):
-            yield from self.again.align([document]) if alignment.is_unsure and document.sources else [alignment]
+            yield from self.of_doubtful.align([document]) if alignment.is_doubtful and document.sources else [alignment]
 
     def _in_order(self, documents: Iterable[Document]) -> Iterator[Alignment]:
         """The same, with one encoder. While some documents are aligned, the next ones are encoded."""

