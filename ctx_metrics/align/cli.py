@@ -15,7 +15,7 @@ from ..flag_types import File, expanduser
 from ..run.context import Context
 from ..run.streams import check_lengths, file_segments, system_names
 from ..settings import CommandLine, setting
-from ..writing import check_not_input, check_writable, write_whole
+from ..writing import write_whole
 
 SUMMARY = "align hypotheses whose lines do not match those of the reference"
 
@@ -45,7 +45,7 @@ class Texts:
     )
     reference: File | None = setting(
         "Reference segments, one per line: a file, or a folder with one file per document. Without them, hypotheses are "
-        "aligned with the source; with both, into other languages than English, with both.",
+        "aligned with the source; if both are given, with both (in English, where the reference leaves doubt).",
         flag="-r --reference",
     )
     source: File | None = setting("Source segments, as the reference.", flag="-s --source")
@@ -74,7 +74,7 @@ FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
 def run(line: CommandLine) -> int:
     from ..run.text_checks import check_texts
     from .folders import read_streams, with_streams
-    from .output import files, links_beside, tree, write
+    from .output import check_targets, files, tree, write
     from .systems import align_systems
     from .testset import read_test_set
 
@@ -102,9 +102,7 @@ def run(line: CommandLine) -> int:
         streams = read_streams(paths, texts.encoding, beside)
         targets = files(texts.output, names) if len(names) > 1 or texts.output.endswith("/") else [texts.output]
     given = {"hypotheses": texts.hypotheses, "others": [*alone, texts.set]}
-    for target in [*more, *(each for own in targets for each in (own, links_beside(own)))]:
-        check_writable(target)
-        check_not_input(target, given, "-o")
+    check_targets(targets, list(more), given, "-o")
     references, sources = streams.get("ref", []), streams.get("src", [])
     check_lengths([*references, *sources])
     check_texts([], references, sources[0] if sources else None, (source_lang, target_lang))

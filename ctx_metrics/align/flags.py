@@ -14,7 +14,6 @@ from ..run.references import reference_entry
 from ..run.streams import system_names
 from ..run.wrappers import Read, Reader, RowReader, Wrapper
 from ..settings import setting
-from ..writing import check_writable
 
 if TYPE_CHECKING:
     from .systems import AlignedSystem
@@ -70,14 +69,14 @@ def _read(
     folders: Mapping[str, Sequence[str]],
 ) -> Read:
     from .folders import read_streams, with_streams
-    from .output import files, links_beside, write
+    from .output import check_targets, files, write
     from .systems import align_systems
     from .testset import read_test_set
 
     targets = [] if output is None else files(output, system_names(paths))
-    for target in targets:
-        check_writable(target)
-        check_writable(links_beside(target))
+    streams_read = [*(beside.references or ()), beside.sources, beside.doc_ids]
+    names = [each.name for each in streams_read if isinstance(each, Segments)]
+    check_targets(targets, [], {"hypotheses": [*paths], "others": [test_set, *names], **folders}, "--align-output")
     streams: dict[str, list[Segments]] = {}
     signature: dict[str, str] = {}
     if test_set is not None:

@@ -2,13 +2,14 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ..errors import InputError
 from ..run.streams import system_names
 from ..run.wrappers import Gap, Table
-from ..writing import write_whole
+from ..writing import check_not_input, check_writable, write_whole
 from .alignment import Addition, Link
 from .systems import AlignedSystem
 from .testset import TestSet
@@ -38,6 +39,29 @@ def links_beside(path: str) -> str:
 def files(folder: str, names: Sequence[str]) -> list[str]:
     """The file of each system's lines in a folder."""
     return [os.path.join(folder, name.replace("/", "_") + LINES) for name in names]
+
+
+def check_targets(lines: Sequence[str], others: Sequence[str], given: Mapping[str, object], flag: str) -> None:
+    """Raise InputError if a file cannot be written, is an input, or would lie in a folder of inputs.
+
+    lines     files of lines, beside which the links are written
+    others    further files
+    given     files and folders that are read
+    """
+    for path in [*others, *(each for own in lines for each in (own, links_beside(own)))]:
+        check_writable(path)
+        check_not_input(path, given, flag)
+        folder = os.path.dirname(path) or os.curdir
+        for each in [
+            each for value in given.values() for each in (value if isinstance(value, (list, tuple)) else [value])
+        ]:
+            if (
+                isinstance(each, str)
+                and os.path.isdir(each)
+                and os.path.isdir(folder)
+                and os.path.samefile(folder, each)
+            ):
+                raise InputError(f"{flag} {path}: {each} is a folder of inputs; name another one")
 
 
 def tree(folder: str, pair: str, test_set: TestSet) -> tuple[dict[str, Sequence[str]], str]:
