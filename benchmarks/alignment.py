@@ -7,8 +7,7 @@ DIR holds wmt22_general, wmt22_mqm and wmt24_esa. Every second document is used:
 for each document (-d), the language (-l), and a SentencePiece model of 8,000 pieces (-m) with identity normalisation and all
 characters, trained on the references and outputs of the pair.
 
-Each text is aligned with references, with references and sources (not into English, where sources are not read beside
-references), and with sources.
+Each text is aligned with references, with references and sources, and with sources.
 
 Boundaries: the share of the places between two segments that are found to the letter.
   broken     each line break stays with a chance of one half, and others come after every 25th word (50th character of a
@@ -17,9 +16,9 @@ Boundaries: the share of the places between two segments that are found to the l
   own        the output's own lines
 mweralign reads one stream, without line breaks.
 Omissions and additions: some lines are left out, or sentences of the same system's outputs for other documents are added,
-and half of the line breaks are removed. Outputs that say something four times in a row are left out, since that is an
-addition of the system's own. An addition is found if more than half of its letters are in additions; one that is
-reported is right if more than half of its letters were added.
+and half of the line breaks are removed. Outputs that say something four times in a row are left out: part of that belongs to
+no segment either. An addition is found if more than half of its letters are in additions; one that is reported is right if
+more than half of its letters were added.
 False omissions: the share of all segments of unchanged outputs; and, beside their sources, of whole documents of WMT25,
 whose paragraphs mostly come from language models, which paraphrase.
 """

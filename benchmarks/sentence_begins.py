@@ -22,6 +22,7 @@ from sklearn.metrics import average_precision_score
 from torch import nn
 
 from ctx_metrics.align.alignment import ENGLISH_LAYER, MULTILINGUAL_LAYER
+from ctx_metrics.align.first_attention import FirstAttention
 from ctx_metrics.align.stream import joined, places, sentence_ends
 from ctx_metrics.align.vectors import token_vectors
 from ctx_metrics.engine.encoder import TextEncoder
@@ -193,9 +194,8 @@ def main() -> None:
     tensors, precision, numbers = {}, {}, {}
     for label, layer in LAYERS.items():
         english = label == "english"
-        encoder = TextEncoder(
-            resolve(EMBEDDED if english else MULTILINGUAL).folder, EngineOptions(device="cpu", quiet=True)
-        )
+        folder = resolve(EMBEDDED if english else MULTILINGUAL).folder
+        encoder = TextEncoder(FirstAttention(folder) if english else folder, EngineOptions(device="cpu", quiet=True))
         learned, held = {}, {}
         for language in ["en"] if english else [each for each in every if each in READ_BY_MULTILINGUAL]:
             wanted = recipe.unspaced_letters if language in UNSPACED else recipe.letters

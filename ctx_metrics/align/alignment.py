@@ -14,17 +14,19 @@ from ..engine.encoder import TextEncoder, shared_encoder
 from ..engine_options import EngineOptions
 from ..language import primary
 from ..models.hub import MULTILINGUAL, ResolvedModel, encoder_for, multilingual_folder, resolve
+from .first_attention import FirstAttention
 from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Additions, Path, Prices, Span, best_path
 from .sentence_begins import sentence_begins
-from .stream import Places, Stream, joined, places
-from .values import Side, window_values
+from .stream import Places, Stream, joined, places, repetitions
+from .values import Matching, Side, window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, nearby, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little.
 ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 5
+ENGLISH_MATCHING, MULTILINGUAL_MATCHING = Matching(0.03, 0.7), Matching(0.01, 1.2)
 # Weights of values beside references and beside sources: a reference is another translation, often a freer one.
 SIDE_WEIGHTS = (1.0, 1.5)
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
@@ -46,7 +48,7 @@ ADDED_SHARE = 0.42
 # Where this many additions have more than this share of the text, there are more: added tokens are worth a larger share, and
 # an addition costs less, for each unit of the logarithm of the one share over the other.
 SEVERAL, SEVERAL_FROM, SEVERAL_SHARE, SEVERAL_PRICE = 2, 0.05, 0.094, 2.16
-DOUBTFUL_COST = 0.8  # of a segment above which references in English leave the alignment in doubt
+DOUBTFUL_COST = 0.75  # of a segment above which references in English leave the alignment in doubt
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -187,9 +189,11 @@ class Aligner:
         self, language: str | None, *, across: bool, beside: bool = False, engine: EngineOptions = EngineOptions()
     ):
         self.model = resolve(MULTILINGUAL if across else encoder_for(language))
-        self.encoder: TextEncoder = shared_encoder(self.model.folder, engine)
         english = self.model.embedded
+        folder = self.model.folder
+        self.encoder = TextEncoder(FirstAttention(folder), engine) if english else shared_encoder(folder, engine)
         self.layer = ENGLISH_LAYER if english else MULTILINGUAL_LAYER
+        self.matching = ENGLISH_MATCHING if english else MULTILINGUAL_MATCHING
         self.looks_twice = not english
         reads = not english or primary(language) in ("", "en")
         self.begins = sentence_begins("english" if english else "multilingual") if reads else None
@@ -236,7 +240,10 @@ class Aligner:
                 document,
                 stream,
                 next(read),
-                [Side(known[side], weight) for side, weight in zip(document.sides, SIDE_WEIGHTS, strict=False)],
+                [
+                    Side(known[side], self.matching, weight)
+                    for side, weight in zip(document.sides, SIDE_WEIGHTS, strict=False)
+                ],
             )
             for document, stream in zip(documents, streams, strict=True)
         ]
@@ -283,7 +290,7 @@ def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
         path = _path(tokens, sides, evidence, whole(length, number), twice)
     else:
         for margin in MARGINS:
-            windows = rough_windows(tokens, sides[0].tokens, margin)
+            windows = rough_windows(tokens, sides[0], margin)
             path = _path(tokens, sides, evidence, windows, twice)
             if not touched(windows, path.spans, length):
                 break
@@ -371,6 +378,7 @@ def _described(
     text, at = stream.text, np.append(tokens.begins, len(stream.text))
     at[:1] = 0 if len(tokens.begins) else len(text)
     finished = np.array([True, *begin_sentences[1:], True])  # before each token, and at the end
+    path = _keeping_repetitions(path, text, at)
 
     def lines_of(begin: int, end: int) -> tuple[int, ...]:
         first, last = (bisect_right(stream.begins, place) for place in (begin, end - 1))
@@ -417,6 +425,34 @@ def _described(
     return Alignment([of_links.get(number, "") for number in range(len(path.spans))], links, omissions, additions)
 
 
+def _keeping_repetitions(path: Path, text: str, at: np.ndarray) -> Path:
+    """The path with no additions that mostly repeat something: these join the span beside them that has more of it, or the
+    one before, so that scores show what they would show if the lines were not lost.
+
+    at    where the text's tokens begin, and where it ends
+    """
+    spans, additions = [*path.spans], []
+    ends = {span[1]: number for number, span in enumerate(spans) if span}
+    begins = {span[0]: number for number, span in enumerate(spans) if span}
+    for begin, end in path.additions:
+        before, after = ends.get(begin), begins.get(end)
+        first, _ = (spans[before] if before is not None else None) or (begin, end)
+        _, last = (spans[after] if after is not None else None) or (begin, end)
+        start = at[first]
+        repeated = np.zeros(at[last] - start, bool)
+        for low, high in repetitions(text[start : at[last]]):
+            repeated[low:high] = True
+        own, of_before, of_after = (
+            repeated[at[low] - start : at[high] - start] for low, high in ((begin, end), (first, begin), (end, last))
+        )
+        beside = after if before is None or of_after.sum() > of_before.sum() else before
+        if beside is None or 2 * own.sum() <= len(own):
+            additions.append((begin, end))
+        else:
+            spans[beside] = (first, end) if beside == before else (begin, last)
+    return Path(spans, additions)
+
+
 def _sizes(sides: Sequence[Side], segments: int) -> np.ndarray:
     """How many tokens each segment has on the first side that has any, [segments]."""
     sizes = np.zeros(segments, np.int64)
@@ -431,7 +467,7 @@ def _cost(part: torch.Tensor, sides: Sequence[Side], number: int) -> float:
 
     part    the vectors of its tokens, [tokens, width]
     """
-    for segments, _ in sides:
+    for segments, *_ in sides:
         own = segments.vectors[segments.ends[number - 1] if number else 0 : segments.ends[number]]
         if len(own):
             cosines = part.float() @ own.float().T

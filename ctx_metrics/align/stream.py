@@ -67,6 +67,20 @@ def begins_item(text: str) -> bool:
     return _ITEM.match(text) is not None
 
 
+# words or signs five times in a row; one sign, as in a line of dashes, does not count
+_REPEATED = re.compile(r"((\S)(?!\2).{1,400}?)(?:\s*\1){4,}", re.DOTALL)
+LEAST_REPEATED = 20  # characters in all
+
+
+def repetitions(text: str) -> list[tuple[int, int]]:
+    """The (begin, end) of what a text says five times in a row.
+
+    >>> repetitions("Then a boat came. " + "Hello, boat! " * 5 + "-" * 40), repetitions("no no no no no")
+    ([(18, 82)], [])
+    """
+    return [each.span() for each in _REPEATED.finditer(text) if len(each[0]) >= LEAST_REPEATED]
+
+
 # scripts that put no blanks between words: Thai to Myanmar, Khmer, Japanese and Chinese with their punctuation
 _UNSPACED = [(0x0E00, 0x109F), (0x1780, 0x17FF), (0x2E80, 0xA4CF), (0xF900, 0xFAFF), (0xFE30, 0xFE4F), (0xFF00, 0xFFEF)]
 _UNSPACED += [(0x20000, 0x3FFFF)]

@@ -239,7 +239,7 @@ def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
     foreign: dict[str, list[str]] = {}
     for part, text, alignment in zip(system.parts, system.hypotheses, system.alignments, strict=True):
         name = repr(part.name) if part.name else "the text"
-        if not text.strip():
+        if not side.document(text, part).stream.text:
             empty.append(name)
         elif (
             told := verdict(" ".join(dict.fromkeys(text.split()))[:SAMPLE], side.language)

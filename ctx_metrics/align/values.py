@@ -10,11 +10,20 @@ from .path import Span
 from .vectors import Tokens
 
 TEMPERATURE = 0.07  # of the cosines
-CHANCE = 0.01  # what a token that matches nothing is worth in any segment, as a share of one certain match
-CLOSENESS = 1.2  # weight of a token's best cosine with the segment
 TINY = 1e-30  # in place of a sum of 0, which is divided by
 # of a long document, segments whose values are computed together, and their neighbours on each side
 SEGMENTS_AT_ONCE, AROUND = 24, 12
+
+
+class Matching(NamedTuple):
+    """What an encoder's matches are worth.
+
+    chance       of a token that matches nothing in any segment, as a share of one certain match
+    closeness    weight of a token's best cosine with the segment
+    """
+
+    chance: float
+    closeness: float
 
 
 class Side(NamedTuple):
@@ -24,6 +33,7 @@ class Side(NamedTuple):
     """
 
     tokens: Tokens
+    matching: Matching
     weight: float = 1.0
 
 
@@ -31,15 +41,16 @@ def window_values(hypothesis: Tokens, sides: Sequence[Side], windows: Sequence[S
     """The values of each segment's window of the hypothesis's tokens in the segment, fp32 [tokens of the window]: their
     weighted mean over the sides that have tokens of the segment."""
     found = []
-    bounds = [[0, *segments.ends.tolist()] for segments, _ in sides]
+    bounds = [[0, *segments.ends.tolist()] for segments, *_ in sides]
     for first, last, begin, end in _blocks(windows):
         low, high = windows[begin][0], windows[end - 1][1]
         values, weights = np.zeros((high - low, end - begin), np.float32), np.zeros(end - begin, np.float32)
-        for (segments, weight), of_side in zip(sides, bounds, strict=True):
+        for (segments, matching, weight), of_side in zip(sides, bounds, strict=True):
             start, *ends = of_side[begin : end + 1]
             own = [place - start for place in ends]
             rows = [(a - low, b - low) for a, b in windows[begin:end]]
-            of_tokens = token_values(hypothesis.vectors[low:high], segments.vectors[start : start + own[-1]], own, rows)
+            of_segments = segments.vectors[start : start + own[-1]]
+            of_tokens = token_values(hypothesis.vectors[low:high], of_segments, own, rows, matching)
             of_tokens *= weight
             values += of_tokens
             weights += weight * (np.diff(own, prepend=0) > 0)
@@ -58,7 +69,7 @@ def _blocks(windows: Sequence[Span]) -> Iterator[tuple[int, int, int, int]]:
 
 
 def token_values(
-    stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int], windows: Sequence[Span]
+    stream: torch.Tensor, segments: torch.Tensor, ends: Sequence[int], windows: Sequence[Span], matching: Matching
 ) -> np.ndarray:
     """The value of each token in each segment, fp32 [stream's tokens, segments]; 0 in a segment without tokens. It means
     nothing outside the segment's window.
@@ -92,8 +103,8 @@ def token_values(
     of_tokens = matches.sum(1, keepdim=True).clamp_(min=TINY)
     shares = matches / matches.sum(0).clamp_(min=TINY)
     covered = by_segment(np.add, shares)
-    logs = np.log(by_segment(np.add, shares.mul_(matches)) / of_tokens.numpy() + CHANCE)
+    logs = np.log(by_segment(np.add, shares.mul_(matches)) / of_tokens.numpy() + matching.chance)
     logs -= (logs * inside).sum(1, keepdims=True) / np.maximum(1, inside.sum(1, keepdims=True))
-    values = logs + CLOSENESS * (best - usual) / max(highest - usual, 0.1) + covered
+    values = logs + matching.closeness * (best - usual) / max(highest - usual, 0.1) + covered
     values[:, sizes == 0] = 0
     return values

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from .path import Prices, Span, best_path
-from .values import token_values
+from .values import Side, token_values
 from .vectors import Tokens
 
 CELLS = 4_000_000  # a smaller matrix of tokens is computed as a whole
@@ -21,8 +21,9 @@ def whole(tokens: int, segments: int) -> list[Span]:
     return [(0, tokens)] * segments
 
 
-def rough_windows(hypothesis: Tokens, segments: Tokens, margin: int) -> list[Span]:
+def rough_windows(hypothesis: Tokens, side: Side, margin: int) -> list[Span]:
     """Windows around the best path of groups of tokens through groups of segments, each the mean of its tokens' vectors."""
+    segments = side.tokens
     stream, ends = hypothesis.vectors, segments.ends.tolist()
     tokens = len(stream)
     size, together = -(-tokens // GROUPS), -(-len(ends) // GROUPS)
@@ -30,7 +31,7 @@ def rough_windows(hypothesis: Tokens, segments: Tokens, margin: int) -> list[Spa
     bounds = np.append(ends[together - 1 : -1 : together], ends[-1])
     left, right = _means(stream, np.append(begins[1:], tokens)), _means(segments.vectors, bounds)
     windows = whole(len(left), len(right))
-    values = token_values(left, right, list(range(1, len(right) + 1)), windows)
+    values = token_values(left, right, list(range(1, len(right) + 1)), windows, side.matching)
     path = best_path(
         [values[:, number] for number in range(len(right))],
         windows,

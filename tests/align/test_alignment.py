@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from ctx_metrics.align import alignment, values
-from ctx_metrics.align.alignment import Aligner, Document
+from ctx_metrics.align import alignment
+from ctx_metrics.align.alignment import MULTILINGUAL_MATCHING, Aligner, Document
 from ctx_metrics.align.values import Side, token_values, window_values
 from ctx_metrics.align.vectors import Tokens
 
@@ -196,13 +196,35 @@ def test_in_english_sources_count_where_references_leave_doubt():
     aligner, text = Aligner("en", across=False, beside=True), " ".join(HYPOTHESES)
     read, align = [], aligner.of_doubtful.align
     aligner.of_doubtful.align = lambda documents: align(read.extend(own := [*documents]) or own)
-    free = [*REFERENCES[:2], "Ask him.", *REFERENCES[3:]]
+    free = [*REFERENCES[:2], "Not me!", *REFERENCES[3:]]
     documents = [Document(text, REFERENCES, POOR), Document(text, free, SOURCES), Document(text, free)]
     clear, doubtful, alone = aligner.align(documents)
     assert read == documents[1:2]
     assert clear.lines == doubtful.lines == HYPOTHESES != alone.lines
     assert alone.is_doubtful and not clear.is_doubtful
     assert [model.multilingual for model in aligner.models] == [False, True]
+
+
+THANKS = " ".join(["Thank you very much."] * 5)
+
+
+@pytest.mark.parametrize(
+    "segment, line",
+    [
+        (0, f"{THANKS} {HYPOTHESES[0]}"),
+        (2, f"{HYPOTHESES[2]} {THANKS}"),
+        (3, " ".join(HYPOTHESES[3:4] * 15)),
+        (5, " ".join(HYPOTHESES[5:] * 9)),
+    ],
+)
+def test_what_is_said_again_and_again_stays_with_its_segment(english, segment, line, monkeypatch):
+    """Scores then show that a system repeats itself; other text that belongs to no segment does not count."""
+    lines = [*HYPOTHESES[:segment], line, *HYPOTHESES[segment + 1 :]]
+    [found] = english.align([Document(" ".join(lines), REFERENCES)])
+    assert (found.lines, found.additions, found.omissions) == (lines, [], [])
+    monkeypatch.setattr(alignment, "repetitions", lambda text: [])
+    [found] = english.align([Document(" ".join(lines), REFERENCES)])
+    assert found.lines == HYPOTHESES and found.additions
 
 
 def test_sources_are_not_read_where_no_encoder_reads_them(monkeypatch):
@@ -227,7 +249,7 @@ def test_values_are_the_weighted_mean_of_both_sides(windows):
     sizes = [3, 0, 4, 0], [5, 2, 0, 0]
     weights = 1.0, 1.5
     hypothesis = tokens(20, seed=0)
-    sides = [Side(tokens(*own, seed=1), weight) for own, weight in zip(sizes, weights)]
+    sides = [Side(tokens(*own, seed=1), MULTILINGUAL_MATCHING, weight) for own, weight in zip(sizes, weights)]
     of_each = [window_values(hypothesis, [side], windows) for side in sides]
     both = window_values(hypothesis, sides, windows)
     for number, (first, second, mean) in enumerate(zip(*of_each, both)):
@@ -239,11 +261,11 @@ def test_values_are_the_weighted_mean_of_both_sides(windows):
         assert np.ptp(mean) > 0 or not there
 
 
-def test_what_lies_outside_a_window_does_not_count(monkeypatch):
+def test_what_lies_outside_a_window_does_not_count():
     """Tokens match as in a document of the window's segments alone; only what is usual is that of all."""
-    monkeypatch.setattr(values, "CLOSENESS", 0.0)
+    matching = MULTILINGUAL_MATCHING._replace(closeness=0.0)
     hypothesis, segments = tokens(20, seed=0), tokens(3, 2, 4, 5, seed=1)
-    apart = window_values(hypothesis, [Side(segments)], [(0, 8), (0, 8), (8, 20), (8, 20)])
+    apart = window_values(hypothesis, [Side(segments, matching)], [(0, 8), (0, 8), (8, 20), (8, 20)])
     for begin, end, first, last in ((0, 8, 0, 2), (8, 20, 2, 4)):
         own = np.array([0, *segments.ends])[first : last + 1]
         alone = token_values(
@@ -251,6 +273,7 @@ def test_what_lies_outside_a_window_does_not_count(monkeypatch):
             segments.vectors[own[0] : own[-1]],
             (own[1:] - own[0]).tolist(),
             [(0, end - begin)] * 2,
+            matching,
         )
         assert np.array(apart[first:last]) == pytest.approx(alone.T, abs=1e-5)
 
@@ -358,9 +381,9 @@ def test_a_paragraph_is_no_addition_in_narrow_windows(english, monkeypatch):
     monkeypatch.setattr(alignment, "CELLS", 0)
     cities = "Paris Boston Tokyo Cairo Lima Oslo Sydney Delhi".split()
     references = [
-        f"News from {city}: {' '.join(REFERENCES[i % 3 :])} Nobody was surprised." for i, city in enumerate(cities)
+        f"News from {city}: {' '.join(REFERENCES[i % 4 :])} Nobody was surprised." for i, city in enumerate(cities)
     ]
-    hypotheses = [f"{city} reports: {' '.join(HYPOTHESES[i % 3 :])}" for i, city in enumerate(cities)]
+    hypotheses = [f"{city} reports: {' '.join(HYPOTHESES[i % 4 :])}" for i, city in enumerate(cities)]
     [found] = english.align([Document("\n".join(hypotheses), references)])
     assert (found.additions, found.omissions) == ([], [])
 
