@@ -224,6 +224,7 @@ class Aligner:
                 encoded = self._encoded(some, encoded)
                 done, pending = pending.result(), beside.submit(self._aligned, encoded)
                 yield from done
+            encoded = []  # the last documents' vectors are free while their alignments are used
             yield from pending.result()
 
     def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:

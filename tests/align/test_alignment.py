@@ -1,6 +1,8 @@
 """Documents aligned with the embedded encoders: merged and split lines, omissions, additions, odd texts."""
 
 import threading
+import time
+import weakref
 
 import numpy as np
 import pytest
@@ -386,6 +388,20 @@ def test_a_paragraph_is_no_addition_in_narrow_windows(english, monkeypatch):
     hypotheses = [f"{city} reports: {' '.join(HYPOTHESES[i % 4 :])}" for i, city in enumerate(cities)]
     [found] = english.align([Document("\n".join(hypotheses), references)])
     assert (found.additions, found.omissions) == ([], [])
+
+
+def test_vectors_are_free_while_the_last_alignments_are_used(english, monkeypatch):
+    """A long document in doubt would otherwise have those of both encoders at once."""
+    kept, own = [], english._encoded
+    monkeypatch.setattr(
+        english, "_encoded", lambda *args: [kept.append(weakref.ref(each.tokens)) or each for each in own(*args)]
+    )
+    alignments = english.align([Document(" ".join(HYPOTHESES), REFERENCES)])
+    next(alignments)
+    until = time.monotonic() + 10
+    while kept[0]() is not None and time.monotonic() < until:  # the other thread may not be done with them yet
+        time.sleep(0.01)
+    assert [each() for each in kept] == [None]
 
 
 def test_segments_without_an_end_share_what_additions_gain(english, monkeypatch):
