@@ -437,15 +437,12 @@ def _keeping_repetitions(path: Path, text: str, at: np.ndarray) -> Path:
     begins = {span[0]: number for number, span in enumerate(spans) if span}
     for begin, end in path.additions:
         before, after = ends.get(begin), begins.get(end)
-        first, _ = (spans[before] if before is not None else None) or (begin, end)
-        _, last = (spans[after] if after is not None else None) or (begin, end)
-        start = at[first]
-        repeated = np.zeros(at[last] - start, bool)
-        for low, high in repetitions(text[start : at[last]]):
-            repeated[low:high] = True
-        own, of_before, of_after = (
-            repeated[at[low] - start : at[high] - start] for low, high in ((begin, end), (first, begin), (end, last))
-        )
+        first, _ = (None if before is None else spans[before]) or (begin, end)
+        _, last = (None if after is None else spans[after]) or (begin, end)
+        repeated = np.zeros(len(text), bool)
+        for low, high in repetitions(text[at[first] : at[last]]):
+            repeated[at[first] + low : at[first] + high] = True
+        own, of_before, of_after = (repeated[at[a] : at[b]] for a, b in ((begin, end), (first, begin), (end, last)))
         beside = after if before is None or of_after.sum() > of_before.sum() else before
         if beside is None or 2 * own.sum() <= len(own):
             additions.append((begin, end))

@@ -101,8 +101,7 @@ def run(line: CommandLine) -> int:
             beside = replace(beside, doc_ids=file_segments(texts.docids, texts.encoding))
         streams = read_streams(paths, texts.encoding, beside)
         targets = files(texts.output, names) if len(names) > 1 or texts.output.endswith("/") else [texts.output]
-    given = {"hypotheses": texts.hypotheses, "others": [*alone, texts.set]}
-    check_targets(targets, list(more), given, "-o")
+    check_targets(targets, [*more], [*texts.hypotheses, *alone, texts.set], "-o")
     references, sources = streams.get("ref", []), streams.get("src", [])
     check_lengths([*references, *sources])
     check_texts([], references, sources[0] if sources else None, (source_lang, target_lang))

@@ -74,9 +74,9 @@ def _read(
     from .testset import read_test_set
 
     targets = [] if output is None else files(output, system_names(paths))
-    streams_read = [*(beside.references or ()), beside.sources, beside.doc_ids]
-    names = [each.name for each in streams_read if isinstance(each, Segments)]
-    check_targets(targets, [], {"hypotheses": [*paths], "others": [test_set, *names], **folders}, "--align-output")
+    given = [*(beside.references or ()), beside.sources, beside.doc_ids]
+    files_read = [*paths, test_set, *(each.name for each in given if isinstance(each, Segments))]
+    check_targets(targets, [], [*files_read, *(each for own in folders.values() for each in own)], "--align-output")
     streams: dict[str, list[Segments]] = {}
     signature: dict[str, str] = {}
     if test_set is not None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -41,27 +41,20 @@ def files(folder: str, names: Sequence[str]) -> list[str]:
     return [os.path.join(folder, name.replace("/", "_") + LINES) for name in names]
 
 
-def check_targets(lines: Sequence[str], others: Sequence[str], given: Mapping[str, object], flag: str) -> None:
+def check_targets(lines: Sequence[str], others: Sequence[str], inputs: Sequence[str | None], flag: str) -> None:
     """Raise InputError if a file cannot be written, is an input, or would lie in a folder of inputs.
 
     lines     files of lines, beside which the links are written
     others    further files
-    given     files and folders that are read
     """
+    folders = [each for each in inputs if each is not None and os.path.isdir(each)]
     for path in [*others, *(each for own in lines for each in (own, links_beside(own)))]:
         check_writable(path)
-        check_not_input(path, given, flag)
-        folder = os.path.dirname(path) or os.curdir
-        for each in [
-            each for value in given.values() for each in (value if isinstance(value, (list, tuple)) else [value])
-        ]:
-            if (
-                isinstance(each, str)
-                and os.path.isdir(each)
-                and os.path.isdir(folder)
-                and os.path.samefile(folder, each)
-            ):
-                raise InputError(f"{flag} {path}: {each} is a folder of inputs; name another one")
+        check_not_input(path, {"inputs": [*inputs]}, flag)
+        own_folder = os.path.dirname(path) or os.curdir
+        for folder in folders:
+            if os.path.isdir(own_folder) and os.path.samefile(own_folder, folder):
+                raise InputError(f"{flag} {path}: {folder} is a folder of inputs; name another one")
 
 
 def tree(folder: str, pair: str, test_set: TestSet) -> tuple[dict[str, Sequence[str]], str]:
