@@ -235,6 +235,16 @@ def test_the_aligned_lines_of_a_run_are_written(inside, aligned, tmp_path):
         assert lines(tmp_path / "out" / name) == lines(aligned[0].with_name(name))
 
 
+def test_no_aligned_lines_are_written_among_the_inputs(inside, tmp_path):
+    for name in ("ref", "hyp"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text("It rained.\nWe stayed.\n", encoding="utf-8")
+    done = inside("align", tmp_path / "hyp", "-r", tmp_path / "ref", "-l", "de-en", "-o", f"{tmp_path}/ref/")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert f"{tmp_path}/ref is a folder of inputs; name another one" in done.err
+    assert [each.name for each in (tmp_path / "ref").iterdir()] == ["a.txt"]
+
+
 SACREBLEU = ("ref.txt", "--docids", "ids.txt", "-l", "de-en", "-m", "bleu", "chrf", "bertr")
 
 
