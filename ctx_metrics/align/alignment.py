@@ -24,7 +24,8 @@ from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, nearby, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
-# The lowest layers whose tokens match well enough; higher ones take longer and gain little.
+# The lowest layers whose tokens match well enough; higher ones take longer and gain little. The English one
+# is that of FirstAttention.
 ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 5
 ENGLISH_MATCHING, MULTILINGUAL_MATCHING = Matching(0.03, 0.7), Matching(0.01, 1.2)
 # Weights of values beside references and beside sources: a reference is another translation, often a freer one.

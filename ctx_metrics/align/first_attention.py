@@ -21,6 +21,7 @@ class FirstAttention(EncoderFolder):
         self.config = {**self.config, "num_hidden_layers": 1, "intermediate_size": 1}
 
     def weights(self) -> Tensors:
+        """Tensors of the configuration's shapes, zeros in the empty half; raises ModelError if the file lacks one."""
         whole, shapes = super().weights(), tensor_shapes(self.config)
         half = (f"{_LAYER}intermediate.", f"{_LAYER}output.")
         own = {name: torch.zeros(shapes[name]) if name.startswith(half) else whole[name] for name in shapes}

@@ -67,13 +67,14 @@ def begins_item(text: str) -> bool:
     return _ITEM.match(text) is not None
 
 
-# words or signs five times in a row; one sign, as in a line of dashes, does not count
+# Words or signs five times in a row; one sign, as in a line of dashes, does not count. The text checks give notice of words
+# alone, and of shorter ones.
 _REPEATED = re.compile(r"((\S)(?!\2).{1,400}?)(?:\s*\1){4,}", re.DOTALL)
 LEAST_REPEATED = 20  # characters in all
 
 
 def repetitions(text: str) -> list[tuple[int, int]]:
-    """The (begin, end) of what a text says five times in a row.
+    """The (begin, end) of each part of a text that says something five times in a row, in LEAST_REPEATED characters or more.
 
     >>> repetitions("Then a boat came. " + "Hello, boat! " * 5 + "-" * 40), repetitions("no no no no no")
     ([(18, 82)], [])
