@@ -42,12 +42,16 @@ def files(folder: str, names: Sequence[str]) -> list[str]:
 
 
 def check_targets(lines: Sequence[str], others: Sequence[str], inputs: Sequence[str | None], flag: str) -> None:
-    """Raise InputError if a file cannot be written, is an input, or would lie in a folder of inputs.
+    """Raise InputError if a file cannot be written, is an input, would lie in a folder of inputs, or has the links' ending.
 
     lines     files of lines, beside which the links are written
     others    further files
     """
     folders = [each for each in inputs if each is not None and os.path.isdir(each)]
+    for path in lines:
+        if path.endswith(LINKS):
+            own = path.removesuffix(LINKS) + LINES
+            raise InputError(f"{flag} {path}: the links go there; name the file of the lines: {own}")
     for path in [*others, *(each for own in lines for each in (own, links_beside(own)))]:
         check_writable(path)
         check_not_input(path, {"inputs": [*inputs]}, flag)
