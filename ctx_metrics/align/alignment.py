@@ -18,7 +18,7 @@ from .first_attention import FirstAttention
 from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Additions, Path, Prices, Span, best_path
 from .sentence_begins import sentence_begins
-from .stream import Places, Stream, joined, places, repetitions
+from .stream import Places, Stream, joined, places, repetitions, with_invisible
 from .values import Matching, Side, window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, nearby, rough_windows, touched, whole
@@ -121,9 +121,17 @@ class Document:
     sources: Sequence[str] | None = None
 
     @property
+    def filled(self) -> list[int]:
+        """The segments that have text, in themselves or in their sources. The others get nothing, and additions may stand
+        beside them."""
+        given = [side for side in (self.segments, self.sources) if side is not None]
+        return [number for number, texts in enumerate(zip(*given, strict=True)) if any(map(str.strip, texts))]
+
+    @property
     def sides(self) -> list[tuple[str, ...]]:
-        """The segments, and then the sources."""
-        return [tuple(side) for side in (self.segments, self.sources) if side is not None]
+        """The filled segments, and then their sources."""
+        filled = self.filled
+        return [tuple(side[number] for number in filled) for side in (self.segments, self.sources) if side is not None]
 
     @property
     def stream(self) -> Stream:
@@ -166,7 +174,7 @@ class Evidence(NamedTuple):
 
     @property
     def omission(self) -> np.ndarray:
-        """The price of each segment's omission, where the usual share of the text is missing."""
+        """The price of each segment's omission, where the usual share of the text is missing; far below 0 without tokens."""
         return np.where(self.sizes > 0, OMISSION - OMITTED_TOKEN * self.sizes, NOWHERE / 1e3)
 
     def gains(self, boundaries: Sequence[tuple[int, int]]) -> list[np.ndarray]:
@@ -282,12 +290,13 @@ def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
     """
     document, stream, tokens, sides = encoded
     sides = [side for side in sides if len(side.tokens.vectors)]
-    number, length, facts = len(document.segments), len(tokens.begins), places(stream)
+    segments, at, facts = document.sides[0], with_invisible(stream.text, tokens.begins), places(stream)
+    number, length = len(segments), len(at)
     if not length or not sides:
         nothing = Path([None] * number, [(0, length)] if length else [])
-        return _described(stream, tokens, np.zeros(length, bool), nothing, sides)
-    marks = marks_of(stream.text, facts, tokens.begins, document.segments)
-    evidence = Evidence(_sizes(sides, number), tokens.begins, facts, marks, chances)
+        return _described(encoded, at, np.zeros(length, bool), nothing)
+    marks = marks_of(stream.text, facts, at, segments)
+    evidence = Evidence(_sizes(sides, number), at, facts, marks, chances)
     if length * max(len(side.tokens.vectors) for side in sides) <= CELLS:
         path = _path(tokens, sides, evidence, whole(length, number), twice)
     else:
@@ -296,7 +305,7 @@ def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
             path = _path(tokens, sides, evidence, windows, twice)
             if not touched(windows, path.spans, length):
                 break
-    return _described(stream, tokens, facts.end[tokens.begins] | (chances > PROBABLE), path, sides)
+    return _described(encoded, at, facts.end[at] | (chances > PROBABLE), path)
 
 
 def _path(tokens: Tokens, sides: Sequence[Side], evidence: Evidence, windows: Sequence[Span], twice: bool) -> Path:
@@ -374,11 +383,14 @@ def _settled_path(values: Sequence[np.ndarray], windows: Sequence[Span], evidenc
     return further(path.spans, ADDITION - SEVERAL_PRICE * more)
 
 
-def _described(
-    stream: Stream, tokens: Tokens, begin_sentences: np.ndarray, path: Path, sides: Sequence[Side]
-) -> Alignment:
-    text, at = stream.text, np.append(tokens.begins, len(stream.text))
-    at[:1] = 0 if len(tokens.begins) else len(text)
+def _described(encoded: Encoded, begins: np.ndarray, begin_sentences: np.ndarray, path: Path) -> Alignment:
+    """The alignment of a path through the filled segments.
+
+    begins    where tokens begin; begin_sentences    whether sentences probably begin there; [tokens]
+    """
+    document, stream, tokens, sides = encoded
+    text, at = stream.text, np.append(begins, len(stream.text))
+    at[:1] = 0 if len(begins) else len(text)
     finished = np.array([True, *begin_sentences[1:], True])  # before each token, and at the end
     path = _keeping_repetitions(path, text, at)
 
@@ -393,16 +405,16 @@ def _described(
         for line in lines_of(*part):
             on_line[line] = on_line.get(line, 0) + 1
     links, omissions, additions, sizes = [], [], [], _sizes(sides, len(path.spans))
-    for number, span in enumerate(path.spans):
+    for number, (segment, span) in enumerate(zip(document.filled, path.spans, strict=True)):
         if span is None:
             if sizes[number]:
-                omissions.append(number)
+                omissions.append(segment)
             continue
         begin, end = parts[span]
         lines = lines_of(begin, end)
         links.append(
             Link(
-                number,
+                segment,
                 begin,
                 end,
                 text[begin:end].strip(),
@@ -424,7 +436,8 @@ def _described(
         add(stream.begins[line], stream.begins[line], fence, (line,))
     additions.sort(key=lambda each: (each.begin, each.end))
     of_links = {link.segment: link.text for link in links}
-    return Alignment([of_links.get(number, "") for number in range(len(path.spans))], links, omissions, additions)
+    own = [of_links.get(number, "") for number in range(len(document.segments))]
+    return Alignment(own, links, omissions, additions)
 
 
 def _keeping_repetitions(path: Path, text: str, at: np.ndarray) -> Path:

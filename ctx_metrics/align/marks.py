@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .path import NOWHERE
-from .stream import OPENING, Places, begins_item, ends_sentence
+from .stream import INVISIBLE, OPENING, Places, begins_item, ends_sentence
 
 MARK = 1.8  # price of a mark, for each unit of its log odds
 KNOWN = 10  # boundaries that count as seen before, with these shares of marks:
@@ -19,7 +19,7 @@ LINE = 0.5
 CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
 SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not, or after one that ends so or not
 LEAST = 0.01  # share of boundaries with or without a mark
-_BEFORE = OPENING + "\"' "  # what a capital letter may stand behind
+_BEFORE = OPENING + INVISIBLE + "\"' "  # what a capital letter may stand behind
 _OPENING_QUOTES = re.compile(r"[“„«「『《〈]|\"(?=\S)")
 _BULLETS = re.compile("[@#$*•–—-]")  # of posts and lists
 # quotation marks that close, and dots, with blanks after them
@@ -92,7 +92,7 @@ def gains_of(
     arrays, float64 [tokens + 1], which boundaries of one kind share.
 
     That is the logarithm of how much more often boundaries have each mark, or lack it, than tokens do in general; less what
-    it is on the average, so that a text with many marks has no cheaper boundaries. The chance that a sentence begins counts
+    its average, so that a text with many marks has no cheaper boundaries. The chance that a sentence begins counts
     alike; for less, the more boundaries of the kind have an end of a sentence by its mark, and the more are inside
     sentences, as in subtitles.
 

@@ -15,12 +15,18 @@ _ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a
 _PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
 _FACE = re.compile("[:;：；]-?[(（]")  # its bracket opens nothing
 _STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
-_EMOJI = [(0x2600, 0x27BF), (0x1F300, 0x1FAFF), (0xFE0F, 0xFE0F), (0x200D, 0x200D)]  # with what joins and colours them
-_ANY_EMOJI = "".join(f"{chr(first)}-{chr(last)}" for first, last in _EMOJI)
+# soft hyphens, and marks of direction, width and byte order; not the joiners of Persian and Indic words
+INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
+_BLANKS = rf"(?:[{INVISIBLE}]*\s)*(?:[{INVISIBLE}]+$)?"
+_ANY_EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f"  # with what colours them; a joiner only behind one
+_EMOJI = rf"[{_ANY_EMOJI}][{_ANY_EMOJI}\u200d]*"
+_EMOJIS = re.compile(_EMOJI)
 # Where a sentence ends. A full stop ends none before a small letter (no. two), nor inside a word (3.5, example.org).
 _END = re.compile(
-    rf"(?:[{_STOPS}.]+[{re.escape(_CLOSING)}]*(?=\s|$)|[{_STOPS}]*[{_FULL_STOPS}…]+[{re.escape(_CLOSING)}]*)"
-    rf"[{_ANY_EMOJI}]*\s*|[{_ANY_EMOJI}]+\s+|[」』]\s*(?=[「『]|$)"
+    rf"(?:(?<![{_STOPS}.])[{_STOPS}.]+[{re.escape(_CLOSING)}]*(?=[{INVISIBLE}]*(?:\s|$))"
+    rf"|(?:(?<![{_STOPS}])[{_STOPS}]+)?[{_FULL_STOPS}…]+[{re.escape(_CLOSING)}]*)(?:{_EMOJI})?{_BLANKS}"
+    rf"|{_EMOJI}[{INVISIBLE}]*\s{_BLANKS}|[」』]{_BLANKS}(?=[「『]|$)"
 )
 
 
@@ -154,7 +160,9 @@ def places(stream: Stream) -> Places:
     text = stream.text
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     blank = np.fromiter(map(str.isspace, text), bool, len(text))
-    unspaced, emoji = _within(codes, _UNSPACED), _within(codes, _EMOJI)
+    unspaced, emoji = _within(codes, _UNSPACED), np.zeros(len(text), bool)
+    for match in _EMOJIS.finditer(text):
+        emoji[match.start() : match.end()] = True
     continues, opens = (np.isin(codes, [ord(mark) for mark in marks]) for marks in (_CONTINUING, OPENING))
     opens[[match.end() - 1 for match in _FACE.finditer(text)]] = False
     unspaced[1:] |= unspaced[:-1] & continues[1:]  # quotation marks that other scripts have too
@@ -165,6 +173,18 @@ def places(stream: Stream) -> Places:
     end[sentence_ends(text) + stream.paragraphs] = True
     line[stream.begins] = True
     return Places(is_open, end, line)
+
+
+def with_invisible(text: str, at: np.ndarray) -> np.ndarray:
+    """Where tokens begin, with the invisible characters before them, of which encoders make no token.
+
+    >>> with_invisible("a \u200fb", np.array([0, 3]))
+    array([0, 2])
+    """
+    first = np.arange(len(text) + 1)
+    for match in _INVISIBLE.finditer(text):
+        first[match.start() : match.end() + 1] = match.start()
+    return first[at]
 
 
 def _within(codes: np.ndarray, ranges: Sequence[tuple[int, int]]) -> np.ndarray:

@@ -39,7 +39,7 @@ class Tokens:
     @cached_property
     def vectors(self) -> torch.Tensor:
         """Unit vectors without what all tokens of the side have in common, such as their language; fp16 [tokens, width], on
-        the CPU."""
+        the CPU. A single token keeps all of its own."""
         if len(self._states):
             _centre(self._states)
         return self._states
@@ -82,7 +82,7 @@ def _centre(vectors: torch.Tensor) -> None:
     common = torch.zeros(vectors.shape[1], dtype=torch.float64)
     for block in vectors.split(CENTRED_AT_ONCE):
         common += block.float().sum(0, dtype=torch.float64)
-    common /= len(vectors)
+    common /= len(vectors) if len(vectors) > 1 else np.inf  # nothing would be left of one
     for block in vectors.split(CENTRED_AT_ONCE):
         moved = block.float() - common.float()
         block.copy_(moved / moved.norm(dim=1, keepdim=True).clamp(min=1e-9))

@@ -21,6 +21,10 @@ from ctx_metrics.align.stream import PIECE, joined, pieces, places, sentence_end
         ("Ways: 1. Go 2. Stay 4. May 1) A 2) B", ["Ways: ", "1. Go ", "2. Stay 4. May ", "1) A ", "2) B"]),
         ("方法：1.去2.留", ["方法：", "1.去", "2.留"]),
         ("Well... yes… no. Well... No.", ["Well... yes… no. ", "Well... ", "No."]),
+        ("שלום לכם.\u200f מה", ["שלום לכם.\u200f ", "מה"]),
+        ("Go. \u200e Now.\ufeff", ["Go. \u200e ", "Now.\ufeff"]),
+        ("അവന്\u200d ഇന്നലെ വീട്ടില്\u200d വന്നു.", ["അവന്\u200d ഇന്നലെ വീട്ടില്\u200d വന്നു."]),
+        ("See 👩\u200d💻 here ‼\ufe0f Yes", ["See 👩\u200d💻 ", "here ‼\ufe0f ", "Yes"]),
         ("うーん……はい……「いえ」「え⁈」と", ["うーん……はい……", "「いえ」", "「え⁈」", "と"]),
     ],
 )

@@ -64,6 +64,13 @@ def test_lines_that_match_stay(english):
     assert max(link.cost for link in found.links) == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.parametrize("invisible", ["\u200e", "\u200f", "\u200b", "\ufeff"])
+def test_invisible_characters_stay_with_the_word_after_them(english, invisible):
+    lines = [invisible + text for text in HYPOTHESES]
+    [found] = english.align([Document("\n".join(lines), REFERENCES)])
+    assert found.lines == lines
+
+
 def test_without_punctuation(english):
     bare = [text.replace(",", "").rstrip(".") for text in HYPOTHESES]
     [found] = english.align([Document(" ".join(bare), REFERENCES)])
@@ -83,6 +90,17 @@ def test_an_addition_is_in_no_line(english):
     assert found.lines == HYPOTHESES
     [addition] = found.additions
     assert (addition.after, addition.text, addition.lines) == (1, added, (2,))
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+@pytest.mark.parametrize("place", [0, 2, 6])
+def test_an_addition_may_stand_beside_a_segment_without_text(english, empty, place):
+    added = "Penguins cannot fly, but they swim very well."
+    texts = [*HYPOTHESES[:place], added, *HYPOTHESES[place:]]
+    [found] = english.align([Document(" ".join(texts), [*REFERENCES[:place], empty, *REFERENCES[place:]])])
+    assert found.lines == [*HYPOTHESES[:place], "", *HYPOTHESES[place:]]
+    assert [each.text for each in found.additions] == [added] and not found.omissions
+    assert [link.segment for link in found.links] == [number for number in range(7) if number != place]
 
 
 @pytest.mark.parametrize("short", ["She nods.", "He waits.", "Nobody knows."])
@@ -362,6 +380,11 @@ def test_text_for_segments_that_are_all_empty_is_added(english):
 def test_one_segment_gets_all(english, text):
     [found] = english.align([Document(text, ["It was raining all day."])])
     assert (found.lines, found.additions) == ([text], [])
+
+
+def test_a_single_token_matches_itself(english):
+    [found] = english.align([Document("Rain", ["Rain"])])
+    assert found.links[0].cost == pytest.approx(0, abs=1e-3) and not found.is_doubtful
 
 
 def test_long_documents_are_aligned_in_windows(english, monkeypatch):
