@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class AlignSettings:
     align: bool = setting(
-        "Read hypotheses whose lines do not match, and align them with the reference, or else the source: a folder with "
+        "Read hypotheses whose lines do not match, and align them with the reference, the source, or both: a folder with "
         "one file per document, JSON lines with doc_id and hypothesis, or a text file with blank lines between documents. "
-        "Source and references may be such folders too, with one segment per line.",
+        "In ctx-metrics, source and references may be such folders too, with one segment per line.",
         False,
     )
     align_output: Directory | None = setting(
@@ -89,24 +89,27 @@ def _read(
     beside = with_streams(beside, streams)
     systems = align_systems(paths, encoding, beside)
     for target, system in zip(targets, systems, strict=False):
-        write(target, system, beside.doc_ids)
-    return _as_read(systems, signature, streams)
+        write(target, system, beside.doc_ids, encoding)
+    return _as_read(systems, system_names(paths), signature, streams)
 
 
 def aligned(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> Read:
     """What a reader gives, from systems' lists of texts in place of files."""
     from .systems import align_texts
 
-    return _as_read(align_texts(names, systems, beside), {}, {})
+    return _as_read(align_texts(names, systems, beside), names, {}, {})
 
 
 def _as_read(
-    systems: "Sequence[AlignedSystem]", signature: Mapping[str, str], streams: Mapping[str, list[Segments]]
+    systems: "Sequence[AlignedSystem]",
+    names: Sequence[str],
+    signature: Mapping[str, str],
+    streams: Mapping[str, list[Segments]],
 ) -> Read:
     from .output import counts_table, gaps
 
     lines, entries = [system.lines for system in systems], {**signature, "align": systems[0].signature}
-    return Read(lines, entries, [counts_table(systems)], gaps(systems), streams)
+    return Read(lines, entries, [counts_table(systems, names)], gaps(systems), streams)
 
 
 def _read_rows(beside: Context) -> Read:

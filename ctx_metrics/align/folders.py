@@ -15,7 +15,8 @@ from ..run.context import Context
 from ..run.streams import file_segments
 
 ENDINGS = (".txt", ".text", ".md", ".out", ".hyp")  # of a document's file, which are no part of its id
-_CODES = re.compile(r"[._-]([^\W_]+[_-][^\W_]+)$"), re.compile(r"[._-]([^\W_]+)$")
+# a language with its region or script, and one without
+_CODES = re.compile(r"[._-]([^\W\d_]+[_-][^\W\d_]+)$"), re.compile(r"[._-]([^\W_]+)$")
 SHOWN = 5  # names in a message
 Languages = tuple[str | None, str | None]
 
@@ -25,6 +26,8 @@ def names(file: str, languages: Languages) -> list[str]:
 
     >>> names("news/a.b.txt.gz", (None, None)), names("a-1.de_DE.txt", ("en", "de"))
     (['news/a.b.txt.gz', 'news/a.b.txt', 'news/a.b'], ['a-1.de_DE.txt', 'a-1.de_DE', 'a-1'])
+    >>> names("talk-de-01.txt", ("en", "de"))
+    ['talk-de-01.txt', 'talk-de-01']
     """
     found = [file]
     for endings in (PACKED, ENDINGS):
@@ -59,8 +62,8 @@ def find_documents(
         if document is None:
             unknown.append(inside.as_posix())
         elif document in found:
-            first = Path(found[document]).name
-            raise InputError(f"{path}: {first} and {file.name} are both document {document!r}; leave one out")
+            other = Path(found[document]).name
+            raise InputError(f"{path}: {other} and {file.name} are both document {document!r}; leave one out")
         else:
             found[document] = str(file)
     if wanted is None:
@@ -91,8 +94,8 @@ def check_all(
         many = f" (and of {len(absent) - 1:,} more)" if len(absent) > 1 else ""
         raise InputError(f"{path} has no {unit} of document {absent[0]!r}{many}{others}; {missing}")
     if unknown:
-        what = counted(len(unknown), f"{unit} is", f"{unit}s are")
-        notice(f"{path}: {what} of no document among the ids and left out: {_listed(unknown)}")
+        what = counted(len(unknown), f"{unit} matches", f"{unit}s match")
+        notice(f"{path}: {what} none of the document ids; left out: {_listed(unknown)}")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -104,10 +107,12 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
 
     paths     by role: files with one segment per line, and folders with such a file per document, whose empty lines are
               passed over
-    beside    has the documents and their order, if these are given; otherwise they are those of the first folder
+    beside    has the documents and their order, if these are given; otherwise they are those of the first folder. It may
+              have further streams, from files
     """
     languages, doc_ids = (beside.source_lang, beside.target_lang), beside.doc_ids
     alone = [path for of_role in paths.values() for path in of_role if not os.path.isdir(path)]
+    alone += [each.name for each in (*(beside.references or ()), beside.sources) if isinstance(each, Segments)]
     folders = [path for of_role in paths.values() for path in of_role if os.path.isdir(path)]
     documents: dict[str, list[list[str]]] = {}
     first = None
@@ -121,7 +126,7 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
             doc_ids, first = named(ids, path), path
             order = f"in the order of the files of {path} ({_listed([*files])})"
             for file in alone:
-                notice(f"{file}: read {order}; if its order is another, give --docids")
+                notice(f"{file}: read {order}; if its order is different, give --docids")
         name = getattr(doc_ids, "name", "") or "the document ids"
         for own, (start, end) in zip(documents[path], document_ranges(doc_ids, name), strict=True):
             if len(own) != end - start:

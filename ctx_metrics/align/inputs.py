@@ -9,7 +9,7 @@ from ..corpus import document_ranges
 from ..errors import InputError
 from ..language import primary
 from ..notices import counted, notice
-from ..reading import PACKED, json_object, read_text, split_lines, without_mark
+from ..reading import PACKED, holds_surrogate, json_object, read_text, split_lines, without_mark
 from .folders import Languages, check_all, find_documents, read_texts
 
 NO_OUTPUT = "where the system has no output"
@@ -78,8 +78,10 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Lang
         name, text = str(row["doc_id"]), "" if row["hypothesis"] is None else row["hypothesis"]
         if not isinstance(text, str):
             raise InputError(
-                f"{where}: hypothesis is no text, but {type(text).__name__}; give the whole document's text"
+                f"{where}: hypothesis is not text, but {type(text).__name__}; give the whole document's text"
             )
+        check_whole(name, f"{where}: doc_id")
+        check_whole(text, f"{where}: hypothesis")
         if any(differ(row.get(key), own) for key, own in zip(("src_lang", "tgt_lang"), languages, strict=True)):
             foreign += 1
         elif name not in known:
@@ -89,10 +91,19 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Lang
         else:
             found[name], at[name] = text, number
     if foreign:
-        notice(f"{path}: {counted(foreign, 'line is', 'lines are')} of another language pair than -l and left out")
+        notice(of_others(path, foreign))
     missing = f'write a line with "hypothesis": "" {NO_OUTPUT}'
     check_all(path, "line", found, [part.name for part in parts], unknown, missing)
     return [found[part.name] for part in parts]
+
+
+def check_whole(text: str, what: str) -> None:
+    if holds_surrogate(text):
+        raise InputError(f"{what} holds half of a surrogate pair (\\ud800 to \\udfff), which is not text")
+
+
+def of_others(path: str, lines: int) -> str:
+    return f"{path}: {counted(lines, 'line is', 'lines are')} in a language pair other than -l; left out"
 
 
 def differ(given: object, wanted: str | None) -> bool:
@@ -127,6 +138,11 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
             documents.append([])
     documents = [document for document in documents if document]
     if len(documents) == len(parts):
+        if len(lines) == parts[-1].end:
+            notice(
+                f"{path} has as many lines as there are segments, but also as many blocks between blank lines as documents, "
+                "which are read; if blank lines are empty outputs, give JSON lines, or a folder with a file per document"
+            )
         return parts, ["\n".join(document) for document in documents]
     blocks = "\n".join(lines).split("\n\n")
     if len(blocks) == len(parts):  # an empty document between two blank lines
@@ -144,7 +160,7 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
         return [Part("", 0, parts[-1].end)], ["\n".join(lines)]
     there = counted(len(documents), "document", "documents")
     raise InputError(
-        f"{path} has {there} between blank lines, but there are ids of {len(parts):,}; put a blank line between documents "
+        f"{path} has {there} between blank lines, but the ids name {len(parts):,}; put a blank line between documents "
         "and none inside them, or give a folder with a file for each, or JSON lines with doc_id and hypothesis"
     )
 

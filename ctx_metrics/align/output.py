@@ -4,10 +4,10 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..run.streams import system_names
 from ..run.wrappers import Gap, Table
 from ..writing import check_not_input, check_writable, write_whole
 from .alignment import Addition, Link
@@ -48,16 +48,17 @@ def check_targets(lines: Sequence[str], others: Sequence[str], inputs: Sequence[
     others    further files
     """
     folders = [each for each in inputs if each is not None and os.path.isdir(each)]
-    for path in lines:
+    for number, path in enumerate(lines):
+        if path in lines[:number]:
+            raise InputError(f"{flag}: the lines of two systems would be written to {path}; rename one of them")
         if path.endswith(LINKS):
             own = path.removesuffix(LINKS) + LINES
             raise InputError(f"{flag} {path}: the links go there; name the file of the lines: {own}")
     for path in [*others, *(each for own in lines for each in (own, links_beside(own)))]:
         check_writable(path)
         check_not_input(path, {"inputs": [*inputs]}, flag)
-        own_folder = os.path.dirname(path) or os.curdir
         for folder in folders:
-            if os.path.isdir(own_folder) and os.path.samefile(own_folder, folder):
+            if Path(folder).resolve() in Path(path).resolve().parents:
                 raise InputError(f"{flag} {path}: {folder} is a folder of inputs; name another one")
 
 
@@ -115,8 +116,7 @@ def _shown(each: Link | Addition | None, start: int, kind: str) -> dict[str, Any
     return {"kind": kind, **own, "lines": [line + 1 for line in each.lines]}
 
 
-def counts_table(systems: Sequence[AlignedSystem]) -> Table:
-    names = system_names([system.name for system in systems])
+def counts_table(systems: Sequence[AlignedSystem], names: Sequence[str]) -> Table:
     counts = [
         [name, *(f"{system.counts[key]:,}" for key in COUNTS)] for name, system in zip(names, systems, strict=True)
     ]

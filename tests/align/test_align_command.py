@@ -13,6 +13,9 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 from report_pages import data_in
 from sacrebleu.metrics import CHRF
 
+from ctx_metrics.align.systems import align_texts
+from ctx_metrics.run.context import Context
+
 SIZE = 23  # three documents
 IDS = lines_of(DOCIDS)[:SIZE]
 DOCUMENTS = {name: [i for i, _ in group] for name, group in groupby(enumerate(IDS), lambda pair: pair[1])}
@@ -123,6 +126,20 @@ def test_a_segment_without_text_is_no_omission(inside, tmp_path):
     assert "0 omissions" in inside("align", tmp_path / "hyp.txt", *given).err
     assert lines(tmp_path / "out.txt") == ["It was raining.", "", "We went home."]
     assert [each["kind"] for each in objects(tmp_path / "out.jsonl")] == ["system", "link", "empty", "link"]
+
+
+def test_each_segment_has_the_first_reference_that_is_there():
+    references = [[None, "We went home.", None], ["It rained.", "We left home.", None]]
+    context = Context(references, (), None, ["a"] * 3, None, "en")
+    [system] = align_texts(["one"], [["It was raining. We went home."]], context)
+    assert system.lines == ["It was raining.", "We went home.", ""] and not system.omissions
+
+
+def test_the_rest_of_a_far_too_long_document_begins_after_the_last_line():
+    line = "It rained all day, and so we went home."  # 100 of these, with their ends, are as long as a text may be
+    [system] = align_texts(["one"], [["\n".join([line] * 103)]], Context([[line]], (), None, None, None, "en"))
+    rest = system.alignments[0].additions[-1]
+    assert (rest.text, rest.lines) == (" ".join([line] * 3), (100, 101, 102))
 
 
 def test_several_systems_go_to_a_folder(inside, aligned, tmp_path):
@@ -239,10 +256,21 @@ def test_no_aligned_lines_are_written_among_the_inputs(inside, tmp_path):
     for name in ("ref", "hyp"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text("It rained.\nWe stayed.\n", encoding="utf-8")
-    done = inside("align", tmp_path / "hyp", "-r", tmp_path / "ref", "-l", "de-en", "-o", f"{tmp_path}/ref/")
-    assert (done.code, done.err.count("\n")) == (1, 1)
-    assert f"{tmp_path}/ref is a folder of inputs; name another one" in done.err
+    for folder in ("ref", "ref/new"):
+        done = inside("align", tmp_path / "hyp", "-r", tmp_path / "ref", "-l", "de-en", "-o", f"{tmp_path}/{folder}/")
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert f"{tmp_path}/ref is a folder of inputs; name another one" in done.err
     assert [each.name for each in (tmp_path / "ref").iterdir()] == ["a.txt"]
+
+
+def test_two_systems_are_not_written_to_one_file(inside, tmp_path):
+    files = [tmp_path / name for name in ("big/a.txt", "small/a.txt", "big_a.txt")]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("It rained.\n", encoding="utf-8")
+    done = inside("align", *files, "-r", files[0], "-l", "de-en", "-o", f"{tmp_path}/new/")
+    assert (done.code, done.err.count("\n")) == (1, 1) and not (tmp_path / "new").exists()
+    assert f"the lines of two systems would be written to {tmp_path}/new/big_a.txt; rename one of them" in done.err
 
 
 SACREBLEU = ("ref.txt", "--docids", "ids.txt", "-l", "de-en", "-m", "bleu", "chrf", "bertr")

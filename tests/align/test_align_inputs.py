@@ -7,6 +7,7 @@ import pytest
 
 from ctx_metrics.align.folders import read_streams
 from ctx_metrics.align.inputs import parts_of, read_documents
+from ctx_metrics.corpus import named
 from ctx_metrics.errors import InputError
 from ctx_metrics.notices import collected
 from ctx_metrics.run.context import Context
@@ -57,7 +58,7 @@ def test_files_that_are_no_documents_are_named(tmp_path):
     with collected() as notices:
         read(tmp_path)
     assert [str(each).partition(": ")[2] for each in notices] == [
-        "1 file is of no document among the ids and left out: c.txt"
+        "1 file matches none of the document ids; left out: c.txt"
     ]
 
 
@@ -90,6 +91,12 @@ def test_a_files_name_may_name_the_language(tmp_path, form):
     assert "has no file of document 'doc-1'" in fault(tmp_path, parts=parts_of(["doc-1", "doc-2"], 2))
 
 
+def test_numbers_behind_languages_are_parts_of_names(tmp_path):
+    for name, text in zip(("talk-de-01", "talk_de_2"), TEXTS):
+        (tmp_path / f"{name}.txt").write_text(text)
+    assert read(tmp_path, parts_of(["talk-de-01", "talk_de_2"], 2), ("en", "de"))[1] == TEXTS
+
+
 def test_marks_at_the_start_of_files_are_counted(tmp_path):
     for name, text in zip(("news_a.txt", "b.txt"), TEXTS):
         (tmp_path / name).write_text(text, encoding="utf-8-sig")
@@ -119,7 +126,7 @@ def test_set(tmp_path):
 def test_sources_and_references_in_folders(test_set):
     with collected() as notices:
         found = streams(test_set, src=["src"], ref=["ref", "more.txt"])
-    order = f"{test_set}/more.txt: read in the order of the files of {test_set}/src (a, b); if its order is another, "
+    order = f"{test_set}/more.txt: read in the order of the files of {test_set}/src (a, b); if its order is different, "
     assert [str(each) for each in notices] == [f"{order}give --docids"]
     assert found == {
         "src": [["src 3", "src 1", "src 2"]],
@@ -132,6 +139,14 @@ def test_sources_and_references_in_folders(test_set):
     }
     for doc_ids in (["b", "b", "a"], None):
         assert streams(test_set, doc_ids, ref=["more.txt"]) == {"ref": [["more 3", "more 1", "more 2"]]}
+
+
+def test_files_beside_folders_are_in_the_order_of_these(test_set):
+    files = [named(["more 3", "more 1", "more 2"], "more.txt")]
+    for beside in (Context(references=files), Context(sources=files[0])):
+        with collected() as notices:
+            read_streams({"src" if beside.references else "ref": [str(test_set / "src")]}, "utf-8", beside)
+        assert str(notices[0]).startswith("more.txt: read in the order of the files of")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +189,7 @@ def test_json_lines_of_other_languages_are_left_out(tmp_path):
     with collected() as notices:
         assert read(objects(tmp_path / "h.jsonl", *rows), languages=("en", "cs"))[1] == TEXTS
     assert [str(each).rpartition("h.jsonl: ")[2] for each in notices] == [
-        "2 lines are of another language pair than -l and left out"
+        "2 lines are in a language pair other than -l; left out"
     ]
 
 
@@ -195,7 +210,11 @@ def test_a_hypothesis_may_be_missing(tmp_path):
         ([["b", ""]], "PATH, line 1: not an object with doc_id and hypothesis"),
         (
             [{"doc_id": "b", "hypothesis": ["One.", "Two."]}],
-            "PATH, line 1: hypothesis is no text, but list; give the whole document's text",
+            "PATH, line 1: hypothesis is not text, but list; give the whole document's text",
+        ),
+        (
+            [{"doc_id": "b", "hypothesis": "It rained \ud83d."}],
+            "PATH, line 1: hypothesis holds half of a surrogate pair (\\ud800 to \\udfff), which is not text",
         ),
     ],
 )
@@ -213,7 +232,9 @@ def test_with_as_many_lines_as_segments_an_empty_line_is_an_empty_output(tmp_pat
     path = tmp_path / "h.txt"
     parts = parts_of(["a", "a", "b"], 3)
     path.write_text("One.\n\nThree.\n")
-    assert read(path, parts)[1] == ["One.", "Three."]  # two documents between blank lines
+    with collected() as notices:
+        assert read(path, parts)[1] == ["One.", "Three."]  # two documents between blank lines
+    assert "which are read; if blank lines are empty outputs" in str(notices[0])
     path.write_text("One.\n\n\n")
     assert read(path, parts)[1] == ["One.", ""]
     path.write_text("One.\n\nTwo.\n\nThree.\n")
@@ -246,7 +267,7 @@ def test_a_single_document_may_have_blank_lines(tmp_path):
 def test_documents_between_blank_lines_must_be_all(tmp_path):
     path = tmp_path / "h.txt"
     path.write_text("One.\n\nTwo.\n\nThree.\nFour.\n")
-    assert fault(path).startswith("PATH has 3 documents between blank lines, but there are ids of 2; put a blank line")
+    assert fault(path).startswith("PATH has 3 documents between blank lines, but the ids name 2; put a blank line")
 
 
 def test_an_empty_file(tmp_path):

@@ -48,7 +48,7 @@ def test_a_document_with_other_paragraphs_in_a_reference_is_one_segment(tmp_path
         found = read(tmp_path, [uneven, ROWS[1]])
     assert found.sources == ["Ich kam spät. Es regnete.", "Niemand sah uns."]
     assert found.references == [["I came late. It was raining.", "Nobody saw us."]]
-    assert "1 document has other paragraphs in references than in the source, and is one segment: a" in str(notices[0])
+    assert "1 document has different paragraphs in source and reference; each is one segment: a" in str(notices[0])
 
 
 def test_paragraphs_of_html_are_segments(tmp_path):
@@ -86,6 +86,16 @@ def test_one_script_of_a_language_is_chosen(tmp_path):
     assert read_test_set(str(path), "utf-8", ("de", "sr-Latn")).doc_ids == ["Latn"]
     with pytest.raises(InputError, match="has documents in sr_Cyrl_RS and in sr_Latn_RS; name one of them with -l"):
         read_test_set(str(path), "utf-8", ("de", "sr"))
+    written(path, [{**row, "doc_id": "a"} for row in rows])
+    with pytest.raises(InputError, match="document 'a' is there already, in sr_Cyrl_RS and in sr_Latn_RS; name one"):
+        read_test_set(str(path), "utf-8", ("de", "sr"))
+
+
+def test_references_are_in_any_order(tmp_path):
+    both = [{"refA": "Yes.", "refB": "Yeah."}, {"refB": "No way.", "refA": "No."}]
+    rows = [{"doc_id": name, "src_text": "Ja.", "refs": refs} for name, refs in zip("ab", both, strict=True)]
+    found = read(tmp_path, rows)
+    assert (found.names, found.references) == (["refA", "refB"], [["Yes.", "No."], ["Yeah.", "No way."]])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +103,11 @@ def test_one_script_of_a_language_is_chosen(tmp_path):
     [
         ([OTHER], "PATH has no document of the language pair; check the file and -l"),
         ([ROWS[0], ROWS[0]], "PATH, line 2: document 'a' is there already; leave one out"),
-        ([{"doc_id": "a"}], "PATH, line 1: there is no src_text; each line needs doc_id and src_text"),
+        ([{"doc_id": "a"}], "PATH, line 1: there is no src_text; each line needs doc_id and src_text, as text"),
+        (
+            [{**ROWS[0], "src_text": "Ja \ud83d."}],
+            "PATH, line 1: src_text holds half of a surrogate pair (\\ud800 to \\udfff), which is not text",
+        ),
         ([ROWS[0], {**ROWS[1], "refs": {}}], "PATH, line 2: its references are none, but refA in the lines before"),
         (
             [{**ROWS[0], "refs": {"refA": {}}}],
