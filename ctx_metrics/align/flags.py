@@ -93,7 +93,7 @@ def _read(
     return _as_read(systems, system_names(paths), signature, streams)
 
 
-def aligned(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> Read:
+def aligned_texts(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> Read:
     """What a reader gives, from systems' lists of texts in place of files."""
     from .systems import align_texts
 

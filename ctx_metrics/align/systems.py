@@ -88,46 +88,46 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
               that each segment has, and with the sources too if an encoder reads them; or with the sources alone if there is
               no reference or if they stand in its place
     """
-    side = _side(beside)
-    parts = parts_of(beside.doc_ids, len(side.segments))
-    read = [read_documents(path, encoding, parts, (beside.source_lang, side.language)) for path in paths]
-    return _reported(paths, read, side, beside)
+    counterpart = _counterpart(beside)
+    parts = parts_of(beside.doc_ids, len(counterpart.segments))
+    read = [read_documents(path, encoding, parts, (beside.source_lang, counterpart.language)) for path in paths]
+    return _reported(paths, read, counterpart, beside)
 
 
 def align_texts(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> list[AlignedSystem]:
     """The same of systems' texts, one for each document, in the order of the ids."""
-    side = _side(beside)
-    parts = parts_of(beside.doc_ids, len(side.segments))
+    counterpart = _counterpart(beside)
+    parts = parts_of(beside.doc_ids, len(counterpart.segments))
     for name, texts in zip(names, systems, strict=True):
         if len(texts) != len(parts):
             there = f"{counted(len(texts), 'text', 'texts')} for {counted(len(parts), 'document', 'documents')}"
             raise InputError(f"{name}: {there}", fix="give one text for each document; it may have several lines")
-    return _reported(names, [(parts, [*texts]) for texts in systems], side, beside)
+    return _reported(names, [(parts, [*texts]) for texts in systems], counterpart, beside)
 
 
 def _reported(
-    names: Sequence[str], read: Sequence[tuple[Sequence[Part], list[str]]], side: "Side", beside: Context
+    names: Sequence[str], read: Sequence[tuple[Sequence[Part], list[str]]], counterpart: "Counterpart", beside: Context
 ) -> list[AlignedSystem]:
     with Progress("align", "document", sum(len(texts) for _, texts in read), quiet=beside.engine.quiet) as shown:
-        systems = _aligned(names, read, side, beside, shown.update)
+        systems = _aligned(names, read, counterpart, beside, shown.update)
     for system in systems:
         notice(str(system))
     for system in systems:
-        for odd in _odd(system, side):
+        for odd in _odd(system, counterpart):
             notice(odd)
     return systems
 
 
 def align_rows(beside: Context) -> AlignedSystem:
     """Align the outputs of a document's rows, joined, with its references or sources; `beside` has one system."""
-    side, [outputs] = _side(beside), beside.systems
+    counterpart, [outputs] = _counterpart(beside), beside.systems
     parts = parts_of(beside.doc_ids, len(outputs))
     texts = ["\n".join(outputs[part.start : part.end]) for part in parts]
-    [system] = _aligned(["the rows"], [(parts, texts)], side, beside, lambda done: None)
+    [system] = _aligned(["the rows"], [(parts, texts)], counterpart, beside, lambda done: None)
     return system
 
 
-class Side(NamedTuple):
+class Counterpart(NamedTuple):
     """What hypotheses of a language are aligned with.
 
     across     whether the segments are sources
@@ -149,7 +149,7 @@ class Side(NamedTuple):
         return Document(text, self.segments[own], None if self.sources is None else self.sources[own])
 
 
-def _side(beside: Context) -> Side:
+def _counterpart(beside: Context) -> Counterpart:
     references, sources, language = list(beside.references or ()), beside.sources, beside.target_lang
     given = [*references, *(each for each in (sources, beside.doc_ids) if each is not None)]
     if not references and sources is None:
@@ -166,19 +166,21 @@ def _side(beside: Context) -> Side:
     read = multilingual_folder() and (not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL)
     if across or not read or not any(text.strip() for text in sources or ()):
         sources = None
-    return Side(segments, language, across, None if sources is None else [*sources])
+    return Counterpart(segments, language, across, None if sources is None else [*sources])
 
 
 def _aligned(
     names: Sequence[str],
     read: Sequence[tuple[Sequence[Part], list[str]]],
-    side: Side,
+    counterpart: Counterpart,
     beside: Context,
     update: Callable[[int], object],
 ) -> list[AlignedSystem]:
-    aligner = Aligner(side.language, across=side.across, beside=side.sources is not None, engine=beside.engine)
+    aligner = Aligner(
+        counterpart.language, across=counterpart.across, beside=counterpart.sources is not None, engine=beside.engine
+    )
     jobs = sorted(
-        Job(part.start, number, side.document(text, part))
+        Job(part.start, number, counterpart.document(text, part))
         for number, of_system in enumerate(read)
         for part, text in zip(*of_system, strict=True)
     )
@@ -190,7 +192,7 @@ def _aligned(
         found[job.system, job.start] = _with_rest(alignment, job.document, end)
         update(1)
     models = (part for model in aligner.models for part in (model.name, model.ckpt))
-    signature = re.sub(r"[:|\s]", "_", "-".join([f"v{VERSION}", side.names, *models]))
+    signature = re.sub(r"[:|\s]", "_", "-".join([f"v{VERSION}", counterpart.names, *models]))
     return [
         AlignedSystem(name, of_system, texts, [found[number, part.start] for part in of_system], signature)
         for number, (name, (of_system, texts)) in enumerate(zip(names, read, strict=True))
@@ -236,21 +238,21 @@ def _with_rest(alignment: Alignment, document: Document, end: int) -> Alignment:
     return replace(alignment, additions=[*alignment.additions, rest])
 
 
-def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
+def _odd(system: AlignedSystem, counterpart: Counterpart) -> Iterator[str]:
     """What to say of documents that are empty, far too long, in another language, or that hardly fit their segments."""
     empty, long, unfit = [], [], []
     foreign: dict[str, list[str]] = {}
     for part, text, alignment in zip(system.parts, system.hypotheses, system.alignments, strict=True):
         name = repr(part.name) if part.name else "the text"
-        if not side.document(text, part).stream.text:
+        if not counterpart.document(text, part).stream.text:
             empty.append(name)
         elif (
-            told := verdict(" ".join(dict.fromkeys(text.split()))[:SAMPLE], side.language)
+            told := verdict(" ".join(dict.fromkeys(text.split()))[:SAMPLE], counterpart.language)
         ) is not None and told.wrong:
             foreign.setdefault(told.looks, []).append(name)
         elif is_unfit(alignment):
             unfit.append(name)
-        if _cut(text, sum(map(len, side.segments[part.start : part.end]))) < len(text):
+        if _cut(text, sum(map(len, counterpart.segments[part.start : part.end]))) < len(text):
             long.append(name)
     documents = partial(_documents, of=system.name)
     if empty:
@@ -260,7 +262,7 @@ def _odd(system: AlignedSystem, side: Side) -> Iterator[str]:
         is_long = documents(long, "is", "are")
         yield f"{is_long} more than {LONGEST} times as long as the segments; the rest is an addition"
     for looks, names in foreign.items():
-        yield f"{documents(names, 'looks', 'look')} like {looks}, not {side.language}; check the file and -l"
+        yield f"{documents(names, 'looks', 'look')} like {looks}, not {counterpart.language}; check the file and -l"
     if unfit:
         fits = documents(unfit, "hardly fits its segments", "hardly fit their segments")
         yield f"{fits}; check the order of the documents, and their names"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
-from ..align.flags import aligned
+from ..align.flags import aligned_texts
 from ..corpus import Segments, checked_stream, document_ranges, list_of_strings, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
@@ -60,7 +60,7 @@ def context_of(
             check_language(name, language)
     context = Context(against, systems, source, doc_ids, *languages, engine)
     if align:
-        read = aligned(titles, systems, context)
+        read = aligned_texts(titles, systems, context)
         systems, context = read.systems, replace(context, systems=read.systems, read=read)
     if checks:
         check_texts(systems, against, source, languages)
