@@ -18,7 +18,7 @@ from .first_attention import FirstAttention
 from .marks import Mark, gains_of, marks_of, unmarked_share
 from .path import NOWHERE, Additions, Path, Prices, Span, best_path
 from .sentence_begins import sentence_begins
-from .stream import Places, Stream, joined, places, repetitions, with_invisible
+from .stream import Places, Stream, behind_bullets, joined, places, repetitions, with_invisible
 from .values import Matching, Side, window_values
 from .vectors import Tokens, token_vectors
 from .windows import CELLS, MARGINS, nearby, rough_windows, touched, whole
@@ -128,6 +128,12 @@ class Document:
         return [number for number, texts in enumerate(zip(*given, strict=True)) if any(map(str.strip, texts))]
 
     @property
+    def lacks_segments(self) -> bool:
+        """Whether a segment without text has a source with text."""
+        pairs = zip(self.segments, self.sources or (), strict=False)
+        return any(source.strip() and not segment.strip() for segment, source in pairs)
+
+    @property
     def sides(self) -> list[tuple[str, ...]]:
         """The filled segments, and then their sources."""
         filled = self.filled
@@ -191,7 +197,8 @@ class Aligner:
     language    the hypotheses' language
     across      whether the segments are sources
     beside      whether documents may have sources beside references in English too. A faster encoder reads these, so only
-                documents that it leaves in doubt are aligned with both. In other languages sources always count
+                documents that it leaves in doubt, or with empty references, are aligned with both. In other languages
+                sources always count
     """
 
     def __init__(
@@ -222,7 +229,8 @@ class Aligner:
         documents = [*documents]
         alone = self._in_order(replace(each, sources=None) for each in documents)
         for document, alignment in zip(documents, alone, strict=True):
-            yield from self.of_doubtful.align([document]) if alignment.is_doubtful and document.sources else [alignment]
+            doubtful = document.lacks_segments or alignment.is_doubtful
+            yield from self.of_doubtful.align([document]) if document.sources and doubtful else [alignment]
 
     def _in_order(self, documents: Iterable[Document]) -> Iterator[Alignment]:
         """The same, with one encoder. While some documents are aligned, the next ones are encoded."""
@@ -291,6 +299,7 @@ def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
     document, stream, tokens, sides = encoded
     sides = [side for side in sides if len(side.tokens.vectors)]
     segments, at, facts = document.sides[0], with_invisible(stream.text, tokens.begins), places(stream)
+    facts.open[behind_bullets(stream)] = False
     number, length = len(segments), len(at)
     if not length or not sides:
         nothing = Path([None] * number, [(0, length)] if length else [])
@@ -343,8 +352,10 @@ def _settled_path(values: Sequence[np.ndarray], windows: Sequence[Span], evidenc
     own = np.median([part.mean() for _, part in parts])
     # in another segment: without the segment's own tokens, since a window has few others
     elsewhere = sum(len(every) - len(part) for every, part in parts)
+    if not elsewhere:  # all is in one segment, and nothing shows what words of another text would be worth
+        return first
     outside = sum(every.sum(dtype=np.float64) - part.sum(dtype=np.float64) for every, part in parts)
-    other = outside / elsewhere if elsewhere else own
+    other = outside / elsewhere
     added = other + ADDED_SHARE * (own - other)
     begun, lines = {begin for _, (begin, _) in spans} - {0}, set(np.flatnonzero(facts.line[at]).tolist()) - {0}
     trust = max(0.0, 2 * len(begun & lines) / max(1, len(lines)) - 1)

@@ -53,7 +53,8 @@ class Texts:
         "Document id of each line; consecutive equal ids form a document. (Default: the names of files in a folder -s or -r)"
     )
     set: File | None = setting(
-        "The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs, in place of -s, -r and --docids. "
+        'The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs ({"refA": {"ref": "..."}}), in place '
+        "of -s, -r and --docids; lines with another src_lang or tgt_lang than -l are left out. "
         "Segments are its paragraphs. -o is then a folder in the layout of mt-metrics-eval, which has all texts."
     )
     language_pair: tuple[str, str] | None = flags.languages()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ _CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕
 _NUMBER = r"(?<![A-Za-z\d.,/-])(\d{1,2})"
 _ORDINAL = re.compile(_NUMBER + "$")  # before a full stop
 _ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a list
+_BULLET = re.compile(r"(?:[-*•–—]|#{1,6}|(\d{1,2})[.)])\s+(?=\S)")  # at the beginning of a line
 _PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
 _FACE = re.compile("[:;：；]-?[(（]")  # its bracket opens nothing
 _STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
@@ -123,7 +125,7 @@ def joined(hypothesis: str, *, fences: bool = True) -> Stream:
     parts: list[str] = []
     left_out: dict[int, str] = {}
     length, last, apart = 0, "", False
-    for line in map(str.strip, hypothesis.split("\n")):
+    for line in map(str.strip, re.split(r"[\n\v\f]", hypothesis)):
         fence = line.startswith("```")
         if not fences and _FENCE.fullmatch(line):
             left_out[len(begins)] = line
@@ -173,6 +175,18 @@ def places(stream: Stream) -> Places:
     end[sentence_ends(text) + stream.paragraphs] = True
     line[stream.begins] = True
     return Places(is_open, end, line)
+
+
+def behind_bullets(stream: Stream) -> list[int]:
+    """Where the words of lines begin that have a bullet, a number or the signs of a heading before them. No segment begins
+    there, since these belong to the words.
+
+    >>> behind_bullets(joined("- Tickets\\n1. Eggs\\n## Prices\\non 4.\\n4. 2022\\n---"))
+    [2, 13, 21]
+    """
+    found = (_BULLET.match(stream.text, *line) for line in pairwise([*stream.begins, len(stream.text)]))
+    items = _items(stream.text) | {0}  # a number that does not count up may be part of a date
+    return [match.end() for match in found if match and (match[1] is None or match.start() in items)]
 
 
 def with_invisible(text: str, at: np.ndarray) -> np.ndarray:

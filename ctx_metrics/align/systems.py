@@ -265,7 +265,7 @@ def _odd(system: AlignedSystem, counterpart: Counterpart) -> Iterator[str]:
         yield f"{documents(names, 'looks', 'look')} like {looks}, not {counterpart.language}; check the file and -l"
     if unfit:
         fits = documents(unfit, "hardly fits its segments", "hardly fit their segments")
-        yield f"{fits}; check the order of the documents, and their names"
+        yield f"{fits}; check whether they are translations, and the order and names of the documents"
 
 
 def is_unfit(alignment: Alignment) -> bool:

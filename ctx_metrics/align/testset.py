@@ -70,10 +70,8 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
             )
         references = _references(row.get("refs"), where)
         if names is not None and {*names} != references.keys():
-            there = ", ".join(references) or "none"
-            raise InputError(
-                f"{where}: its references are {there}, but {', '.join(names) or 'none'} in the lines before"
-            )
+            there, before = (", ".join(each) or "no references" for each in (references, names))
+            raise InputError(f"{where} has {there}, but the lines before have {before}")
         names = names or [*references]
         kinds |= dict.fromkeys(_kinds(row.get("refs")))
         own = [row["src_text"], *(references[name] for name in names)]
@@ -108,7 +106,9 @@ def _kinds(given: Any) -> Iterator[ReferenceKind]:
 
 def _references(given: Any, where: str) -> Mapping[str, str]:
     texts: dict[str, str] = {}
-    for name, value in (given if isinstance(given, dict) else {}).items():
+    if given is not None and not isinstance(given, dict):
+        raise InputError(f'{where}: refs is not an object, such as {{"refA": {{"ref": "..."}}}}')
+    for name, value in (given or {}).items():
         text = value.get("ref") if isinstance(value, dict) else value
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"{where}: the reference {name} has no text; leave it out of all lines")

@@ -4,7 +4,7 @@ import os
 from argparse import ArgumentTypeError
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cli.common.work import Kept, Work, in_blocks
 from ..corpus import checked_stream
@@ -14,13 +14,17 @@ from ..interference.flags import INTERFERENCE, TunedSettings, tuned
 from ..interference.related import Tuned
 from ..peers.flags import PEERS, PeerSettings
 from ..registry import metric_table, model_named
-from ..run.context import MetricSettings, build_all, capabilities, say_unread
+from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread
 from ..run.wrappers import wrapped
+from ..scoring.base import ContextMetric
 from ..scoring.scores import all_scores
 from ..settings import closest
 from .one_run import one_run
 from .result import Evaluation
 from .texts import References, Texts, context_of, with_given_inputs
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
 
 Metrics = str | Collection[str] | Mapping[str, Mapping[str, Any]]
 TunedWith = str | Collection[str] | Mapping[str, str | Collection[str]]
@@ -83,11 +87,24 @@ def evaluate(
         context = with_given_inputs(context, names, chosen, inputs)
         context = replace(context, inputs={**context.inputs, "explain": explain}, in_blocks=blocks)
         built = build_all(wrapped(chosen, [wrap] if wrap else []), context, reference="give references")
+        _check_references(built, context)
         if check:
             check(built, names)
         say_unread({} if sources is None or align else {"sources": "the sources"}, built)
         scores = all_scores(built.values(), context.systems, context.doc_ids)
     return Evaluation(names, context, built, scores, notices)
+
+
+def _check_references(metrics: "Mapping[str, Metric]", context: Context) -> None:
+    """Raise InputError if a segment has no reference, which sacrebleu's own metrics cannot read."""
+    missing = [
+        i for i, own in enumerate(zip(*context.references or (), strict=True)) if all(text is None for text in own)
+    ]
+    if missing and (stock := [name for name, metric in metrics.items() if not isinstance(metric, ContextMetric)]):
+        fix = "leave such segments out, or choose other metrics"
+        raise InputError(
+            f"references: segment {missing[0] + 1} has none, which {', '.join(stock)} cannot score", fix=fix
+        )
 
 
 def _tuned(given: TunedWith) -> list[Tuned]:

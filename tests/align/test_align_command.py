@@ -109,13 +109,13 @@ def test_the_links_say_what_the_lines_are_made_of(inside, data, tmp_path):
 def test_what_is_left_out_and_what_is_added(inside, data, tmp_path):
     texts = broken([line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])])
     extra = "Please let me know if you need any further help with this translation!"
-    *others, last = texts.values()
-    (tmp_path / "h.txt").write_text("\n\n".join([*others, f"{last}\n{extra}"]) + "\n", encoding="utf-8")
+    first, *others = texts.values()
+    (tmp_path / "h.txt").write_text("\n\n".join([f"{first}\n{extra}", *others]) + "\n", encoding="utf-8")
     done = align(inside, tmp_path / "out.txt", tmp_path / "h.txt")
     assert lines(tmp_path / "out.txt")[4] == ""
     kinds = {each["kind"]: each for each in objects(tmp_path / "out.jsonl")}
     assert kinds["omission"] == {"kind": "omission", "document": IDS[4], "segment": 5}
-    assert (kinds["addition"]["after"], kinds["addition"]["text"]) == (SIZE, extra)
+    assert (kinds["addition"]["after"], kinds["addition"]["text"]) == (len(DOCUMENTS[IDS[0]]), extra)
     assert f"1 omission (segment 5), 1 addition ({len(extra)} characters)" in done.err
 
 
@@ -167,7 +167,8 @@ ODD = {
     "foreign": (" ".join(lines_of(SOURCE)[:9]), "1 document ('{}') looks like de, not en; check the file and -l"),
     "other": (
         " ".join(lines_of(REF)[30:40]),
-        "1 document ('{}') hardly fits its segments; check the order of the documents, and their names",
+        "1 document ('{}') hardly fits its segments; check whether they are translations, and the order and names of the "
+        "documents",
     ),
 }
 

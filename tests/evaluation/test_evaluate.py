@@ -429,3 +429,10 @@ def test_bad_input_is_one_line_that_names_the_fix(fault):
 def test_a_misspelt_setting_is_a_type_error():
     with pytest.raises(TypeError, match="did you mean 'window'"):
         evaluate(["a"], ["a"], metrics={"slide": {"windw": 3}})
+
+
+def test_sacrebleus_metrics_need_a_reference_for_each_segment():
+    texts = ["It rains.", "We left."], [["It rains.", None], [None, None]]
+    with pytest.raises(InputError, match=r"references: segment 2 has none, which bleu, chrf cannot score; leave such"):
+        evaluate(*texts, metrics=["bleu", "bertr", "chrf"], target_lang="en")
+    assert evaluate(*texts, metrics="bertr", target_lang="en").system["bertr"] == pytest.approx(100)

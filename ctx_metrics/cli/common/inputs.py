@@ -189,6 +189,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         of_files = _add_columns(streams, texts.columns, texts.encoding)
     elif reader:
         of_files = system_names(texts.files)
+        if texts.names and (fault := names_fault(texts.names, len(of_files))):  # before what takes long
+            raise InputError(fault)
         there = streams.keys() | folders.keys()
         if "src" in there and "ref" not in there:  # else the reader may bring references
             check_references(metrics, GIVE_REFERENCE)
