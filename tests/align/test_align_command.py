@@ -229,9 +229,10 @@ def test_compare_and_report_align_too(inside, aligned, tmp_path):
 @pytest.mark.full
 def test_a_report_shows_what_is_left_out_and_added(inside, data, tmp_path):
     gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
+    intro = "Here is the translation:"
     extra = "Please let me know if you need any further help with this translation!"
     first, *others = broken(gap).values()
-    (tmp_path / "lost.txt").write_text("\n\n".join([f"{first}\n{extra}", *others]) + "\n", encoding="utf-8")
+    (tmp_path / "lost.txt").write_text("\n\n".join([f"{intro}\n{first}\n{extra}", *others]) + "\n", encoding="utf-8")
     last = len(DOCUMENTS[IDS[0]])
     page = tmp_path / "report.html"
     done = inside("report", "-t", tmp_path / "lost.txt", *COMMON, "-m", "chrf", "--align", "-o", page)
@@ -242,10 +243,11 @@ def test_a_report_shows_what_is_left_out_and_added(inside, data, tmp_path):
         [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row)]
         for row in table.split("<tr>")[2:]
     ]
-    assert rows[0] == ["lost", IDS[4], "5", "left out", lines_of(REF)[4]]
+    assert rows[0] == ["lost", IDS[0], "1", "added before", intro]
+    assert rows[1] == ["lost", IDS[4], "5", "left out", lines_of(REF)[4]]
     assert rows[-1] == ["lost", IDS[0], str(last), "added after", extra]
     found = data_in(text)["gaps"]
-    assert found[0] == [0, 4, None] and found[-1] == [0, last - 1, extra]
+    assert found[:2] == [[0, -1, intro], [0, 4, None]] and found[-1] == [0, last - 1, extra]
 
 
 def test_the_aligned_lines_of_a_run_are_written(inside, aligned, tmp_path):
