@@ -98,11 +98,13 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Lang
 
 
 def check_whole(text: str, what: str) -> None:
+    """Raise InputError if a text of JSON has half of a surrogate pair."""
     if holds_surrogate(text):
         raise InputError(f"{what} holds half of a surrogate pair (\\ud800 to \\udfff), which is not text")
 
 
 def of_others(path: str, lines: int) -> str:
+    """The notice of lines that `differ` in language."""
     return f"{path}: {counted(lines, 'line is', 'lines are')} in a language pair other than -l; left out"
 
 

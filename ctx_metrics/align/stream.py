@@ -190,7 +190,9 @@ def behind_bullets(stream: Stream) -> list[int]:
 
 
 def with_invisible(text: str, at: np.ndarray) -> np.ndarray:
-    """Where tokens begin, with the invisible characters before them, of which encoders make no token.
+    """Where tokens begin, int64 [tokens], with the invisible characters before them, of which encoders make no token.
+
+    at    where they begin without these
 
     >>> with_invisible("a \u200fb", np.array([0, 3]))
     array([0, 2])
