@@ -59,7 +59,7 @@ def loaded_or_named(group: str, kind: type[T]) -> list[T]:
         try:
             value = entry_point.load()
             if not isinstance(value, kind):
-                raise TypeError(f"{value!r} is no {kind.__name__}")
+                raise TypeError(f"{value!r} is not a {kind.__name__}")
             found.append(value)
         except (Exception, SystemExit) as error:  # another package's code may raise anything
             what, why = group.rpartition(".")[2].removesuffix("s"), f"{type(error).__name__}: {error}"

@@ -29,7 +29,7 @@ class Notice:
     kind      the count's name beside the score, such as "empty"
 
     >>> str(Notice("line is empty", "lines are empty", 2, (3, 10), "line", about="ref.txt"))
-    'ref.txt: 2 lines are empty (line 4, 11)'
+    'ref.txt: 2 lines are empty (lines 4, 11)'
     """
 
     FIRST: ClassVar = 5
@@ -47,15 +47,24 @@ class Notice:
         """Return the notice about the segments at all of these positions.
 
         >>> str(Notice.at([0, 2], "segment is cut", "segments are cut"))
-        '2 segments are cut (segment 1, 3)'
+        '2 segments are cut (segments 1, 3)'
         """
         return cls(one, many, len(positions), tuple(positions[: cls.FIRST]), unit, **more)
 
     def __str__(self) -> str:
         line = self.what
         if self.number is not None:
-            places = f" ({self.unit} {place(self.first, self.FIRST, self.number)})" if self.unit and self.first else ""
-            line = f"{counted(self.number, self.what, self.many)}{places}"
+            line = counted(self.number, self.what, self.many)
+            if self.unit and self.first:
+                unit = self.unit.removeprefix("from ")
+                where = places(unit, self.first, self.number)
+                line += (
+                    f", starting at {where}"
+                    if unit != self.unit
+                    else f": {where}"
+                    if line[-1] == ")"
+                    else f" ({where})"
+                )
         return ": ".join(filter(None, (self.metric, self.about, line)))
 
     def of(self, about: str) -> "Notice":
@@ -76,7 +85,7 @@ def merged(parts: Iterable[tuple[int, Iterable[Notice]]]) -> list[Notice]:
 
     >>> empty = Notice.at([3], "line is empty", "lines are empty", "line")
     >>> [str(each) for each in merged([(0, [empty]), (10, [empty, Notice("no GPU is used")])])]
-    ['2 lines are empty (line 4, 14)', 'no GPU is used']
+    ['2 lines are empty (lines 4, 14)', 'no GPU is used']
     """
     found: dict[Notice, Notice] = {}
     for before, notices in parts:
@@ -236,16 +245,17 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def place(positions: Sequence[int], shown: int = 5, number: int | None = None) -> str:
-    """Return the first few positions of a list, counted from 1, for a message.
+def places(unit: str, positions: Sequence[int], number: int | None = None) -> str:
+    """Return the first few positions of a list with their unit, counted from 1, for a message.
 
     positions    0-based
-    number       how many there are in all, if not all are given
+    number       the number of all positions, if not all are given
 
-    >>> place([0, 3, 4])
-    '1, 4, 5'
-    >>> place(range(9))
-    '1, 2, 3, 4, 5, ...'
+    >>> places("segment", [3]), places("segment", [0, 3, 4])
+    ('segment 4', 'segments 1, 4, 5')
+    >>> places("line", range(9))
+    'lines 1, 2, 3, 4, 5, ...'
     """
-    head = ", ".join(str(position + 1) for position in positions[:shown])
-    return head + (", ..." if (len(positions) if number is None else number) > shown else "")
+    number, shown = len(positions) if number is None else number, positions[: Notice.FIRST]
+    units = unit if number == 1 else f"{unit}s"
+    return f"{units} {', '.join(str(position + 1) for position in shown)}{', ...' if number > len(shown) else ''}"

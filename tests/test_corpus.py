@@ -61,7 +61,7 @@ def test_nul_is_kept_and_said(caplog):
     corpus = Corpus(["a", "b\0c", "\0"], [["a", "b", "c"]])
     assert corpus.hypotheses == ["a", "b\0c", "\0"]
     [said] = caplog.messages
-    assert "NUL" in said and "(segment 2, 3)" in said
+    assert "NUL" in said and "(segments 2, 3)" in said
 
 
 def test_byte_order_mark_of_a_stream_goes_and_is_said(caplog):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ctx_metrics import notices
-from ctx_metrics.notices import Notice, begin_run, collected, end_run, merged, notice, place, shown_notices
+from ctx_metrics.notices import Notice, begin_run, collected, end_run, merged, notice, places, shown_notices
 
 
 def test_notices_are_warnings_of_our_logger(caplog):
@@ -55,20 +55,20 @@ def test_notices_are_merged_by_all_but_number_and_positions():
 
 
 def test_the_line_of_a_notice():
-    assert str(EMPTY) == "2 segments are empty (segment 2, 4)"
+    assert str(EMPTY) == "2 segments are empty (segments 2, 4)"
     assert str(replace(EMPTY, number=6, metric="bertr").of("a.txt")) == (
-        "bertr: a.txt: 6 segments are empty (segment 2, 4, ...)"
+        "bertr: a.txt: 6 segments are empty (segments 2, 4, ...)"
     )
     assert str(replace(EMPTY, number=1, first=())) == "1 segment is empty"
 
 
 @pytest.mark.parametrize(
     "positions, text",
-    [([], ""), ([0], "1"), ([1, 4], "2, 5"), (range(5), "1, 2, 3, 4, 5"), (range(6), "1, 2, 3, 4, 5, ...")],
+    [([0], "row 1"), ([1, 4], "rows 2, 5"), (range(5), "rows 1, 2, 3, 4, 5"), (range(6), "rows 1, 2, 3, 4, 5, ...")],
 )
-def test_place(positions, text):
-    assert place(positions) == text
-    assert place([6, 7, 8], shown=2) == "7, 8, ..."
+def test_places(positions, text):
+    assert places("row", positions) == text
+    assert places("row", [6, 7], number=9) == "rows 7, 8, ..."
 
 
 def test_quiet_libraries_leaves_levels_that_someone_set():

@@ -11,7 +11,7 @@ from ..corpus import Segments, named
 from ..errors import InputError, ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
 from ..models.hub import EMBEDDED, encoder_for, multilingual_folder
-from ..notices import Progress, counted, notice, place
+from ..notices import Progress, counted, notice, places
 from ..run.context import Context
 from ..run.languages import verdict
 from ..run.streams import check_lengths
@@ -72,7 +72,7 @@ class AlignedSystem:
     def __str__(self) -> str:
         n = self.counts
         lines, segments, documents = (counted(n[key], key[:-1], key) for key in ("lines", "segments", "documents"))
-        at = f" (segment {place(self.omissions)})" if self.omissions else ""
+        at = f" ({places('segment', self.omissions)})" if self.omissions else ""
         added = f" ({counted(n['added_characters'], 'character', 'characters')})" if n["additions"] else ""
         return (
             f"{self.name}: {lines} aligned with {segments} of {documents}: {n['merged']:,} merged, {n['split']:,} split, "

@@ -36,7 +36,7 @@ class BleurtEstimator(Estimator):
         self.encoder = _encoders.get(key, lambda: BleurtEncoder(checkpoint, options))
         self.model, self.dtype, self.activation = checkpoint.model, options.dtype, checkpoint.activation
         self.max_length = checkpoint.config["max_position_embeddings"]
-        self.limit = f"{self.max_length} tokens in all"
+        self.limit = f"{self.max_length} tokens in total"
 
     @property
     def special_tokens(self) -> int:

@@ -41,7 +41,7 @@ class PairTokenizer:
         return {text: np.array(each, np.int32) for text, each in zip(distinct, ids, strict=True)}
 
     def __call__(self, pairs: Sequence[tuple[str, str]], most: int) -> list[TokenIds]:
-        """The sequence of each pair (reference, hypothesis), cut to `most` tokens in all."""
+        """The sequence of each pair (reference, hypothesis), cut to `most` tokens in total."""
         content = self.content([text for pair in pairs for text in pair])
         return [self._joined(content[reference], content[hypothesis], most) for reference, hypothesis in pairs]
 

@@ -79,7 +79,7 @@ def read_config(folder: Path) -> dict:
     _refuse_comet(folder)
     if is_quantised(folder):
         return read_quantised(folder).config
-    with opening(folder, "holds no readable config.json, so it is no Hugging Face encoder"):
+    with opening(folder, "holds no readable config.json, so it is not a Hugging Face encoder"):
         config = dict(read_json(folder / "config.json"))
     return checked_config(config, folder)
 

@@ -44,7 +44,7 @@ def read_answer(text: str, cut: bool) -> Judgement:
         raise Unreadable("that was cut off" if cut else whole, cut)
     score = found["score"]
     if isinstance(score, bool) or not isinstance(score, (int, float)):
-        raise Unreadable("with a score that is no number")
+        raise Unreadable("with a score that is not a number")
     if not (0 <= score <= 100):
         raise Unreadable("with a score outside 0 to 100")
     errors = found.get("errors")

@@ -109,7 +109,7 @@ class LearnedEstimator(Estimator):
         self.readout = BiLSTMStates(mix, "avg", network=self.network, ckpt=ckpt)
         self.encoder.require([self.readout])
         self.max_length = min(config["max_length"], self.encoder.max_content)
-        self.dtype, self.limit = options.dtype, f"{self.max_length} tokens a text"
+        self.dtype, self.limit = options.dtype, f"{self.max_length} tokens per text"
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = SEGMENT) -> list[Estimate]:
         pairs = [(text, partner) for text, partner in (example.texts(self.inputs) for example in examples)]

@@ -213,7 +213,7 @@ class AlignmentRegressor(Estimator):
             raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")
         self.encoder.require([(layer,) for layer in self.layers])
         self.max_length, self.dtype = self.encoder.max_content, options.dtype
-        self.limit = f"{self.max_length} tokens a text"
+        self.limit = f"{self.max_length} tokens per text"
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         pairs = [(text, reference) for text, reference in (example.texts(self.inputs) for example in examples)]

@@ -120,8 +120,8 @@ class COMET(EstimatorMetric):
         if not self.asked and not self._context.engine.quiet:  # the signature and the title also say it
             reads = "English" if self.english_only else "multilingual"
             self._say(
-                f"no model is named, so the small embedded {reads} model ({self.estimator.model.name}) "
-                f"is used, which is not a COMET checkpoint ({self.named('model')})"
+                f"no {self.named('model')} given: using the small built-in {reads} model "
+                f"({self.estimator.model.name}), which is not a COMET checkpoint"
             )
         self._say_without_references(corpora[0])
         return super()._score(corpora)

@@ -254,11 +254,16 @@ class EstimatorMetric(ContextMetric):
             places = "segment" if unit == "segment" else "from segment"
             return Notice.at(list(compress(starts, which)), f"{unit} {one}", f"{unit}s {many}", places, kind=kind)
 
-        why = "no translation (a copy of the source, another language, or no words)"
+        why = "(a copy of the source, another language, or no words)"
         fixed = f"{100 * (self.estimator.untranslated_value or 0):.4g}"
         without, ignored = "no whole reference and", "an empty reference beside others, which is left out"
         of_translations = [
-            about(not_translated, f"is {why} and scores {fixed}", f"are {why} and score {fixed}", "untranslated")
+            about(
+                not_translated,
+                f"is not a translation {why} and scores {fixed}",
+                f"are not translations {why} and score {fixed}",
+                "untranslated",
+            )
         ]
         of_candidates = []
         if self._candidates:
@@ -271,9 +276,10 @@ class EstimatorMetric(ContextMetric):
             )
             one, many = (f"{few} from {which}, and empty texts stand in" for which in ("it", "them"))
             of_candidates = [about(lacking, f"lacks {one}", f"lack {many}", "lacking")]
+        truncated = f"truncated ({self.estimator.limit})"
         counts, notices = tallied(
             [
-                about(cut, f"was cut to {self.estimator.limit}", f"were cut to {self.estimator.limit}", "truncated"),
+                about(cut, f"was {truncated}", f"were {truncated}", "truncated"),
                 about(empty, f"has an empty {texts} and {scores}", f"have an empty {texts} and {score}", "empty"),
                 about(partly, f"has {ignored}", f"have {ignored}", "ignored"),
                 about(bare, f"has {without} is left out", f"have {without} are left out", "unreferenced"),

@@ -229,7 +229,7 @@ def slide_grid(
     if cut:
         windows_were = counted(cut, "window was", "windows were")
         of_all = f"of {len(distinct) * len(corpora)} distinct windows"
-        notice(f"{of_all}, {windows_were} cut to {metric.estimator.limit}", metric="slide")
+        notice(f"{of_all}, {windows_were} truncated ({metric.estimator.limit})", metric="slide")
     values = [
         {
             each: best_reference([estimate.value for estimate in estimates], metric.multiref)

@@ -105,7 +105,7 @@ class MetricXEstimator(Estimator):
             self.choices = ()
         self.prompt, self.model, self.dtype = PROMPTS[checkpoint.version], checkpoint.model, options.dtype
         self.max_length = MOST_TOKENS[checkpoint.version]
-        self.limit = f"{self.max_length} tokens in all"
+        self.limit = f"{self.max_length} tokens in total"
         self.quiet = options.quiet
         key = (Path(os.path.realpath(checkpoint.folder)), str(checkpoint.tokenizer_folder), options)
         self.loaded = _loaded.get(key, lambda: LoadedMetricX(checkpoint, options))

@@ -208,7 +208,7 @@ def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
             f"network (hf download {repo}{f' --revision {revision}' if revision else ''}), or name a local folder"
         ) from error
     if not kind.whole(folder):
-        raise ModelError(f"{label} is no {kind.what}")
+        raise ModelError(f"{label} is not a complete {kind.what}")
     return folder
 
 

@@ -109,7 +109,7 @@ def check_metric(name: str, metric: str) -> None:
     else:
         right = "comet" if "/" in name and re.search("comet|unite", name.lower()) else ""
     if right not in ("", metric):
-        raise ModelError(f"{name} is no model of {metric}: use {metric_with_model(right, name)}")
+        raise ModelError(f"{name} is not a model of {metric}: use {metric_with_model(right, name)}")
 
 
 def without_references(name: str) -> str | None:

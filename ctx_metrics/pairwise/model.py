@@ -209,7 +209,7 @@ def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, 
             not isinstance(entry.get(name), kind) or isinstance(entry.get(name), bool) for name, kind in kinds.items()
         ):
             raise ModelError(
-                f"{folder / CONFIG}: {field} holds {str(entry)[:60]}, which is no entry with "
+                f"{folder / CONFIG}: {field} holds {str(entry)[:60]}, which is not an entry with "
                 f"{', '.join(kinds)}; copy the folder again"
             )
 

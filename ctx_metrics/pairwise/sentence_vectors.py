@@ -75,7 +75,7 @@ def parse_source(text: str) -> VectorSource:
     if path is not None and not os.path.exists(path):
         raise InputError(f"{FLAG}: no file {path!r}; name {_FORMS}")
     if path is not None and (not os.path.isfile(path) or not os.access(path, os.R_OK)):
-        raise InputError(f"{FLAG} {text}: {path} is no plain file that can be read; name {_FORMS}")
+        raise InputError(f"{FLAG} {text}: {path} is not a readable plain file; name {_FORMS}")
     return VectorSource("encoder" if path is None else "words", layers or None, path, int(number) if number else None)
 
 

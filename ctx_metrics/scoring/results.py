@@ -109,7 +109,7 @@ def counted_result(
     >>> result.counts, [str(each) for each in result.notices]
     ({'truncated': 0, 'empty': 0, 'unreferenced': 1}, ['1 segment has no reference and is left out (segment 2)'])
     """
-    tokens = f"cut to {max_length} tokens a text"
+    tokens = f"truncated ({max_length} tokens per text)"
     either = "an empty hypothesis or reference"
     kinds = [
         Notice.at(truncated, f"segment was {tokens}", f"segments were {tokens}", kind="truncated"),

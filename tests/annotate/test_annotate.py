@@ -238,7 +238,7 @@ def test_a_row_without_reference_has_no_score(ctx, tmp_path):
     assert [row["chrf"] for row in found] == [100.0, None] * 3
     assert [row["bertr"] for row in found] == [pytest.approx(100), None] * 3
     for name in ("chrf", "bertr"):
-        assert f"{name}: 3 segments have no reference and are left out (row 2, 4, 6)" in done.err
+        assert f"{name}: 3 segments have no reference and are left out (rows 2, 4, 6)" in done.err
 
 
 @pytest.mark.full

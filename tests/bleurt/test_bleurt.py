@@ -104,7 +104,7 @@ def test_pairs_are_cut_as_google_cuts_them(folder):
     )
     found = metric.corpus_score(hypotheses, [references])
     assert "truncated = 4" in found.format() and metric.last_result.counts["truncated"] == 4
-    with pytest.raises(InputError, match=r"longer than the model reads \(512 tokens in all\), as 3 others are"):
+    with pytest.raises(InputError, match=r"longer than the model reads \(512 tokens in total\), as 3 others are"):
         BLEURT(model=str(folder), on_long="error", engine=QUIET).corpus_score(hypotheses, [references])
 
 

@@ -222,7 +222,9 @@ def test_a_model_of_another_metric(ctx, metric, comet_checkpoint, model, tmp_pat
     """A folder, one that convert wrote, a name of the hub: the error names the metric that runs it."""
     assert ctx("convert", comet_checkpoint("ranking"), tmp_path / "mine").code == 0
     for name in (str(comet_checkpoint("ranking")), str(tmp_path / "mine"), "zouharvi/COMET-poly-cand1-wmt25"):
-        with pytest.raises(ModelError, match=f"{name} is no model of {metric.NAME.lower()}: use the metric comet with"):
+        with pytest.raises(
+            ModelError, match=f"{name} is not a model of {metric.NAME.lower()}: use the metric comet with"
+        ):
             metric(model=name, sources=SOURCES)
     with pytest.raises(ModelError, match="use the metric bleurt with|is a file; name the folder"):
         metric(model=str(model if metric is MetricX else model / "config.json"))

@@ -27,7 +27,7 @@ def test_several_files(tmp_path):
 
 
 def test_nbest_lists(tmp_path):
-    """Of Marian, with features; of others, without; sources that count from 1; a score that is no number is none."""
+    """Of Marian, with features; of others, without; sources that count from 1; a score that is not a number is none."""
     path = write(
         tmp_path, "n", "0 ||| a b ||| F0= -3.2 ||| -0.53", "0 ||| c ||| F0= -4 ||| -1e-1", "1 |||  ||| ||| -inf"
     )

@@ -134,8 +134,8 @@ def test_spans(server, judge):
     assert spans == [[(14, 17, "major", "dog")], [(4, 7, "major", "dog")], []]
     assert metric.last_result.windows[0].estimate.spans[0].confidence == 1.0
     assert list(map(str, notices)) == [
-        "judge: 3 segments have marked errors without a place in the hypothesis (omissions, or words that it does not hold) "
-        "(segment 1, 2, 3)"
+        "judge: 3 segments have marked errors without a place in the hypothesis (omissions, or words that it does not hold)"
+        ": segments 1, 2, 3"
     ]
 
 
@@ -274,9 +274,9 @@ def test_answers_that_are_read(text, score):
         ('{"score": -1}', False, "outside 0 to 100"),
         ('{"score": NaN}', False, "outside 0 to 100"),
         ('{"score": 1e999}', False, "outside 0 to 100"),
-        ('{"score": "90"}', False, "no number"),
-        ('{"score": true}', False, "no number"),
-        ('{"score": null}', False, "no number"),
+        ('{"score": "90"}', False, "not a number"),
+        ('{"score": true}', False, "not a number"),
+        ('{"score": null}', False, "not a number"),
         ("[" * 100_000, False, "without a JSON object with a score"),
         ('{"a":' * 3_000, False, "without a JSON object with a score"),
     ],

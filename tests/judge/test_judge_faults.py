@@ -79,7 +79,7 @@ def once(fault, number: int = 5):
         ("I would say 90.", "got an answer without a JSON object with a score, which does not count"),
         (Fault(body=completion('{"errors": [{"te', "length")), "got an answer that was cut off, which does not count"),
         (judgement(1000), "got an answer with a score outside 0 to 100, which does not count"),
-        (judgement("high"), "got an answer with a score that is no number, which does not count"),
+        (judgement("high"), "got an answer with a score that is not a number, which does not count"),
     ],
 )
 def test_a_fault_is_mended_and_said_once(server, judge, fault, words):
@@ -108,7 +108,7 @@ def test_faults_of_one_kind_share_a_line(server, judge):
     score, _, notices = scored(judge(systems=[HYPOTHESES, ["Another .", *HYPOTHESES[1:]]]))
     assert score == pytest.approx(50)
     assert notices == [
-        "judge: every system: 2 segments had a request that got status 500 and was sent again (segment 4, 9)"
+        "judge: every system: 2 segments had a request that got status 500 and was sent again (segments 4, 9)"
     ]
 
 
@@ -194,7 +194,7 @@ def test_a_text_that_the_server_refuses_is_left_out(server, judge):
     score, segments, notices = scored(judge())
     assert score == pytest.approx(40) and segments[7] != segments[7] and len(server.requests) == 12
     assert notices == [
-        "judge: 1 segment had a request that got status 400 and was given up (maximum context length is 512 tokens) (segment 8)",
+        "judge: 1 segment had a request that got status 400 and was given up (maximum context length is 512 tokens): segment 8",
         "judge: 1 segment has no answer that can be read and is left out (segment 8)",
     ]
     release()  # a run that resumes has nothing else to ask about

@@ -168,7 +168,7 @@ def test_long_texts_are_cut_and_said(learned):
     assert found[1].value == pytest.approx(values(whole, [Example("a cat", "the cat sat")])[0], abs=1e-5)
     assert abs(found[0].value - values(whole, examples[:1])[0]) > 1e-5
     assert estimator.token_counts(examples) == [6, 6, 4] and estimator.special_tokens == 4
-    assert estimator.limit == "3 tokens a text" and estimator.signature()["maxlen"] == 3
+    assert estimator.limit == "3 tokens per text" and estimator.signature()["maxlen"] == 3
     assert learned(max_length=5000).max_length == 68  # the encoder's own bound
 
 

@@ -106,7 +106,7 @@ def test_what_is_empty_is_counted_and_has_the_models_score(make, kind, caplog):
     metric = make()
     score = metric.corpus_score(["", "rain", " ", HYPOTHESES[3]], [["a cat", "", "", REFERENCES[3]]])
     assert score.score == pytest.approx(100 * (3 * -1.75 + alone) / 4, abs=1e-4) and score._verbose == "(empty = 3)"
-    says = "3 segments have an empty hypothesis or reference and score -175 (segment 1, 2, 3)"
+    says = "3 segments have an empty hypothesis or reference and score -175 (segments 1, 2, 3)"
     assert caplog.messages == [f"{kind}: {says}"]
     caplog.clear()
     make("-src", sources=["", "b"]).corpus_score(["a", "b"])
@@ -118,7 +118,7 @@ def test_long_texts(make, kind, caplog):
     texts = ["the cat sat on", "a cat"]
     score = make("-short").corpus_score(texts, [["a cat", "a dog"]])
     assert score._verbose == "(truncated = 1)"
-    assert caplog.messages == [f"{kind}: 1 segment was cut to 3 tokens a text (segment 1)"]
+    assert caplog.messages == [f"{kind}: 1 segment was truncated (3 tokens per text): segment 1"]
     cut = make().corpus_score(["the cat sat", "a cat"], [["a cat", "a dog"]]).score
     assert score.score == pytest.approx(cut, abs=1e-3)
     with pytest.raises(InputError, match=f"^{kind}, segment 1: longer than .*on_long='truncate'"):
@@ -217,7 +217,7 @@ def test_one_pass_of_the_command(folders, tiny_bert, tmp_path):
         scores = [metric(model=folders[kind]).corpus_score(lines_of(file), [lines_of(REF)]).score for file in (A, B, C)]
         assert [row[metric.NAME]["score"] for row in rows] == pytest.approx(scores, abs=1e-3)
         assert all(f"{score:.1f}" in as_text.stdout for score in scores)
-        assert re.search(f"sacreBLEU: {kind}: .*cut to 68 tokens a text", done.stderr)
+        assert re.search(f"sacreBLEU: {kind}: .*truncated .68 tokens per text", done.stderr)
 
 
 def test_flags_are_in_the_help():

@@ -75,9 +75,9 @@ def test_each_pair_is_a_set_and_documents_without_scores_are_left_out(read):
             "line 1, Big: 'good' is not a score; write a number, or None for a ",
         ),
         ({"scores": {"Big": [3]}}, "line 1, Big: its scores are neither objects nor a list of them"),
-        ({"scores": [3]}, "line 1: scores is no object with the systems' names"),
-        ({"tgt_text": {"Big": 3}}, "line 1: tgt_text of Big is no text"),
-        ({"src_text": None}, "line 1: src_text is no text"),
+        ({"scores": [3]}, "line 1: scores is not an object with the systems' names"),
+        ({"tgt_text": {"Big": 3}}, "line 1: tgt_text of Big is not text"),
+        ({"src_text": None}, "line 1: src_text is not text"),
     ],
 )
 def test_bad_lines(read, row, message):

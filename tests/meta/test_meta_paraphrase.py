@@ -187,7 +187,7 @@ def test_empty_sentences_are_counted_once(ctx, tmp_path):
     text = HEADER + "a\tb\t1\nc\t\t0\n \td\t1\n\t\t0\ne\tf\t0\n"
     path = write(tmp_path / "pairs.tsv", text)
     done = ctx("meta", "paraphrase", path, "-m", "chrf", "ter", "--both-directions", *QUICK)
-    said = f"ctx-metrics: {path}: 3 pairs have an empty sentence (segment 2, 3, 4); kept as they are\n"
+    said = f"ctx-metrics: {path}: 3 pairs have an empty sentence (segments 2, 3, 4); kept as they are\n"
     assert (done.code, done.err) == (0, said)
     path = write(tmp_path / "grades.tsv", SCORES + "\tb\t1\nc\td\t2\ne\tf\t3\n")
     done = ctx("meta", "paraphrase", path, "-m", "chrf", *QUICK)

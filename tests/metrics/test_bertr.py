@@ -69,7 +69,7 @@ def test_max_length_cuts_and_counts(stub, caplog):
     score = metric.corpus_score(["east north steep", "east"], [["steep", "steep"]])
     # without its third word the first hypothesis scores 80
     assert score.score == pytest.approx(70, abs=1e-4) and score._verbose == "(truncated = 1)"
-    assert caplog.messages == ["bertr: 1 segment was cut to 2 tokens a text (segment 1)"]
+    assert caplog.messages == ["bertr: 1 segment was truncated (2 tokens per text): segment 1"]
     assert metric.get_signature().info["maxlen"] == 2
 
 

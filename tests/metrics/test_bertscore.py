@@ -136,8 +136,8 @@ def test_empty_and_long_texts_are_said(tiny_bert, caplog):
     assert score._verbose == "(truncated = 2 empty = 3)"
     assert (values(BERTScore(model=str(tiny_bert)), hypotheses, [references])[1:4] == 0).all()
     assert caplog.messages[:2] == [
-        "bertscore: 2 segments were cut to 68 tokens a text (segment 5, 6)",
-        "bertscore: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)",
+        "bertscore: 2 segments were truncated (68 tokens per text): segments 5, 6",
+        "bertscore: 3 segments have an empty hypothesis or reference and score 0 (segments 2, 3, 4)",
     ]
 
 

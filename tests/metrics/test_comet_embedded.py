@@ -96,7 +96,7 @@ def test_the_notice_names_the_embedded_model(multilingual, caplog, language, whi
     COMET(target_lang=language, engine=QUIET).corpus_score(OUTPUTS, REFERENCES)
     assert caplog.text == ""
     COMET(target_lang=language).corpus_score(OUTPUTS, REFERENCES)
-    assert f"so the small embedded {which} is used, which is not a COMET checkpoint (model=...)" in caplog.text
+    assert f"no model=... given: using the small built-in {which}, which is not a COMET checkpoint" in caplog.text
 
 
 @pytest.mark.parametrize("cls", [COMET, SLIDE])

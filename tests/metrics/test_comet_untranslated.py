@@ -1,4 +1,4 @@
-"""Without a reference, our multilingual models give texts that are no translations a fixed score, in every command."""
+"""Without a reference, our multilingual models give texts that are not translations a fixed score, in every command."""
 
 import json
 
@@ -42,8 +42,8 @@ def test_the_score_is_fixed_and_said(multilingual, caplog):
     [result] = metric.system_results()
     assert (result.counts["untranslated"], result.counts["empty"]) == (3, 1)
     assert [i for i, scored in enumerate(result.windows) if scored.estimate.untranslated] == FIXED
-    said = "3 segments are no translation (a copy of the source, another language, or no words) and score 0"
-    assert f"comet: {said} (segment 2, 3, 4)" in caplog.text
+    said = "3 segments are not translations (a copy of the source, another language, or no words) and score 0"
+    assert f"comet: {said} (segments 2, 3, 4)" in caplog.text
     assert "untranslated:0|" in str(metric.get_signature().format())
     assert "|ut:0|" in str(metric.get_signature().format(True))
 
@@ -75,7 +75,7 @@ def test_a_window_is_judged_as_a_whole(multilingual, caplog):
     assert [each.estimate.untranslated for each in result.windows] == [False, True]
     assert result.windows[0].value > 0.05 and result.windows[1].value == 0
     assert (
-        "slide: 1 window is no translation (a copy of the source, another language, or no words) and scores 0 (from"
+        "slide: 1 window is not a translation (a copy of the source, another language, or no words) and scores 0, starting"
         in (caplog.text)
     )
     grid = slide_grid(metric, [system], [], 3)
@@ -111,9 +111,9 @@ def test_every_command_gives_the_same(multilingual, ctx, tmp_path):
     found = ctx(*argv)
     assert [each["score"] for each in found.objects()] == pytest.approx(wanted, abs=1e-4)
     assert [each.get("untranslated", False) for each in found.objects()] == [i in FIXED for i in range(5)]
-    assert "comet: 3 segments are no translation" in found.err
+    assert "comet: 3 segments are not translations" in found.err
     unchecked = ctx(*argv, "--no-text-checks")
-    assert unchecked.out == found.out and "3 segments are no translation" in unchecked.err
+    assert unchecked.out == found.out and "3 segments are not translations" in unchecked.err
 
     table = write(tmp_path / "t.tsv", ["src\tmt", *map("\t".join, zip(SOURCES[:5], SYSTEM[:5], strict=True))])
     ctx("annotate", table, "-o", tmp_path / "out", "-l", "en-de", "-m", "comet", "-q")

@@ -178,7 +178,7 @@ def test_odd_segments_are_counted(caplog):
     assert [row[-1] for row in found.rows] == [1, 1, 1, 1, 0, 1] and set(found.rows[4]) == {0.0}
     assert "(empty = 3 unreferenced = 1)" in str(score)
     assert caplog.messages == [
-        "nist: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)",
+        "nist: 3 segments have an empty hypothesis or reference and score 0 (segments 2, 3, 4)",
         "nist: 1 segment has no reference and is left out (segment 5)",
     ]
     values = [each.score for each in metric.segment_scores(hypotheses)]

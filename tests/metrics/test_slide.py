@@ -22,7 +22,7 @@ class StubEstimator(Estimator):
 
     model = ResolvedModel("stub", None, None, "0" * 12)
     english_only, empty_value = False, 0.0
-    max_length, limit, dtype = 100, "100 tokens a text", "fp32"
+    max_length, limit, dtype = 100, "100 tokens per text", "fp32"
     encoder = SimpleNamespace(device="cpu")
 
     def __init__(self, inputs="mt+ref"):
@@ -94,7 +94,7 @@ def test_counts_coverage_and_dropped_windows(stub, caplog):
     metric = SLIDE(doc_ids=list("aaaabbb"), window=4, partial="drop")
     score = metric.corpus_score(SEVEN, [SEVEN])
     assert "(windows = 1 coverage = 57.1% uncovered = 3 dropped = 1)" in score.format()
-    assert "3 sentences are in no scored window (segment 5, 6, 7)" in caplog.text
+    assert "3 sentences are in no scored window (segments 5, 6, 7)" in caplog.text
     assert math.isnan(metric._aggregate_and_compute([metric._extract_corpus_statistics(SEVEN, [SEVEN])[5]]).score)
 
 
@@ -244,11 +244,11 @@ def test_windows_of_one_are_segments_to_the_estimator(stub):
     assert stub.units == ["window", "segment", "segment", "window", "segment", "segment", "segment", "segment"]
 
 
-@pytest.mark.parametrize("window, places", [(1, "segment 1, 2"), (2, "from segment 1")])
+@pytest.mark.parametrize("window, places", [(1, ": segments 1, 2"), (2, ", starting at segment 1")])
 def test_a_notice_places_segments_or_where_windows_begin(stub, caplog, window, places):
     stub.cut = True
     SLIDE(doc_ids=["d"] * 2, window=window).corpus_score(SEVEN[:2], [SEVEN[:2]])
-    assert f"tokens a text ({places})" in caplog.text
+    assert f"tokens per text){places}" in caplog.text
 
 
 def test_rows_depend_in_windows_only(stub):

@@ -83,7 +83,7 @@ def test_long_windows_are_cut_at_the_models_limit_and_counted(folder):
     [prompt] = prompts_of_one(long)
     assert found.score == pytest.approx(oracle(folder, [prompt], 1536)[0], abs=2.5e-4)
     assert metric.last_result.counts["truncated"] == 1
-    with pytest.raises(InputError, match="longer than the model reads .1536 tokens in all.*"):
+    with pytest.raises(InputError, match="longer than the model reads .1536 tokens in total.*"):
         SLIDE(model=str(folder), sources=long, doc_ids=["a", "a"], window=2, on_long="error").corpus_score(
             HYPOTHESES[:2], [REFERENCES[:2]]
         )

@@ -115,7 +115,7 @@ def test_other_kinds_of_weights(outcomes):
         ("no network", "own/both is not in the cache and the hub cannot be reached"),
         ("offline", "own/both is not in the cache and the hub cannot be reached"),
         ("no weights", "own/no-weights holds no weights"),
-        ("no config", "own/no-config is no encoder checkpoint: config.json"),
+        ("no config", "own/no-config is not a complete encoder checkpoint: config.json"),
     ],
 )
 def test_what_cannot_be_had_says_why(outcomes, name, says):

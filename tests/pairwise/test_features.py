@@ -322,7 +322,7 @@ def test_notices_do_not_name_places_among_the_distinct_outputs(caplog):
             feature_scores(parse_features(["bertr", "bertscore"]), systems, references=[["It rains.", "We go."]])
         notice("another (segment 3)")  # later ones are as they were
     assert caplog.messages == [
-        "features: bertr, bertscore: 1 segment was cut to 510 tokens a text",
+        "features: bertr, bertscore: 1 segment was truncated (510 tokens per text)",
         "another (segment 3)",
     ]
 

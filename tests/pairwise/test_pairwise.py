@@ -181,7 +181,7 @@ def test_odd_texts(whole, caplog):
     references = ["A plain sentence."] * len(odd)
     metric = Pairwise([references], [odd, references], model=whole)
     assert all(0 <= value <= 1 for value in values(metric, odd))
-    assert "4 segments have empty hypotheses, compared as any other (segment 1, 2, 3, 6)" in " ".join(caplog.messages)
+    assert "4 segments have empty hypotheses, compared as any other (segments 1, 2, 3, 6)" in " ".join(caplog.messages)
     assert "1 text was cut to what the encoder reads" in " ".join(caplog.messages)
     reference_odd = Pairwise([odd], [references, odd], model=whole)
     assert all(map(math.isfinite, values(reference_odd, references)))
@@ -192,7 +192,7 @@ def test_what_is_odd_is_said_of_win_probabilities_too(of_chrf, caplog):
     system.name = "odd.txt"
     Pairwise([["a", "b", "c"]], [system, ["a", "b", "c"]], model=of_chrf).win_probabilities()
     assert caplog.messages == [
-        "pairwise: odd.txt: 2 segments have empty hypotheses, compared as any other (segment 1, 3)"
+        "pairwise: odd.txt: 2 segments have empty hypotheses, compared as any other (segments 1, 3)"
     ]
     caplog.clear()
     Pairwise([["a", " ", "c"]], [["d", "b", "e"], ["a", "b", "c"]], model=of_chrf).win_probabilities()

@@ -111,7 +111,7 @@ def test_a_missing_field(folder, field):
     "fields, match",
     [
         ({"features": "bleu"}, "features is .*bleu.*, which cannot be"),
-        ({"features": [{"spec": "bleu"}]}, "features holds .*, which is no entry with spec, columns, signature"),
+        ({"features": [{"spec": "bleu"}]}, "features holds .*, which is not an entry with spec, columns, signature"),
         ({"features": [{"spec": "bleu", "columns": True, "signature": ""}]}, "features holds"),
         (
             {"features": [{"spec": "bleu", "columns": 1, "signature": ""}]},

@@ -75,8 +75,8 @@ def test_sources_of_words(tmp_path, monkeypatch):
         ("encoder@2,0,2", "names a layer twice"),
         ("encoder:0", "keeps at least 1 dimension"),
         ("here.txt:0", "keeps at least 1 dimension"),
-        ("folder:3", "folder is no plain file"),
-        ("folder", "folder is no plain file"),
+        ("folder:3", "folder is not a readable plain file"),
+        ("folder", "folder is not a readable plain file"),
     ],
 )
 def test_what_is_no_source(tmp_path, monkeypatch, text, said):

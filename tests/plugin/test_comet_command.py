@@ -205,11 +205,11 @@ def test_it_runs(runs, name):
 
 DEPENDENT = "slide: the sentences of a window share its score, so intervals and p-values from resampled segments "
 DEPENDENT += "are too small; resample whole documents with --ctx-resample document"
-LONG = "508 tokens a text and 512 in all"
-NINE = f"slide: every system: 9 windows were cut to {LONG} (from segment 1, 7, 14, 23, 29, ...)"
-ELEVEN = f"slide: every system: 11 windows were cut to {LONG} (from segment 1, 7, 14, 20, 23, ...)"
-FIFTH = f"comet: every system: 1 segment was cut to {LONG} (segment 5)"
-FIRST = "slide: every system: 1 window was cut to 508 tokens a text (from segment 1)"
+LONG = "508 tokens per text, 512 in total"
+NINE = f"slide: every system: 9 windows were truncated ({LONG}), starting at segments 1, 7, 14, 23, 29, ..."
+ELEVEN = f"slide: every system: 11 windows were truncated ({LONG}), starting at segments 1, 7, 14, 20, 23, ..."
+FIFTH = f"comet: every system: 1 segment was truncated ({LONG}): segment 5"
+FIRST = "slide: every system: 1 window was truncated (508 tokens per text), starting at segment 1"
 UNREAD = "none of the chosen metrics reads --source (bleu, comet, slide)"
 NOTICES = {
     "regression": [DEPENDENT, FIRST],

@@ -250,7 +250,7 @@ def test_empty_sentences_are_said_once(command, tmp_path, bert):
     labelled.write_text("sentence1\tsentence2\tlabel\nthe cat\ta cat\t1\n\ta dog\t0\nthe dog\t  \t0\n")
     for files, name in (([one, two], f"{one} and {two}"), ([pairs], pairs), ([labelled], labelled)):
         done = command("score", *files, "--model", bert, "--quiet")
-        said = f"ctx-metrics: {name}: 2 pairs have an empty sentence (segment 2, 3); kept as they are"
+        said = f"ctx-metrics: {name}: 2 pairs have an empty sentence (segments 2, 3); kept as they are"
         assert done.code == 0 and len(done.out.splitlines()) == 3 and done.err.splitlines()[0] == said
         assert len(done.err.splitlines()) == 1 + (files == [labelled])
 

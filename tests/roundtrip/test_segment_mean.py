@@ -62,7 +62,7 @@ def test_odd_segments_are_counted(caplog):
     assert [value for value, _ in found.rows] == pytest.approx([1, 0, 0, 0, 1])
     assert result.score == pytest.approx(50) and "(empty = 2 unreferenced = 1)" in str(result)
     assert caplog.messages == [
-        "segmentmean: 2 segments have an empty hypothesis or reference and score 0 (segment 2, 3)",
+        "segmentmean: 2 segments have an empty hypothesis or reference and score 0 (segments 2, 3)",
         "segmentmean: 1 segment has no reference and is left out (segment 4)",
     ]
 

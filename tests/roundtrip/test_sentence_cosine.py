@@ -63,8 +63,8 @@ def test_golden_values(stub, caplog):
     assert score.score == pytest.approx(100 * (0.9 - 0.25 + 0.5) / 5)
     assert "(truncated = 1 empty = 2 unreferenced = 1)" in str(score)
     assert caplog.messages == [
-        "sentencecosine: 1 segment was cut to 4 tokens a text (segment 2)",
-        "sentencecosine: 2 segments have an empty hypothesis or reference and score 0 (segment 4, 5)",
+        "sentencecosine: 1 segment was truncated (4 tokens per text): segment 2",
+        "sentencecosine: 2 segments have an empty hypothesis or reference and score 0 (segments 4, 5)",
         "sentencecosine: 1 segment has no reference and is left out (segment 3)",
     ]
     mean = SentenceCosine(streams, [hypotheses], target_lang="en", multiref="mean")

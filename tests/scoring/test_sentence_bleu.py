@@ -112,7 +112,7 @@ def test_odd_segments_are_counted(caplog):
     assert found.rows == [[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
     assert result.score == pytest.approx(40) and "(empty = 3 unreferenced = 1)" in str(result)
     assert caplog.messages == [
-        "sentencebleu: 3 segments have an empty hypothesis or reference and score 0 (segment 2, 3, 4)",
+        "sentencebleu: 3 segments have an empty hypothesis or reference and score 0 (segments 2, 3, 4)",
         "sentencebleu: 1 segment has no reference and is left out (segment 5)",
     ]
 

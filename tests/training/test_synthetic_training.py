@@ -84,7 +84,7 @@ def test_a_table_needs_only_sources_and_references(tmp_path, caplog):
     lines.write_text(
         "".join(json.dumps({"lp": "de-fr", "src": source, "ref": text}) + "\n" for source, text, _ in ROWS)
     )
-    words = tmp_path / "words.tsv"  # as for --train with --score-column, with scores that are no numbers
+    words = tmp_path / "words.tsv"  # as for --train with --score-column, with scores that are not numbers
     words.write_text("src\tref\tmt\tscore\nEins\tOne\tOne.\tgood\n")
     pairs = read_clean_pairs([str(plain), str(words)], TrainingOptions(score=[["esa"]]))
     assert texts(pairs) == [*(text for _, text, _ in ROWS), "One"] and pairs.pairs[3].document == "doc1"

@@ -215,7 +215,7 @@ def test_long_texts_are_cut_and_counted_once(train, data, caplog):
     config = train(more={"max_length": 4}).config
     texts = {text for each in data for text in (*each.hypotheses, *each.partners)}
     longer = sum(len(text.split()) > 4 for text in texts)  # every word is one piece here
-    assert f"{longer} texts were cut to 4 tokens" in caplog.text and 0 < longer < len(texts)
+    assert f"{longer} texts were truncated to 4 tokens" in caplog.text and 0 < longer < len(texts)
     assert config["max_length"] == 4
 
 

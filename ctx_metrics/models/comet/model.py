@@ -218,7 +218,7 @@ class RegressionEstimator(CometEstimator):
                 f"{self.model.name} pools by {self.hyperparameters.pool}; document context needs average pooling"
             )
         separator = encoder.tokenizer.separator if context else None
-        self.max_length, self.limit = self.max_content, f"{self.max_content} tokens a text"
+        self.max_length, self.limit = self.max_content, f"{self.max_content} tokens per text"
         self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, separator)
         self.readouts = [self.pooled]
         self._check_head()
@@ -371,7 +371,7 @@ class UnifiedEstimator(CometEstimator):
         if spans and not parameters.word_level:
             raise ModelError(f"{self.model.name} marks no error spans: it was trained without word labels")
         self.max_length = self.positions
-        self.limit = f"{self.max_content} tokens a text and {self.positions} in all"
+        self.limit = f"{self.max_content} tokens per text, {self.positions} in total"
         self.pooled = pooled_mix(checkpoint, encoder.tokenizer.pad, None)
         self.labels = None
         if spans or self.xcomet:

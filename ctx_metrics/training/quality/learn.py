@@ -113,7 +113,7 @@ def learn(
             sets = [TokenInputs(embeddings, each) for each in (training, development)]
             cut = embeddings.cut
         if cut:
-            notice(f"{counted(cut, 'text was', 'texts were')} cut to {max_length} tokens")
+            notice(f"{counted(cut, 'text was', 'texts were')} truncated to {max_length} tokens")
         task = QualityTask(network, recipe, training, sets[0], development, sets[1], encoder.device)
         loop = Loop(task, out / STATE, fingerprint, engine.quiet)
         loop.train()

@@ -80,13 +80,13 @@ def _set(name: str, pair: str, segments: list[Segment], reference: str | None) -
 
 def _object(row: dict[str, Any], key: str, where: str) -> dict[str, Any]:
     if not isinstance(value := row.get(key), dict):
-        raise InputError(f"{where}: {key} is no object with the systems' names")
+        raise InputError(f"{where}: {key} is not an object with the systems' names")
     return value
 
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{what} is no text")
+        raise InputError(f"{what} is not text")
     if holds_surrogate(value):
         raise InputError(f"{what} holds half of a surrogate pair (\\ud800 to \\udfff), which is not text")
     return value

@@ -106,5 +106,5 @@ def _term(text: str, header: Sequence[str]) -> Term:
         return Term(text)
     weight = float(weighted[2])
     if weight == 0 or not math.isfinite(weight):
-        raise InputError(f"--score-column {text}: a weight of {weight:g} makes no score; write another number, or none")
+        raise InputError(f"--score-column {text}: a weight of {weight:g} gives no score; write another number, or none")
     return Term(weighted[1], weight)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....errors import InputError
-from ....notices import counted, notice, place
+from ....notices import counted, notice, places
 from ..judged import JudgedSet
 from .rows import header_of, number, read_rows, stem, table_lines
 
@@ -112,7 +112,7 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
 def say_empty(name: str, pairs: Sequence[tuple[str, str]]) -> None:
     if empty := [i for i, pair in enumerate(pairs) if not all(text.strip() for text in pair)]:
         have = counted(len(empty), "pair has", "pairs have")
-        notice(f"{name}: {have} an empty sentence (segment {place(empty)}); kept as they are")
+        notice(f"{name}: {have} an empty sentence ({places('segment', empty)}); kept as they are")
 
 
 def _named(path: str, one: str, other: str, label: str) -> list[_Pair]:

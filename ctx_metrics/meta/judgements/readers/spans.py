@@ -52,7 +52,9 @@ def _span(where: str, start: str, end: str, severity: str) -> Span:
     if start == MISSING:
         return Span(None, None, severity)
     if not (is_whole(start) and is_whole(end)):
-        raise InputError(f"{where}: {start} to {end} are no characters; write numbers from 0, or {MISSING}")
+        raise InputError(
+            f"{where}: {start} to {end} are not positions of characters; write numbers from 0, or {MISSING}"
+        )
     if int(end) < int(start):
         raise InputError(
             f"{where}: the span ends before it starts ({start} to {end}); the end is the character after its last"
