@@ -16,6 +16,7 @@ from ..interference.records import Choice
 from ..interference.related import Measure, Tuned
 from ..interference.said import Reasons, interference
 from ..notices import collected, counted, notice
+from ..run.context import score_settings
 from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
@@ -83,7 +84,9 @@ class Annotation:
         context = self.scorer.context
         return {
             "columns": dict(self.scorer.columns),
-            "metrics": [[each.name, repr(sorted(each.own.items()))] for each in self.scorer.metrics],
+            "metrics": [
+                [each.name, repr(sorted(score_settings(each.cls, each.own).items()))] for each in self.scorer.metrics
+            ],
             "context": repr([context.source_lang, context.target_lang, context.engine.dtype]),
             "inputs": repr(sorted(context.inputs.items())),
             "names": list(self.names),

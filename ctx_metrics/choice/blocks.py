@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from ..notices import Notice
-from ..run.context import Context, MetricSettings
+from ..run.context import Context, MetricSettings, score_settings
 from ..scale.blocks import Block, BlockRun, Part, opened
 from ..scale.kept import Line, ResultCache, key_of, notice_fits
 from .candidates import Item
@@ -91,6 +91,7 @@ def choose(
     If a metric raises, the cache holds the blocks that were finished.
     """
     signatures = chooser.signatures(items) if cache is not None else {}
+    asked = [each._replace(own=score_settings(each.cls, each.own)) for each in chooser.metrics]
     whole = Chosen([[]] * len(items), {}, {}, [True] * len(items))
 
     def take(start: int, end: int, found: Chosen) -> None:
@@ -102,7 +103,7 @@ def choose(
 
     def block(start: int, end: int) -> Block:
         own = items[start:end]
-        key = partial(key_of, chooser, signatures, own)
+        key = partial(key_of, replace(chooser, metrics=asked), signatures, own)
         fits = partial(KeptChosen.fits, items=own, signatures=signatures)
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 

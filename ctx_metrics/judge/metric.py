@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import expanduser
 from typing import TYPE_CHECKING, TypedDict
 
@@ -126,6 +126,10 @@ class Judge(EstimatorMetric):
 
     NAME = "Judge"
     Settings = JudgeSettings
+    capabilities = replace(
+        EstimatorMetric.capabilities,
+        work=frozenset({"key_env", "concurrency", "max_requests", "timeout", "store", "dry_run"}),
+    )
 
     if TYPE_CHECKING:
 

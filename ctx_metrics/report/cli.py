@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from ..cli.common import flags
 from ..cli.common.inputs import Texts
 from ..cli.common.metrics import Metrics, add_wrapper_flags, metrics_setting, model_setting
+from ..cli.common.work import Kept, Work, in_blocks
 from ..cli.score import add_metric_flags
 from ..engine_options import EngineOptions
 from ..flag_types import Model, expanduser
@@ -96,7 +97,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Texts, Scored, Sets, Page])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
-    add_all(parser, [flags.quiet()])
+    add_all(parser, [("work", Kept), flags.quiet()])
 
 
 def run(line: CommandLine) -> int:
@@ -119,7 +120,8 @@ def run(line: CommandLine) -> int:
         check_writable(path)
     check_installed()
     files = [read(each) for each in given]
-    sets = [replace(scored(each), autorank=wanted.autorank) for each in files]
+    with in_blocks(Work(), line[Kept]) as blocks:
+        sets = [replace(scored(each, blocks), autorank=wanted.autorank) for each in files]
     say_missing(sets)
     title, first = wanted.title or title_of(*sets), sets[0]
     render = {

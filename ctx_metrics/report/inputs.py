@@ -19,6 +19,7 @@ from ..scoring.testing import Design, SystemTests
 from ..settings import CommandLine, add_all, setting
 
 if TYPE_CHECKING:
+    from ..scale.corpora import InBlocks
     from ..scoring.comparison import Column
     from .content import Content, Marked
 
@@ -141,14 +142,14 @@ def read(given: Given) -> Read:
     return Read(given.name, inputs._replace(context=context), design, columns, marked, said)
 
 
-def scored(read: Read) -> "Content":
+def scored(read: Read, blocks: "InBlocks | None") -> "Content":
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from .content import Content
 
     context, said = read.inputs.context, [*read.notices]
     with _about(read.name, said):
-        metrics = read.inputs.build()
+        metrics = read.inputs.build(blocks)
         read.design.say_what_is_rough(metrics)
         scores = all_scores(metrics.values(), context.systems, context.doc_ids)
         columns = [Column.of(*each, own, read.design) for each, own in zip(metrics.items(), scores, strict=True)]

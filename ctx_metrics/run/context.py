@@ -72,6 +72,7 @@ class Capabilities:
     dependent_rows      whether segments share scores, so that resampling segments gives intervals that are too narrow
     higher_is_better    whether higher scores are better
     line_files          settings whose flags name files with one line per segment
+    work                settings that do not affect a score, such as the number of requests at a time
     flags               prefixes of its own flags, besides --NAME-
     """
 
@@ -85,6 +86,7 @@ class Capabilities:
     dependent_rows: bool = False
     higher_is_better: bool = True
     line_files: tuple[str, ...] = ()
+    work: frozenset[str] = frozenset()
     flags: tuple[str, ...] = ()
 
     @property
@@ -159,6 +161,17 @@ class MetricSettings(NamedTuple):
     name: str
     cls: type["Metric"]
     own: Mapping[str, Any] = {}
+
+
+def score_settings(cls: type["Metric"], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of a metric's constructor that can affect a score: those given, and the defaults of all others.
+
+    >>> from sacrebleu.metrics import CHRF
+    >>> score_settings(CHRF, {"beta": 3})["beta"], score_settings(CHRF, {})["word_order"]
+    (3, 0)
+    """
+    usual = {name: each.default for name, each in parameters(cls).items() if each.default is not each.empty}
+    return {name: value for name, value in {**usual, **given}.items() if name not in capabilities(cls).work}
 
 
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":

@@ -1,18 +1,20 @@
 """Scores corpora with a metric, block by block."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from ..corpus import Corpus
 from ..models.estimator import Estimate
 from ..notices import Notice
-from ..run.context import Stream, parameters
+from ..run.context import Stream, score_settings
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
+from ..scoring.token_matching import EXPLAIN, PairMatch, SegmentMatch, Side
 from ..windows import Window
 from .blocks import HERE, Block, BlockRun, Part, Place
 from .kept import Line, ResultCache, key_of, notice_fits
@@ -28,40 +30,81 @@ class KeptWindow(NamedTuple):
     estimate: Estimate | None
 
 
+class KeptSide(NamedTuple):
+    """A Side: little-endian float32 numbers, one per token."""
+
+    cosines: bytes
+    weights: bytes
+
+    def side(self) -> Side:
+        return Side(*(np.frombuffer(each, "<f4").astype(np.float32) for each in self))
+
+    def fits(self) -> bool:
+        alike = len(self.cosines) == len(self.weights) and len(self.cosines) % 4 == 0
+        return alike and bool(np.isfinite(self.side()).all())
+
+
+class KeptMatch(NamedTuple):
+    number: int
+    value: float
+    hypothesis: KeptSide | None
+    reference: KeptSide | None
+
+    def fits(self, references: int) -> bool:
+        return 0 <= self.number < references and all(side is None or side.fits() for side in self[2:])
+
+
 class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A SystemResult in the form that is kept: without matches, and with the notices printed when it was made."""
+    """A SystemResult in the form that is kept, with the notices printed when it was made."""
 
     rows: list[list[float]]
     counts: dict[Line, int | float | Line]
     notices: list[Notice]
     of_texts: list[Notice]
     windows: list[KeptWindow]
+    matches: list[KeptMatch | None]
     said: list[Notice]
 
     @classmethod
-    def of(cls, result: SystemResult, said: list[Notice]) -> "KeptSystem | None":
-        """The form of a result; None for one with the matches of all tokens."""
-        if result.matches:
-            return None
+    def of(cls, result: SystemResult, said: list[Notice]) -> "KeptSystem":
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
-        return cls(result.rows, result.counts, result.notices, result.of_texts, windows, said)
+        matches = [each and _kept_match(each) for each in result.matches]
+        return cls(result.rows, result.counts, result.notices, result.of_texts, windows, matches, said)
 
     def result(self) -> SystemResult:
         windows = [
             ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
         ]
-        return SystemResult(self.rows, self.counts, self.notices, windows, self.of_texts)
+        matches = [each and _match(each) for each in self.matches]
+        return SystemResult(self.rows, self.counts, self.notices, windows, self.of_texts, matches)
 
-    def fits(self, segments: int, width: int | None) -> bool:
-        """Whether this can be the result of `segments` segments, with `width` numbers per row (None: any, but all equal)."""
+    def fits(self, segments: int, width: int | None, references: int | None) -> bool:
+        """Whether this can be the result of `segments` segments, with `width` numbers per row (None: any, but all equal).
+
+        references    number of references whose tokens were matched; None: the metric matches none
+        """
         widths = {len(row) for row in self.rows}
         return (
             len(self.rows) == segments
             and (widths == {width} if width else len(widths) == 1 and min(widths) > 0)
             and all(0 <= each.start < each.end <= segments for each in self.windows)
+            and len(self.matches) == (0 if references is None else segments)
+            and all(each.fits(references or 0) for each in self.matches if each)
             and all(notice_fits(each, segments) for each in (*self.notices, *self.of_texts))
             and all(map(notice_fits, self.said))
         )
+
+
+def _kept_match(match: SegmentMatch) -> KeptMatch:
+    sides = [
+        side and KeptSide(*(each.astype("<f4").tobytes() for each in side))
+        for side in (match.pair.hypothesis, match.pair.reference)
+    ]
+    return KeptMatch(match.number, match.pair.value, *sides)
+
+
+def _match(kept: KeptMatch) -> SegmentMatch:
+    return SegmentMatch(kept.number, PairMatch(kept.value, *(side and side.side() for side in kept[2:])))
 
 
 @dataclass
@@ -78,7 +121,8 @@ class InBlocks:
         """The results of corpora, one per system, that share their references, sources and document ids."""
         ranges = block_ranges(corpora[0], SEGMENTS, "doc_ids" in metric.can.reads)
         found: list[dict[int, SystemResult]] = [{} for _ in corpora]  # of each system, by the block's first segment
-        blocks = (_block(metric, corpora, found, *each) for each in ranges)
+        explain = self.kept is not None and EXPLAIN in metric.can.inputs  # matches are kept for a later report
+        blocks = (_block(metric, corpora, found, explain, *each) for each in ranges)
         engine, segments = metric.given.get("engine"), len(corpora) * len(corpora[0])
         run = BlockRun(metric.NAME.lower(), "output", segments, self.place, self.kept, KeptSystem)
         run.quiet = len(ranges) == 1 or (engine is not None and engine.quiet)
@@ -87,26 +131,34 @@ class InBlocks:
 
 
 def _block(
-    metric: ContextMetric, corpora: Sequence[Corpus], found: list[dict[int, SystemResult]], start: int, end: int
+    metric: ContextMetric,
+    corpora: Sequence[Corpus],
+    found: list[dict[int, SystemResult]],
+    explain: bool,
+    start: int,
+    end: int,
 ) -> Block:
     shared = corpora[0]
     streams = {"sources": shared.sources, "doc_ids": shared.doc_ids}
-    beside = {name: list(own[start:end]) for name, own in streams.items() if name in metric.given and own is not None}
+    beside: dict[str, Any] = {
+        name: list(own[start:end]) for name, own in streams.items() if name in metric.given and own is not None
+    }
+    own = metric.given | beside | ({"explain": True} if explain else {})
     references: list[Stream] = [list(stream[start:end]) for stream in shared.references]
     systems = [list(corpus.hypotheses[start:end]) for corpus in corpora]
 
     def task(numbers: Sequence[int]) -> tuple:
-        return type(metric), metric.given | beside, [systems[number] for number in numbers], references
+        return type(metric), own, [systems[number] for number in numbers], references
 
-    fits = partial(KeptSystem.fits, segments=end - start, width=2 if metric.is_mean else None)
+    def take(of_system: dict[int, SystemResult], result: SystemResult) -> None:
+        wanted = not explain or metric.given.get("explain")
+        of_system[start] = result if wanted else replace(result, matches=[])
+
+    matched = len(references) if explain else None
+    fits = partial(KeptSystem.fits, segments=end - start, width=2 if metric.is_mean else None, references=matched)
     parts = [
-        Part(
-            end - start,
-            partial(of_system.__setitem__, start),
-            partial(key_of_part, metric, beside, references, own),
-            fits,
-        )
-        for of_system, own in zip(found, systems, strict=True)
+        Part(end - start, partial(take, of_system), partial(key_of_part, metric, beside, references, hypotheses), fits)
+        for of_system, hypotheses in zip(found, systems, strict=True)
     ]
     return Block(parts, task, start)
 
@@ -117,10 +169,9 @@ def key_of_part(
     """The key of a system's results for some segments; of documents, only where they begin matters."""
     ids = beside.get("doc_ids", [])
     begins = [i for i in range(len(ids)) if i == 0 or ids[i] != ids[i - 1]]
-    # flags give the usual values too, Python does not
-    usual = {name: each.default for name, each in parameters(type(metric)).items()}
-    apart = ("sources", "doc_ids")
-    settings = {name: value for name, value in metric.given.items() if name not in apart and value != usual.get(name)}
+    apart = ("sources", "doc_ids", *EXPLAIN.keywords)
+    asked = score_settings(type(metric), metric.given)
+    settings = {name: value for name, value in asked.items() if name not in apart}
     signature = str(type(metric).get_signature(metric).format())  # without what the run adds
     return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
 

@@ -126,7 +126,8 @@ class ResultCache(KeptResults):
 def key_of(*what: Any) -> str:
     """The name of a result, made from all that it depends on: texts, numbers, collections, dataclasses and classes.
 
-    EngineOptions are left out: how a result is computed does not change it, except for the dtype, which signatures show.
+    Of EngineOptions only the dtype counts: how a result is computed does not change it otherwise. (Where fp32 is computed in
+    TF32, signatures show it.)
 
     >>> key_of("a", ["b"]) == key_of("a", ["b"]), key_of("a", ["b"]) == key_of("a", "b")
     (True, False)
@@ -138,7 +139,7 @@ def key_of(*what: Any) -> str:
 def _by_value(value: Any) -> Any:
     """What JSON can hold of a value that it cannot hold itself."""
     if isinstance(value, EngineOptions):
-        return None
+        return value.dtype
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}"
     if is_dataclass(value):

@@ -3,6 +3,7 @@
 import math
 import signal
 
+import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  fixture
 from comet_checkpoints import RECIPES
@@ -141,10 +142,21 @@ def test_a_fault_names_its_lines(small_blocks, monkeypatch):
         results(COMET, {"on_long": "error"}, InBlocks(), systems=[texts, texts[:40] + texts[:19]])
 
 
-@pytest.mark.full
-def test_explained_matches_are_not_kept(small_blocks, tmp_path):
-    _, [first, _] = results(BERTR, {}, InBlocks(kept=ResultCache(str(tmp_path))), inputs={"explain": True})
-    assert len(first.matches) == 59 and not list(tmp_path.glob("*/*"))
+@pytest.mark.parametrize("cls", [BERTR, pytest.param(BERTScore, marks=pytest.mark.full)])
+def test_matches_of_tokens_are_kept_for_a_later_report(small_blocks, monkeypatch, tmp_path, cls):
+    kept, explained = InBlocks(kept=ResultCache(str(tmp_path))), {"inputs": {"explain": True}}
+    _, [plain, _] = results(cls, {}, kept)
+    monkeypatch.setattr(module, "score_segments", refuse)
+    _, [again, _] = results(cls, {}, kept, **explained)
+    monkeypatch.undo()
+    _, [fresh, _] = results(cls, {}, InBlocks(), **explained)
+    assert plain.matches == [] and again.rows == plain.rows and len(again.matches) == len(fresh.matches) == 59
+    for one, other in zip(again.matches, fresh.matches, strict=True):
+        assert one.number == other.number
+        for left, right in zip(one.pair[1:], other.pair[1:], strict=True):
+            assert (left is None) == (right is None)
+            for mine, own in zip(left or (), right or (), strict=True):
+                np.testing.assert_allclose(mine, own, atol=1e-6)
 
 
 @pytest.mark.full
