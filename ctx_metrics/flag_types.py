@@ -5,8 +5,9 @@ import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from functools import partial
-from os.path import expanduser
 from typing import Annotated, Any
+
+from .paths import Reads, Writes
 
 
 def number(kind: type, good: Callable[[float], bool], wanted: str, text: str) -> Any:
@@ -32,14 +33,10 @@ def seed(text: str) -> int:
     return int(_whole(text))
 
 
-def output_file(text: str) -> str | None:
-    """Return the path that -o names; None for "-", the standard output.
-
-    >>> output_file("scores.tsv"), output_file("-")
-    ('scores.tsv', None)
-    """
+def output_file(text: str) -> str:
+    """Return the path of a file of plain text that a flag names."""
     if text == "-":
-        return None
+        raise ArgumentTypeError("-: only -o can be the standard output; name a file")
     if text.endswith(os.sep):
         raise ArgumentTypeError(f"{text} is the name of a folder; name a file")
     if text.endswith((".gz", ".xz")):
@@ -47,13 +44,26 @@ def output_file(text: str) -> str | None:
     return os.path.expanduser(text)
 
 
+def output_or_stdout(text: str) -> str | None:
+    """Return the path that -o names; None for "-", the standard output.
+
+    >>> output_or_stdout("scores.tsv"), output_or_stdout("-")
+    ('scores.tsv', None)
+    """
+    return None if text == "-" else output_file(text)
+
+
 # Types of settings: the type of the field, the function that reads it from a command line, and its name in --help.
-Model = Annotated[str, "MODEL"]
+# What is read and what is written have types of their own: paths.check_paths compares them.
+Model = Annotated[str, Reads(str), "MODEL"]
 Name = Annotated[str, "NAME"]
-File = Annotated[str, expanduser, "FILE"]
-Files = Annotated[Sequence[str], expanduser, "FILE"]
-Folder = Annotated[str, expanduser, "FOLDER"]
-Directory = Annotated[str, expanduser, "DIR"]
+File = Annotated[str, Reads(), "FILE"]
+Files = Annotated[Sequence[str], Reads(), "FILE"]
+Folder = Annotated[str, Reads(), "FOLDER"]
+Directory = Annotated[str, Reads(), "DIR"]
+KeptIn = Annotated[str, Writes(inside=("*.json.z",)), "DIR"]  # of scale.kept
+NewFile = Annotated[str, Writes(output_file), "FILE"]
+OutputFile = Annotated[str, Writes(output_or_stdout), "FILE"]
 Positive = Annotated[int, positive, "N"]
 Decimals = Annotated[int, decimals, "N"]
 Seed = Annotated[int, seed, "N"]

@@ -77,16 +77,6 @@ def check_new_folder(folder: Path) -> None:
     check_writable(str(folder), folder=True)
 
 
-def check_not_input(path: str | None, given: Mapping[str, object], flag: str) -> None:
-    """Raise InputError if an output file is also an input file of the command, and so would be overwritten."""
-    if path is None or not os.path.isfile(path):
-        return
-    for value in given.values():
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(each, str) and os.path.isfile(each) and os.path.samefile(path, each):
-                raise InputError(f"{flag} {path}: it is an input file and would be overwritten; name another file")
-
-
 @contextmanager
 def replacing(path: str, mend: str = "") -> Iterator[str]:
     """Yield a temporary name for a file or folder, which replaces `path` if the block succeeds and is removed if it fails.

@@ -11,11 +11,13 @@ from typing import Annotated
 
 from ..cli.common import flags
 from ..engine_options import EngineOptions
-from ..flag_types import File, expanduser
+from ..errors import InputError
+from ..flag_types import File
+from ..paths import Reads, Target, Writes, file_target
 from ..run.context import Context
 from ..run.streams import check_lengths, file_segments, system_names
 from ..settings import CommandLine, setting
-from ..writing import write_whole
+from ..writing import check_writable, write_whole
 
 SUMMARY = "align hypotheses whose lines do not match those of the reference"
 
@@ -38,9 +40,21 @@ examples:
 """
 
 
+def _targets(line: CommandLine, path: str) -> list[Target]:
+    from .output import LINES, LINKS, TREE, both, files
+
+    names = system_names(line.hypotheses)
+    if line.set is not None:
+        return [(path, pattern) for pattern in TREE]
+    lines = files(path, names) if len(names) > 1 or path.endswith("/") else [path]
+    if own := next((each for each in lines if each.endswith(LINKS)), None):
+        raise InputError(f"-o {own}: the links go there; name the file of the lines: {own.removesuffix(LINKS)}{LINES}")
+    return [file_target(each) for each in both(lines)]
+
+
 @dataclass(frozen=True)
 class Texts:
-    hypotheses: Annotated[Sequence[str], expanduser, "HYP"] = setting(
+    hypotheses: Annotated[Sequence[str], Reads(), "HYP"] = setting(
         "The systems' hypotheses, one file or folder per system.", flag="HYP", group="texts", nargs="+", action="store"
     )
     reference: File | None = setting(
@@ -58,12 +72,10 @@ class Texts:
         "Segments are its paragraphs. -o is then a folder in the layout of mt-metrics-eval, which has all texts."
     )
     language_pair: tuple[str, str] | None = flags.languages()
-    output: str = setting(
+    output: Annotated[str, Writes(targets=_targets), "PATH"] = setting(
         "File for the aligned lines, with the links in .jsonl beside it; with several systems, or a / at its end, a folder "
         "for NAME.txt and NAME.jsonl.",
         flag="-o --output",
-        type=expanduser,
-        metavar="PATH",
         required=True,
     )
     encoding: str = flags.encoding("Encoding of all files that are read, and of the aligned lines.")
@@ -75,7 +87,7 @@ FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
 def run(line: CommandLine) -> int:
     from ..run.text_checks import check_texts
     from .folders import read_streams, with_streams
-    from .output import check_targets, files, tree, write
+    from .output import both, files, tree, write
     from .systems import align_systems
     from .testset import read_test_set
 
@@ -102,7 +114,8 @@ def run(line: CommandLine) -> int:
             beside = replace(beside, doc_ids=file_segments(texts.docids, texts.encoding))
         streams = read_streams(paths, texts.encoding, beside)
         targets = files(texts.output, names) if len(names) > 1 or texts.output.endswith("/") else [texts.output]
-    check_targets(targets, [*more], [*texts.hypotheses, *alone, texts.set], "-o")
+    for path in [*more, *both(targets)]:
+        check_writable(path)
     references, sources = streams.get("ref", []), streams.get("src", [])
     check_lengths([*references, *sources])
     check_texts([], references, sources[0] if sources else None, (source_lang, target_lang))

@@ -3,20 +3,29 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from ..corpus import Segments
 from ..errors import InputError
-from ..flag_types import Directory, File
+from ..flag_types import File
 from ..notices import Notice
+from ..paths import Target, Writes, file_target
 from ..run.context import Context
 from ..run.references import reference_entry
 from ..run.streams import system_names
 from ..run.wrappers import Read, Reader, RowReader, Wrapper
-from ..settings import setting
+from ..settings import CommandLine, setting
+from ..writing import check_writable
 
 if TYPE_CHECKING:
     from .systems import AlignedSystem
+
+
+def _targets(line: CommandLine, folder: str) -> list[Target]:
+    from .output import both, files
+
+    paths = getattr(line, "translations", None) or getattr(line, "input", None) or ()
+    return [file_target(each) for each in both(files(folder, system_names([*dict.fromkeys(paths)])))]
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,7 @@ class AlignSettings:
         "the wrong rows of their document.",
         False,
     )
-    align_output: Directory | None = setting(
+    align_output: Annotated[str, Writes(targets=_targets), "DIR"] | None = setting(
         "Also write each system's aligned lines to DIR/NAME.txt, and the links, omissions and additions to DIR/NAME.jsonl."
     )
     align_set: File | None = setting(
@@ -71,14 +80,13 @@ def _read(
     folders: Mapping[str, Sequence[str]],
 ) -> Read:
     from .folders import read_streams, with_streams
-    from .output import check_targets, files, write
+    from .output import both, files, write
     from .systems import align_systems
     from .testset import read_test_set
 
     targets = [] if output is None else files(output, system_names(paths))
-    given = [*(beside.references or ()), beside.sources, beside.doc_ids]
-    files_read = [*paths, test_set, *(each.name for each in given if isinstance(each, Segments))]
-    check_targets(targets, [], [*files_read, *(each for own in folders.values() for each in own)], "--align-output")
+    for path in both(targets):
+        check_writable(path)
     streams: dict[str, list[Segments]] = {}
     signature: dict[str, str] = {}
     if test_set is not None:

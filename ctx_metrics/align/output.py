@@ -4,17 +4,16 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
 from ..run.wrappers import Gap, Table
-from ..writing import check_not_input, check_writable, write_whole
+from ..writing import write_whole
 from .alignment import Addition, Link
 from .systems import AlignedSystem
 from .testset import TestSet
 
 LINES, LINKS = ".txt", ".jsonl"
+TREE = "sources/*", "documents/*", "references/*", "system-outputs/*/*"  # all files of a test set, as patterns
 COUNTS = {
     "lines": "Lines",
     "segments": "Segments",
@@ -41,25 +40,9 @@ def files(folder: str, names: Sequence[str]) -> list[str]:
     return [os.path.join(folder, name.replace("/", "_") + LINES) for name in names]
 
 
-def check_targets(lines: Sequence[str], others: Sequence[str], inputs: Sequence[str | None], flag: str) -> None:
-    """Raise InputError if a file cannot be written, is an input, would lie in a folder of inputs, or has the links' ending.
-
-    lines     files of lines, beside which the links are written
-    others    further files
-    """
-    folders = [each for each in inputs if each is not None and os.path.isdir(each)]
-    for number, path in enumerate(lines):
-        if path in lines[:number]:
-            raise InputError(f"{flag}: the lines of two systems would be written to {path}; rename one of them")
-        if path.endswith(LINKS):
-            own = path.removesuffix(LINKS) + LINES
-            raise InputError(f"{flag} {path}: the links go there; name the file of the lines: {own}")
-    for path in [*others, *(each for own in lines for each in (own, links_beside(own)))]:
-        check_writable(path)
-        check_not_input(path, {"inputs": [*inputs]}, flag)
-        for folder in folders:
-            if Path(folder).resolve() in Path(path).resolve().parents:
-                raise InputError(f"{flag} {path}: {folder} is a folder of inputs; name another one")
+def both(lines: Sequence[str]) -> list[str]:
+    """The files of lines, each with that of its links."""
+    return [each for path in lines for each in (path, links_beside(path))]
 
 
 def tree(folder: str, pair: str, test_set: TestSet) -> tuple[dict[str, Sequence[str]], str]:

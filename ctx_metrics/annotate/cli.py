@@ -17,9 +17,10 @@ from ..cli.common.spans import MARKS
 from ..cli.common.work import Work, checked_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine_options import EngineOptions
-from ..flag_types import Directory, Model, Positive
+from ..flag_types import Model, Positive
 from ..interference.flags import TunedSettings
 from ..notices import counted, notice
+from ..paths import Reads, Writes
 from ..run import text_checks
 from ..run.context import Context
 from ..run.inputs import installed_inputs
@@ -66,14 +67,14 @@ def column(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Tables:
-    tables: Annotated[Sequence[str], "TABLE"] = setting(
+    tables: Annotated[Sequence[str], Reads(str), "TABLE"] = setting(
         "Tables of one format: files, patterns, folders or addresses.",
         flag="TABLE",
         group="tables",
         nargs="+",
         action="store",
     )
-    folder: Directory = setting(
+    folder: Annotated[str, Writes(inside=("part-*", "_summary.json", ".annotate/*")), "DIR"] = setting(
         "Output folder for the parts: a local path or an address.", flag="-o --output", required=True
     )
     columns: Sequence[tuple[str, str]] = setting(

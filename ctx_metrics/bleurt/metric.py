@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from ..metrics.estimated import EstimatorMetric, EstimatorSettings
 from ..metrics.keywords import Estimating
+from ..paths import Reads
 from ..settings import setting
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class BleurtSettings(EstimatorSettings):
     model: str | None = setting(
         f"A BLEURT-20 checkpoint: folder, OWNER/NAME or OWNER/NAME@REVISION of the hub, such as {EXAMPLE}.",
         None,
+        type=Reads(str),
         metavar="MODEL",
     )
     activation: str | None = setting(

@@ -12,15 +12,11 @@ from importlib.metadata import version
 
 from ..errors import as_line
 from ..notices import begin_run, end_run, logger, quiet_libraries
+from ..paths import check_paths
 from ..settings import CommandLine, SuggestingParser, closest
 from ..wording import by_flags
-from ..writing import check_not_input, open_closed, utf8_output
+from ..writing import open_closed, utf8_output
 from .commands import add_commands
-
-# arguments that name files that a subcommand writes, with their flags
-WRITTEN = {"output": "-o", "plot": "--plot"} | {
-    each: f"--{each}" for each in "texts tables pearmut subset2evaluate spans".split()
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,14 +53,15 @@ def _say(line: str) -> None:
 
 
 def _run(argv: Sequence[str]) -> int:
-    args = parse(argv)
-    own = args.parser._option_string_actions
-    for dest, flag in ((dest, flag) for dest, flag in WRITTEN.items() if flag in own):
-        given = {key: value for key, value in vars(args).items() if key not in (*WRITTEN, "argv")}
-        paths = getattr(args, dest, None)
-        for path in paths if isinstance(paths, list) else [paths]:
-            check_not_input(path, given, flag)
+    args = checked(argv)
     return int(args.run(args))
+
+
+def checked(argv: Sequence[str]) -> CommandLine:
+    """Parse a command line; raises InputError if what it writes would replace what it reads, or something else it writes."""
+    args = parse(argv)
+    check_paths(args.parser, args.lines(args) if args.lines else [args])
+    return args
 
 
 def parse(argv: Sequence[str]) -> CommandLine:

@@ -2,8 +2,8 @@
 
 A module says what its subcommand is: SUMMARY (a line for `ctx-metrics --help`), its docstring, `run`, which gets the
 settings.CommandLine and returns the exit code, and if need be USAGE, EPILOG, FLAGS (as settings.add_all takes them),
-`add_arguments` (adds flags that depend on the command line) and `hints` (what to add to the error on words that the parser
-does not know).
+`add_arguments` (adds flags that depend on the command line), `hints` (what to add to the error on words that the parser
+does not know) and `lines` (the command lines of which one consists, if its flags can be given again for further inputs).
 
 An entry point named `train.pairwise` is what `ctx-metrics train pairwise` runs, in place of `train`. Where the module of the
 outer name has no `run`, its subcommand only groups others: `pairwise.rank`.
@@ -19,7 +19,7 @@ from ..settings import add_all
 
 GROUP = "ctx_metrics.commands"
 WHAT = "the subcommand"
-RESERVED = ("argv", "hints", "outer", "parser", "run")  # what CommandLine holds beside the settings
+RESERVED = ("argv", "hints", "lines", "outer", "parser", "run")  # what CommandLine holds beside the settings
 
 
 def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
@@ -51,7 +51,7 @@ def _add_level(
             epilog=getattr(module, "EPILOG", None),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        subparser.set_defaults(parser=subparser, run=getattr(module, "run", None))
+        subparser.set_defaults(parser=subparser, run=getattr(module, "run", None), lines=getattr(module, "lines", None))
         if not prefix:
             subparser.set_defaults(outer=subparser, hints=getattr(module, "hints", None))
         if groups:

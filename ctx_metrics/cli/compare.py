@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..engine_options import EngineOptions
-from ..flag_types import Decimals, File, Model
+from ..flag_types import Decimals, Model, NewFile, OutputFile
 from ..notices import notice
 from ..run.context import say_unread
 from ..scoring.testing import SystemTests
@@ -58,8 +58,8 @@ class Written:
     autorank: Literal["wmt24", "wmt25"] | None = setting(
         "Add AutoRank, which combines the metrics, as WMT24 or WMT25 computed it."
     )
-    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
-    plot: File | None = setting("Draw the matrix of the first metric to a .png, .pdf or .svg file.")
+    output: OutputFile | None = flags.output("Output file, instead of the standard output (-).")
+    plot: NewFile | None = setting("Draw the matrix of the first metric to a .png, .pdf or .svg file.")
     width: Decimals | None = setting(
         "Number of decimals of scores. (Default: 1 in tables, 4 in TSV; JSON has all)", flag="-w --width"
     )

@@ -5,8 +5,9 @@ The scores do not change in any bit. Use the folder instead of the checkpoint: -
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from ..flag_types import File
+from ..paths import Reads, Writes
 from ..settings import CommandLine, setting
 
 SUMMARY = "turn a COMET, MetricX or BLEURT checkpoint into a folder of safetensors and JSON"
@@ -14,8 +15,10 @@ SUMMARY = "turn a COMET, MetricX or BLEURT checkpoint into a folder of safetenso
 
 @dataclass(frozen=True)
 class Conversion:
-    model: str = setting("the checkpoint: a folder, a .ckpt file, or the hub name OWNER/NAME[@REVISION]", flag="MODEL")
-    folder: File = setting("the output folder", flag="FOLDER")
+    model: Annotated[str, Reads(str)] = setting(
+        "the checkpoint: a folder, a .ckpt file, or the hub name OWNER/NAME[@REVISION]", flag="MODEL"
+    )
+    folder: Annotated[str, Writes(inside=("*",))] = setting("the output folder", flag="FOLDER")
 
 
 FLAGS = [Conversion]

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from os.path import expanduser
 from typing import TYPE_CHECKING, TypedDict
 
 from ..corpus import Corpus
@@ -14,6 +13,7 @@ from ..metrics.estimated import EstimatorMetric
 from ..metrics.keywords import Texts
 from ..models.estimator import Estimate
 from ..notices import Notice
+from ..paths import Writes
 from ..scoring.base import multiref_setting
 from ..scoring.results import SystemResult
 from ..settings import setting
@@ -84,7 +84,7 @@ class JudgeSettings:
     )
     store: str | None = setting(
         "Folder that keeps the answers, so that none is requested twice. (Default: ~/.cache/ctx-metrics/judge)",
-        type=expanduser,
+        type=Writes(inside=("*.json.z",)),
         metavar="DIR",
     )
     dry_run: bool = setting("Say what would be sent, and stop before the first request.", False)

@@ -7,6 +7,7 @@ from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Example
 from ..models.hub import EMBEDDED
+from ..paths import Reads
 from ..run.context import Stream
 from ..scoring.base import SystemResult
 from ..settings import setting
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DocCOMETSettings(EstimatorSettings):
-    model: str | None = setting(f"{CHECKPOINT}. (It must use average pooling)", metavar="MODEL")
+    model: str | None = setting(f"{CHECKPOINT}. (It must use average pooling)", type=Reads(str), metavar="MODEL")
     context: int = setting(
         "Maximum number of preceding sentences to put before each sentence.", 2, type=int, metavar="N"
     )

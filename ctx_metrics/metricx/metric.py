@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from ..metrics.estimated import EstimatorMetric, EstimatorSettings
 from ..metrics.keywords import Estimating
+from ..paths import Reads
 from ..settings import setting
 
 if TYPE_CHECKING:
@@ -22,13 +23,16 @@ class MetricXSettings(EstimatorSettings):
     model: str | None = setting(
         f"A MetricX checkpoint: folder, OWNER/NAME or OWNER/NAME@REVISION of the hub, such as {EXAMPLE}.",
         None,
+        type=Reads(str),
         metavar="MODEL",
     )
     version: str | None = setting(
         "Which MetricX a folder holds. (Default: what the model's name tells)", choices=["24", "23", "23-qe"]
     )
     tokenizer: str | None = setting(
-        "The tokenizer: a folder or a hub name. (Default: the model's own, else google/mt5-xl)", metavar="TOKENIZER"
+        "The tokenizer: a folder or a hub name. (Default: the model's own, else google/mt5-xl)",
+        type=Reads(str),
+        metavar="TOKENIZER",
     )
     inputs: str | None = setting(
         "Texts that MetricX-24 reads. (Default: mt+src+ref, or mt+src without references)",

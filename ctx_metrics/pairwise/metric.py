@@ -13,6 +13,7 @@ from ..errors import InputError, ModelError
 from ..language import guard_english
 from ..metrics.keywords import References, Systems
 from ..notices import Notice, counted, tallied
+from ..paths import Reads
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
 from ..scoring.constructor import streams
@@ -38,6 +39,7 @@ class PairwiseSettings:
     against: Sequence[Sequence[str]] | None = setting(
         "Outputs that every system is compared with, instead of the other systems; needed if there is only one system.",
         nargs="+",
+        type=Reads(str),
         metavar="FILE",
     )
     baseline: bool = setting("Compare every system only with the first one, instead of with all others.", False)

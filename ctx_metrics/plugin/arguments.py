@@ -4,23 +4,26 @@ import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from os.path import expanduser
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ..engine_options import EngineOptions
 from ..entry_points import loaded_or_named
 from ..errors import CtxMetricsError, InputError
-from ..flag_types import Directory, File
+from ..flag_types import File, KeptIn, NewFile
 from ..language import language_pair
+from ..paths import Reads, Writes, check_paths
 from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
 from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ..run.wrappers import Check, Reader, Wrap, checks_of, installed_wrappers, reader_of, wrapped, wraps_of
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
-from ..writing import check_not_input, check_output, open_closed
+from ..writing import check_output, open_closed
 from .capture import Command, Run
 from .overview import main_flags, overview
+
+SCORES = ("*.seg.score", "*.doc.score", "*.sys.score", "*.seg.jsonl")  # what --ctx-seg-scores writes
+OWN_READ = ("refs", "input")  # sacrebleu's arguments that name files
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,11 @@ class RunSettings:
         "similar, so intervals from segments are too narrow; document needs --docids. (Default: segment; of "
         "--ctx-report document if there are at least two)"
     )
-    ctx_seg_scores: Directory | None = setting(
+    ctx_seg_scores: Annotated[str, Writes(inside=SCORES), "DIR"] | None = setting(
         "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "
         "named and laid out as mt-metrics-eval reads them."
     )
-    ctx_cache: Directory | None = setting(
+    ctx_cache: KeptIn | None = setting(
         "Keep the results of neural metrics in DIR, block by block. The next run continues a killed one, and scores "
         "only new systems and metrics."
     )
@@ -62,7 +65,7 @@ class RunSettings:
         False,
     )
     ctx_kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
-    slide_output: File | None = setting(
+    slide_output: NewFile | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
     )
 
@@ -204,6 +207,9 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
             reads = may_read_inputs(classes, argv, known | {"--source", "--docids", "--slide-output"})
             inputs, outputs = installed_inputs() if reads else (), installed_outputs()
             stock = set(map(id, self._actions))
+            for action in self._actions:
+                if action.dest in OWN_READ:
+                    action.type = Reads(str)
             add_shared_arguments(self, inputs)
             add_run_arguments(self, wanted, outputs)
             self._shared = [action for action in self._actions if id(action) not in stock]
@@ -242,6 +248,7 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
             asked = asked_by(line, line[EngineOptions], table, own, broken, inputs, outputs)
             command.run = Run(asked, table)
             if asked.active:
+                check_paths(self, [line])
                 open_closed()
                 check_output()
             return line
@@ -326,10 +333,6 @@ def asked_by(
             "give the source there too"
         )
     written = {output: values[output.dest] for output in outputs if values[output.dest] is not None}
-    names_of_outputs = {"slide_output", *(output.dest for output in outputs)}
-    read = {name: value for name, value in values.items() if name not in names_of_outputs}
-    for flag, path in {"--slide-output": settings.slide_output, **{o.flag: p for o, p in written.items()}}.items():
-        check_not_input(path, read, flag)
     by_flags = {"sources": "--source" if files.source else "", "doc_ids": "--docids" if files.docids else ""}
     by_flags |= {each.name: each.given_by(line) for each in inputs}
     words = {keyword: flag for keyword, flag in by_flags.items() if flag}
@@ -366,5 +369,5 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
     others = names.index("ctx_seg_scores") + 1
     add_flags(group, RunSettings, only=names[:others])
     for output in outputs:
-        group.add_argument(output.flag, metavar=output.metavar, type=expanduser, help=output.help)
+        group.add_argument(output.flag, metavar=output.metavar, type=Writes(), help=output.help)
     add_flags(group, RunSettings, only=names[others:])

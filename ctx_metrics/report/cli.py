@@ -15,12 +15,13 @@ from ..cli.common.metrics import Metrics, add_wrapper_flags, metrics_setting, mo
 from ..cli.common.work import Kept, Work, in_blocks
 from ..cli.score import add_metric_flags
 from ..engine_options import EngineOptions
-from ..flag_types import Model, expanduser
+from ..flag_types import Model, NewFile, OutputFile, output_file
 from ..notices import notice
+from ..paths import Writes
 from ..scoring.testing import resample
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
-from .inputs import DEFAULT_METRICS, Scored, Sets
+from .inputs import DEFAULT_METRICS, Scored, Sets, lines_of_sets
 
 SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
 
@@ -45,7 +46,7 @@ def table_file(text: str) -> str:
     """The path of a table, for argparse; its file-name ending determines the format."""
     if _ending(text) not in flags.TABLES:
         raise ArgumentTypeError(f"{text}: a table's file ends in .{', .'.join(flags.TABLES)}")
-    return expanduser(text)
+    return output_file(text)
 
 
 def _ending(path: str) -> str:
@@ -61,18 +62,18 @@ class Page:
         "Add AutoRank, which combines the metrics, as WMT24 or WMT25 computed it."
     )
     title: str | None = setting("Title of the page. (Default: the language pair and the systems)", metavar="TEXT")
-    output: flags.Output = setting("File for the page.", "report.html", flag="-o --output")
-    texts: flags.Output | None = setting(
+    output: OutputFile = setting("File for the page.", "report.html", flag="-o --output")
+    texts: NewFile | None = setting(
         "Also write the texts with all scores as TSV, or as CSV if FILE ends in .csv.", group="exports"
     )
-    tables: Annotated[Sequence[str], table_file, "FILE"] | None = setting(
+    tables: Annotated[Sequence[str], Writes(table_file), "FILE"] | None = setting(
         "Also write the table of systems by metrics, as `compare --rows system` does: .tex for LaTeX, .md for Markdown, "
         ".tsv, .csv, .json, .jsonl."
     )
-    pearmut: flags.Output | None = setting(
+    pearmut: NewFile | None = setting(
         "Also write a Pearmut campaign for human annotation, with a metric's error spans."
     )
-    subset2evaluate: flags.Output | None = setting(
+    subset2evaluate: NewFile | None = setting(
         "Also write items for subset2evaluate, which selects segments for human annotation."
     )
 
@@ -100,6 +101,10 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [("work", Kept), flags.quiet()])
 
 
+def lines(line: CommandLine) -> list[CommandLine]:
+    return [own for _, own in lines_of_sets(line)]
+
+
 def run(line: CommandLine) -> int:
     from ..cli.common import output, system_tables
     from ..scoring.testing import SystemTests
@@ -113,9 +118,6 @@ def run(line: CommandLine) -> int:
     if len(given) > 1 and wanted.exports:
         line.error(f"{wanted.exports[0][0]} writes one test set, but there are {len(given)}; leave it out")
     paths = wanted.paths
-    for k, (flag, path) in enumerate(paths):
-        if before := [other for other, earlier in paths[:k] if earlier == path]:
-            line.error(f"{before[0]} and {flag} name one file, {path}")
     for _, path in paths:
         check_writable(path)
     check_installed()

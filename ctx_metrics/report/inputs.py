@@ -10,8 +10,9 @@ from ..cli.common.inputs import Inputs, Texts, checked_texts, read_inputs
 from ..cli.common.metrics import chosen_metrics
 from ..cli.score import check_resample
 from ..errors import CtxMetricsError
-from ..flag_types import Files, expanduser
+from ..flag_types import Files
 from ..notices import collected, notice
+from ..paths import Reads
 from ..run.context import MetricSettings
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
@@ -50,7 +51,7 @@ class Begin(Action):
 class Scored:
     """What a test set has beside its texts."""
 
-    scores: Annotated[Sequence[str], expanduser, "PATH"] | None = setting(
+    scores: Annotated[Sequence[str], Reads(), "PATH"] | None = setting(
         "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "
         "folders of them, as --ctx-seg-scores, `meta --save-scores` and mt-metrics-eval write them; human scores "
         "too. With --scores and without -m, no metric is run.",
@@ -102,7 +103,7 @@ class Read(NamedTuple):
 
 
 def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> list[Given]:
-    sets = [_given(name, own, metrics, model, testing) for name, own in _lines(line)]
+    sets = [_given(name, own, metrics, model, testing) for name, own in lines_of_sets(line)]
     without = [each.name for each in sets if each.texts.language_pair is None]
     if 0 < len(without) < len(sets):
         notice(
@@ -163,7 +164,7 @@ class _LineOfSet(CommandLine):
         super().error(f"--set {self.name_of_set}: {message}")
 
 
-def _lines(line: CommandLine) -> list[tuple[str, CommandLine]]:
+def lines_of_sets(line: CommandLine) -> list[tuple[str, CommandLine]]:
     """Each test set's name, and its own command line; a single one without a name if no flag names any."""
     if not line.sets:
         return [("", line)]

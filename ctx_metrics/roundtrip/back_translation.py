@@ -2,15 +2,18 @@
 
 import os
 import re
+import shlex
 from abc import ABC, abstractmethod
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from os.path import expanduser
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from ..errors import InputError
 from ..flag_types import Positive
+from ..paths import Reads, Writes, named
 from ..settings import setting
 
 BATCH_LINES = 100
@@ -25,6 +28,16 @@ def checked_spec(text: str) -> str:
             f"{text!r} is not a back-translator: give hf:MODEL, such as hf:Helsinki-NLP/opus-mt-de-en, or cmd:'COMMAND'"
         )
     return text
+
+
+def files_of_spec(spec: str) -> list[str]:
+    """The files that a back-translator names: the model's folder, or words of the command."""
+    kind, _, rest = spec.partition(":")
+    try:
+        words = [rest] if kind == "hf" else shlex.split(rest)
+    except ValueError:  # a quotation mark that is not closed, which is an error where the command is started
+        words = rest.split()
+    return [path for word in words for path in named(word)]
 
 
 def checked_label(text: str) -> str:
@@ -49,7 +62,7 @@ class BackTranslation:
         "The back-translator: a translation model of transformers (a folder, or a hub name[@revision]), or a command "
         "that reads lines on its standard input and writes one line for each.",
         flag="bt",
-        type=checked_spec,
+        type=Reads(checked_spec, files_of_spec),
         metavar="hf:MODEL|cmd:COMMAND",
     )
     label: str | None = setting(
@@ -73,6 +86,7 @@ class BackTranslation:
     cache: str | None = setting(
         "Folder that keeps translations for the next run; none keeps nothing. (Default: ctx-metrics/roundtrip in the "
         "user's cache)",
+        type=Writes(str, targets=lambda _, cache: [] if cache == NO_CACHE else [(expanduser(cache), "*.sqlite3")]),
         metavar="FOLDER",
     )
     batch_lines: Positive | None = setting(

@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from ..cli.common import flags
 from ..engine_options import EngineOptions
 from ..errors import InputError
-from ..flag_types import Directory, File, Files
+from ..flag_types import File, Files
 from ..notices import counted, notice
+from ..paths import Reads, Target, Writes, file_target
 from ..settings import CommandLine, add_flags, setting
 from ..writing import check_writable, write_whole
-from .back_translation import BackTranslation, checked_spec
+from .back_translation import BackTranslation, checked_spec, files_of_spec
 
 SUMMARY = "translate outputs back into the source language, for the rtt metrics"
 
@@ -34,6 +36,10 @@ examples:
 """
 
 
+def _targets(line: CommandLine, folder: str) -> list[Target]:
+    return [file_target(str(path)) for path in roundtrip_files(line.translations, folder)]
+
+
 @dataclass(frozen=True)
 class Texts:
     translations: Files = setting(
@@ -45,7 +51,7 @@ class Texts:
     source: File | None = setting(
         "Source segments, one per line; with them, outputs that copy the source are counted too.", flag="-s --source"
     )
-    folder: Directory = setting(
+    folder: Annotated[str, Writes(targets=_targets), "DIR"] = setting(
         "Folder for the round trips, NAME.rtt.txt for NAME.txt. (Default: the current one)", ".", flag="-o --output"
     )
     encoding: str = flags.encoding("Encoding of all files that are read, and of the round trips.")
@@ -54,7 +60,7 @@ class Texts:
 @dataclass(frozen=True)
 class Short:
     rtt_bt: str | None = setting(
-        "The same as --rtt-bt.", flag="--bt", type=checked_spec, metavar="hf:MODEL|cmd:COMMAND"
+        "The same as --rtt-bt.", flag="--bt", type=Reads(checked_spec, files_of_spec), metavar="hf:MODEL|cmd:COMMAND"
     )
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from os.path import expanduser
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..corpus import digest
 from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..notices import counted, notice
+from ..paths import Reads
 from ..settings import CommandLine, Group, add_flags
 from ..wording import worded
 
@@ -95,7 +95,7 @@ class FileInput(Input):
 
     def add_arguments(self, group: Group) -> None:
         """Add the input's flags."""
-        group.add_argument(self.flag, nargs=1 if self.single else "+", type=expanduser, metavar="FILE", help=self.help)
+        group.add_argument(self.flag, nargs=1 if self.single else "+", type=Reads(), metavar="FILE", help=self.help)
         if self.settings:
             add_flags(group, self.settings)
 

@@ -20,6 +20,7 @@ from ..errors import InputError, ModelError
 from ..finite import check_finite
 from ..language import guard_english
 from ..notices import Notice, counted, notice
+from ..paths import Reads
 from ..run.context import Capabilities, Stream
 from ..run.inputs import FileInput, StreamsOfSystems
 from ..settings import add_flags, check_choices, setting
@@ -109,7 +110,7 @@ class NoSettings:
 
 
 def model_setting(what: str, default: str = "embedded, English only") -> Any:
-    return setting(f"{what}. (Default: {default})", metavar="MODEL")
+    return setting(f"{what}. (Default: {default})", type=Reads(str), metavar="MODEL")
 
 
 def multiref_setting() -> Any:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from ..cli.common import flags
 from ..cli.common.metrics import SACREBLEU, add_metric_arguments, add_sacrebleu_arguments, chosen_metrics, metric_names
 from ..engine_options import EngineOptions
-from ..flag_types import File, Files, Folder, Positive
+from ..flag_types import Files, Folder, NewFile, Positive
 from ..notices import counted, notice
 from ..registry import metric_table
 from ..settings import CommandLine, Part, add_all, from_flags, setting
 from .flag_types import AtLeast0, Languages, Share
-from .folder import EMBEDDINGS, TrainingFolder, cache, can_plot, name_of
+from .folder import EMBEDDINGS, Cache, TrainingFolder, cache, can_plot, name_of
 from .quality.options import TrainingOptions
 from .quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture, Recipe
 
@@ -153,7 +153,7 @@ class Data:
         "(Default: all, as z-scores of all rows)",
         metavar="PATH",
     )
-    teacher_scores: Annotated[str, "FILE"] | None = setting(
+    teacher_scores: NewFile | None = setting(
         "Keep the teacher's scores here, or read them from here if the file is there, for several networks that learn from "
         "the same texts."
     )
@@ -177,7 +177,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Output(TrainingFolder):
-    cache: File | None = cache("the encoder's states of all texts", "on the same encoder and layers")
+    cache: Cache | None = cache("the encoder's states of all texts", "on the same encoder and layers")
     cache_mb: Positive = setting(
         "Maximum disk space for --cache, in MiB; texts beyond it are encoded again in each epoch.", CACHE_MB
     )

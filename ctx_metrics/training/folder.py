@@ -5,11 +5,11 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import CtxMetricsError, InputError
-from ..flag_types import Folder
 from ..notices import notice
+from ..paths import Writes
 from ..settings import setting
 from ..writing import check_writable, leftovers, write_whole
 
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 STATE, CARD, CURVE, CHECKS = "training-state.safetensors", "README.md", "learning-curve.png", "checks.jsonl"
 EMBEDDINGS = "training-embeddings"  # the cache, if no other folder is named
 MODEL = ["model.safetensors", "config.json"]
+WRITTEN = (STATE, CARD, CURVE, CHECKS, f"{EMBEDDINGS}/*", *MODEL)
+Cache = Annotated[str, Writes(inside=("cache.json", "lock", "plan-*", "chunk-*", "*.npy")), "FOLDER"]
 
 
 @dataclass(frozen=True)
 class TrainingFolder:
     """The output folder: while training, it holds the state; afterwards the model, its card and its learning curve."""
 
-    out: Folder = setting("Folder of the model; while training, also of its state.", group="running", required=True)
+    out: Annotated[str, Writes(inside=WRITTEN), "FOLDER"] = setting(
+        "Folder of the model; while training, also of its state.", group="running", required=True
+    )
     overwrite: bool = setting("Replace the model in --out when this training is done.", False)
     restart: bool = setting("Delete the state of a stopped training and start over.", False)
 
@@ -99,7 +103,7 @@ def cache(kept: str, others: str) -> Any:
         f"Folder that keeps {kept} for other trainings {others}. (Default: a folder in --out, deleted when the training is "
         "done)"
     )
-    return setting(help, metavar="FOLDER")
+    return setting(help)
 
 
 def name_of(path: str) -> str:

@@ -275,7 +275,7 @@ def test_two_systems_are_not_written_to_one_file(inside, tmp_path):
         file.write_text("It rained.\n", encoding="utf-8")
     done = inside("align", *files, "-r", files[0], "-l", "de-en", "-o", f"{tmp_path}/new/")
     assert (done.code, done.err.count("\n")) == (1, 1) and not (tmp_path / "new").exists()
-    assert f"the lines of two systems would be written to {tmp_path}/new/big_a.txt; rename one of them" in done.err
+    assert f"-o: two files would be written to {tmp_path}/new/big_a.txt; rename one of the inputs" in done.err
 
 
 SACREBLEU = ("ref.txt", "--docids", "ids.txt", "-l", "de-en", "-m", "bleu", "chrf", "bertr")

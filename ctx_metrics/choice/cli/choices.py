@@ -13,8 +13,9 @@ from ...cli.common.work import Kept, Work, checked_work
 from ...cli.hints import COMET_SCORE, flag_hints
 from ...cli.score import DEFAULT_METRIC, add_metric_flags
 from ...engine_options import EngineOptions
-from ...flag_types import File, Model, Positive, expanduser, number
+from ...flag_types import File, Model, Positive, number, output_or_stdout
 from ...notices import notice
+from ...paths import Reads, Target, Writes, file_target
 from ...plugin import RECORD
 from ...run.context import Context, MetricSettings
 from ...separated import SEPARATED
@@ -39,7 +40,7 @@ COMET_MBR = {
 
 @dataclass(frozen=True)
 class Candidates:
-    candidates: Annotated[Sequence[str], expanduser, "CANDIDATES"] = setting(
+    candidates: Annotated[Sequence[str], Reads(), "CANDIDATES"] = setting(
         "One file of candidates, or several files with one candidate per line, such as the outputs of several systems.",
         flag="CANDIDATES",
         group="candidates",
@@ -105,6 +106,11 @@ class ByMetrics:
     model: Model | None = setting("Model of comet, unless its own flag (--comet-model) is given.")
 
 
+def _targets(line: CommandLine, path: str) -> list[Target]:
+    record = line[Written].record
+    return [file_target(each) for each in (path, record) if each]
+
+
 @dataclass(frozen=True)
 class Written:
     top: Positive | None = setting(
@@ -116,7 +122,9 @@ class Written:
         "text: one line per source; nbest: candidates and scores, best first; jsonl: candidates with their scores. "
         "(Default: by the ending of -o, if it is .nbest or .jsonl; nbest with --top; else text)"
     )
-    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
+    output: Annotated[str, Writes(output_or_stdout, targets=_targets), "FILE"] | None = flags.output(
+        "Output file, instead of the standard output (-)."
+    )
 
     @property
     def ending(self) -> str:

@@ -2,18 +2,16 @@
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from ... import language
 from ...errors import InputError
-from ...flag_types import output_file
 from ...notices import notice
 from ...separated import SEPARATED
 from ...settings import Group, setting
 
 ENDINGS = {ending: ending for ending in (*SEPARATED, "jsonl", "json")}  # endings of -o, and the formats they select
 TABLES = ENDINGS | {"tex": "latex", "md": "markdown"}  # those of tables for papers too
-Output = Annotated[str, output_file, "FILE"]
 Format = Literal["table", "tsv", "csv", "jsonl", "json"]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...engine_options import EngineOptions
-from ...flag_types import Directory, Positive
+from ...flag_types import KeptIn, Positive
 from ...settings import CommandLine, setting
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Kept:
-    ctx_cache: Directory | None = setting(
+    ctx_cache: KeptIn | None = setting(
         "Keep results in DIR, block by block. The next run continues a killed one, and scores only what is new.",
         flag="--ctx-cache --resume",
     )

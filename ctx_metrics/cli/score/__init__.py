@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import File, Model, Positive
+from ...flag_types import Model, NewFile, OutputFile, Positive
 from ...notices import notice
 from ...run.context import MetricSettings, say_unread
 from ...run.inputs import installed_inputs
@@ -75,8 +75,8 @@ class Scoring:
         metavar="LEVEL",
     )
     only_system: bool = setting("The same as --level system.", False, flag="--only-system --only_system")
-    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
-    spans: File | None = setting("Also write the error spans that a metric marks, as WMT25's predictions.tsv.")
+    output: OutputFile | None = flags.output("Output file, instead of the standard output (-).")
+    spans: NewFile | None = setting("Also write the error spans that a metric marks, as WMT25's predictions.tsv.")
     width: int | None = setting(
         "Number of decimals. (Default: 1 in tables, 4 in TSV; with --scale 1, 4 and 6; JSON has all)",
         flag="-w --width",
@@ -133,8 +133,6 @@ def _chosen(line: CommandLine, asked: Scoring, texts: Texts) -> list[MetricSetti
         error("--slide-grid marks no error spans; leave out --spans")
     if asked.spans and asked.spans.lower().endswith(".csv"):
         error(f"--spans {asked.spans}: WMT's table is separated by tabs; name a .tsv file")
-    if asked.spans and asked.spans == asked.output:
-        error(f"-o and --spans name one file, {asked.spans}")
     if asked.compare and (asked.form != "table" or asked.scale != 100 or grid):
         error("--compare works only with --format table; ctx-metrics compare writes TSV, CSV, JSON, LaTeX and Markdown")
     if asked.compare and len(texts.files) == 1:

@@ -24,8 +24,9 @@ from ...cli.common.metrics import (
 from ...cli.common.work import Kept, Work, checked_work, in_blocks
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Decimals, Directory, File, Files, Number, Positive, Probability, Whole, expanduser
+from ...flag_types import Decimals, Directory, File, Files, Number, OutputFile, Positive, Probability, Whole
 from ...notices import notice
+from ...paths import Target, Writes, file_target
 from ...registry import metric_table
 from ...run.context import MetricSettings
 from ...settings import CommandLine, add_all, setting
@@ -153,7 +154,7 @@ class Evaluation:
         "(.jsonl, .tsv, .csv).",
         metavar="PATH",
     )
-    save_scores: Directory | None = setting(
+    save_scores: Annotated[str, Writes(inside=("*/*.score", "*/*.signature.json")), "DIR"] | None = setting(
         "Write the scores of -m to files in DIR/SET, each metric's as soon as it is done, for --scores. Scores of "
         "the same texts and settings that are already there are not computed again."
     )
@@ -203,7 +204,7 @@ class Output:
     format: Literal["table", "json", "tsv", "csv", "latex", "markdown"] | None = setting(
         "(Default: by the ending of -o, if it is .json, .tsv, .csv, .tex or .md, else table)", group="output"
     )
-    output: flags.Output | None = flags.output()
+    output: OutputFile | None = flags.output()
     width: Decimals | None = setting("Number of decimals. (Default: 3, in TSV 6; JSON has all)", flag="-w --width")
 
     @property
@@ -211,9 +212,13 @@ class Output:
         return flags.format_of(self.format, self.output, ENDINGS)
 
 
+def _pages(line: CommandLine, path: str) -> list[Target]:
+    return [file_target(path)] if line[Plots].single else [(path, "*.html")]
+
+
 @dataclass(frozen=True)
 class Plots:
-    report: Annotated[str, expanduser, "PATH"] | None = setting(
+    report: Annotated[str, Writes(targets=_pages), "PATH"] | None = setting(
         "Write pages as `ctx-metrics report` does, with people's scores beside the metrics': one of all sets if PATH ends "
         "in .html, else SET.html for each set in the folder PATH."
     )
@@ -222,7 +227,7 @@ class Plots:
     def single(self) -> bool:
         return self.report is not None and self.report.lower().endswith(".html")
 
-    plot: Directory | None = setting(
+    plot: Annotated[str, Writes(inside=("*.png", "*.pdf", "*.svg")), "DIR"] | None = setting(
         "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
         "heat map of --slide-grid."
     )

@@ -13,7 +13,7 @@ import numpy as np
 from ...cli.common import flags, output
 from ...cli.common.inputs import Streams, context_of, read_files
 from ...engine_options import EngineOptions
-from ...flag_types import Decimals, File, Files, Positive, Probability, Seed
+from ...flag_types import Decimals, File, Files, Model, NewFile, OutputFile, Positive, Probability, Seed
 from ...notices import notice
 from ...run.context import build, capabilities
 from ...run.streams import check_lengths, names_fault, system_names
@@ -51,7 +51,7 @@ class Comparison:
     language_pair: tuple[str, str] | None = flags.languages()
     encoding: str = flags.encoding()
     no_text_checks: bool = flags.text_checks()
-    model: str | None = setting(
+    model: Model | None = setting(
         "embedded, a folder that `ctx-metrics train pairwise` wrote, or a hub name[@revision]. (Default: embedded, English "
         "only)",
         flag="--model --pairwise-model",
@@ -62,9 +62,9 @@ class Comparison:
         "Confidence level of the intervals and, one-sided, of the decision that a system is better.", 0.95
     )
     seed: Seed = setting("Seed of the bootstrap.", 0)
-    plot: File | None = setting("Draw the matrix and the strengths to a .png, .pdf or .svg file.", group="output")
+    plot: NewFile | None = setting("Draw the matrix and the strengths to a .png, .pdf or .svg file.", group="output")
     format: flags.Format | None = flags.score_format("jsonl and json have p-values and the signature.")
-    output: flags.Output | None = flags.output("Output file, instead of the standard output (-).")
+    output: OutputFile | None = flags.output("Output file, instead of the standard output (-).")
     width: Decimals | None = setting(
         "Number of decimals of percentages; strengths have two more. (Default: 1 in tables, 4 in TSV; JSON has all)",
         flag="-w --width",

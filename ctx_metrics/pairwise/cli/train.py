@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from ...cli.common import flags
 from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError
-from ...flag_types import File, Files, Folder, Name
+from ...flag_types import File, Files, Folder
 from ...meta.judgements.options import DataOptions
 from ...notices import counted
+from ...paths import Reads
 from ...settings import CommandLine, from_flags, setting
 from ...training.flag_types import AtLeast0, file_or_share
-from ...training.folder import EMBEDDINGS, TrainingFolder, cache, can_plot, name_of
+from ...training.folder import EMBEDDINGS, Cache, TrainingFolder, cache, can_plot, name_of
 from ..training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Pairs:
         required=True,
         metavar="PATH",
     )
-    dev: Annotated[Sequence[str | float], file_or_share] = setting(
+    dev: Annotated[Sequence[str | float], Reads(file_or_share)] = setting(
         "Development data, which chooses the best epoch: judgements that are neither trained nor tested on, or a "
         "share of --train's source sentences such as 0.1, drawn by --seed.",
         required=True,
@@ -69,9 +70,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Judgements(DataOptions):
-    reference: Name | None = setting(
+    reference: File | None = setting(
         "Reference to use. In a tree: its name, such as refA. In MQM annotations: the human translation. With "
-        "rankings: the reference file."
+        "rankings: the reference file.",
+        metavar="NAME",
     )
     outputs: Folder | None = setting("With rankings: the folder of the systems' outputs.")
     no_text_checks: bool = flags.text_checks()
@@ -93,7 +95,7 @@ class NamedRecipe:
 
 @dataclass(frozen=True)
 class Output(TrainingFolder):
-    cache: File | None = cache("features and sentence vectors", "on the same texts")
+    cache: Cache | None = cache("features and sentence vectors", "on the same texts")
     no_plot: bool = setting("Draw no learning curve.", False)
 
 

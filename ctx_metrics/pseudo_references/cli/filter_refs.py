@@ -10,14 +10,16 @@ prefer for short hypotheses. --format jsonl writes null for a rejected line.
 from argparse import _ArgumentGroup
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common import flags
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Files, Folder
+from ...flag_types import Files
 from ...notices import notice
+from ...paths import Target, Writes
 from ...settings import CommandLine, setting
 from ...writing import check_writable, write_whole
 from ..inputs import PSEUDO_REFERENCES
@@ -42,6 +44,10 @@ examples:
 """
 
 
+def _targets(line: CommandLine, folder: str) -> list[Target]:
+    return [(folder, escape(name)) for name in (*file_names(line.pseudo_refs, line.format), SCORES)]
+
+
 @dataclass(frozen=True)
 class Inputs:
     references: Files = setting(
@@ -64,7 +70,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Output:
-    folder: Folder = setting(
+    folder: Annotated[str, Writes(targets=_targets), "FOLDER"] = setting(
         "Output folder; it is created if it does not exist.", flag="-o --output", group="output", required=True
     )
     format: Literal["text", "jsonl"] = setting(

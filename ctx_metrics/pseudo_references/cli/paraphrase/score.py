@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....cli.common import flags
 from ....engine_options import EngineOptions
 from ....errors import InputError
-from ....flag_types import Files, Model, Positive
+from ....flag_types import Files, Model, OutputFile, Positive
 from ....notices import notice
 from ....settings import CommandLine, setting
 from ....writing import check_writable
@@ -37,7 +37,7 @@ class Pairs:
         "Maximum number of tokens in a pair, at least 5 with BERT's three special tokens. (Default: 128, or the "
         "model's limit)"
     )
-    output: flags.Output | None = flags.output()
+    output: OutputFile | None = flags.output()
     width: Positive = setting("Number of decimals.", 6, flag="-w --width")
 
 

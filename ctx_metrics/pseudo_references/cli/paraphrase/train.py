@@ -7,6 +7,7 @@ from ....engine_options import EngineOptions
 from ....errors import InputError
 from ....flag_types import Files, Model
 from ....notices import notice
+from ....paths import Reads
 from ....settings import CommandLine, from_flags, setting
 from ....training.flag_types import file_or_share
 from ....training.folder import CARD, STATE, TrainingFolder
@@ -28,7 +29,7 @@ class Data:
     dev: str | float = setting(
         "Labelled pairs for choosing the best epoch: a file, or a share of --train such as 0.1, drawn by --seed.",
         required=True,
-        type=file_or_share,
+        type=Reads(file_or_share),
         metavar="FILE|SHARE",
     )
     encoder: Model = setting("(Default: embedded, English only)", "embedded", group="training")
