@@ -3,6 +3,7 @@
 import re
 import textwrap
 import traceback
+from collections.abc import Sequence
 
 from .wording import worded
 
@@ -31,6 +32,12 @@ class CtxMetricsError(Exception):
         """The message without the fix."""
         place = "" if self.segment is None else f"{self.unit} {self.segment + 1:,}"
         return ": ".join(filter(None, (", ".join(filter(None, (self.about, place))), self.what)))
+
+    def at(self, positions: Sequence[int]) -> "CtxMetricsError":
+        """Return the error of some segments of a corpus, which stand at these 0-based positions, as one of the corpus."""
+        if self.segment is None:
+            return self
+        return type(self)(self.what, about=self.about, segment=positions[self.segment], unit=self.unit, fix=self.fix)
 
     def after(self, segments: int, table: str = "") -> "CtxMetricsError":
         """Return the error of a part of a corpus as one of the corpus.

@@ -70,6 +70,10 @@ class Notice:
     def of(self, about: str) -> "Notice":
         return replace(self, about=": ".join(filter(None, (about, self.about))))
 
+    def of_segments(self, positions: Sequence[int]) -> "Notice":
+        """Return the notice about some segments of a corpus, which stand at these positions, as one of the corpus."""
+        return replace(self, first=tuple(positions[each] for each in self.first))
+
     def after(self, segments: int) -> "Notice":
         """Return the notice with its positions moved by the number of segments that come before these."""
         return replace(self, first=tuple(position + segments for position in self.first))

@@ -144,6 +144,8 @@ def write_tables(folder: Path) -> None:
         "broken.jsonl": '{"mt": "One.", "ref": "One!"}\n{"mt": "Two.", \n',
         "named-later.jsonl": '{"mt": "One.", "ref": "One!"}\n{"mt": "Two.", "ref": "Two!", "chrf": 1}\n',
         "list.jsonl": '["One.", "One!"]\n',
+        "headless.tsv": "Das Haus ist alt .\tThe house is old .\nEs regnet .\tIt rains .\n",
+        "numbers.jsonl": '{"id": 7, "mt": "One.", "ref": "One!"}\n{"id": 8, "mt": "Two.", "ref": "Two!"}\n',
         "no-document.jsonl": '{"mt": "One.", "ref": "One!", "doc": "a"}\n{"mt": "Two.", "ref": "Two!", "doc": null}\n',
     }.items():
         (folder / name).write_text(text, encoding="utf-8")

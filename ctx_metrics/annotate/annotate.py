@@ -22,7 +22,7 @@ from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
 from . import chosen, faults, summary
 from .parts import Parts, Record, known_again
-from .rows import Rows, Value, blocks, is_number, reader_of
+from .rows import Rows, Value, blocks, is_number, no_column, reader_of
 from .scorer import OfMetric, Scored, Scorer, Texts, roles
 from .selection import Limit, Top, best, passing
 from .tables import Table
@@ -198,8 +198,7 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
     names = [] if any(is_number(name) for own in columns.values() for name in own) else reader_of(table, [], []).names()
     columns |= {role: [role] for role in roles() if role not in columns and role in names}
     if "mt" not in columns:
-        there = f"; it has {', '.join(names)}" if names else ""
-        raise InputError(f"{table.path} has no column mt{there}; name the column of the outputs (--columns mt=NAME)")
+        raise no_column(table.path, names, "mt", "; name the column of the outputs (--columns mt=NAME)")
     return {role: columns[role] for role in roles() if role in columns}
 
 
@@ -208,7 +207,7 @@ def planned(run: Annotation) -> Iterator[Planned]:
     [document] = run.scorer.columns.get("doc", [None])
     number = before = 0
     for table in run.tables:
-        reader = reader_of(table, wanted, list(run.names))
+        reader = reader_of(table, wanted, list(run.names), run.scorer.columns.get("doc", ()))
         found: Iterable[Rows] = blocks(reader.rows(), run.size, document, FIRST << min(number, 32))
         if document is None and (name := run.scorer.reads_documents):
             found = list(islice(blocks(reader.rows(), run.size, None, first=run.size), 2))

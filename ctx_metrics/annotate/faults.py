@@ -1,14 +1,16 @@
 """Faults in the texts of a block's rows: copies of the source, other languages, repetitions."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ..corpus import Segments, named
-from ..notices import counted
+from ..notices import counted, notice
 from ..run.text_checks import KINDS, Languages, check_faults, faults
 
 COLUMN = "faults"
+_is_number = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*\s*").fullmatch
 Texts = Mapping[str, Sequence[list[str | None]]]  # for each role, its columns
 
 
@@ -46,5 +48,9 @@ def say_faults(texts: Texts, columns: Mapping[str, Sequence[str]], languages: La
         names = [f"column {name} (the first {rows})" for name in columns.get(role, ())]
         return [named(own, name) for own, name in zip(texts.get(role, ()), names, strict=True)]
 
+    for each in (*streams("mt"), *streams("ref"), *streams("src")):
+        given = [text for text in each if text]
+        if len(given) > 2 and all(map(_is_number, given)):
+            notice(f"{each.name}: holds only numbers; --columns says which columns are read")
     source = streams("src")
     check_faults(streams("mt"), streams("ref"), source[0] if source else None, languages)

@@ -8,6 +8,7 @@ import io
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import compress
 from typing import Any
 
@@ -18,6 +19,8 @@ from ..reading import csv_records, decode, json_object, lines_of, tsv_records, w
 from .addresses import readable
 from .tables import EXTRA, Table, opened, packed
 
+EXAMPLE = ("src", "mt", "ref")  # roles of a table's first columns
+LONGEST, WORDS = 40, 3  # most characters and words of a column's name
 AT_ONCE = 4096  # rows read at a time
 HEADS = "src mt ref doc rtt source target hypothesis reference".split()  # names of columns, and hardly ever texts
 DECIMALS = 4  # of scores in text formats; JSON lines and Parquet keep full precision
@@ -83,8 +86,8 @@ class TextRows(Rows):
 
 
 class ArrowRows(Rows):
-    def __init__(self, path: str, table: Any, first: int):
-        self._path, self._table, self._first = path, table, first
+    def __init__(self, path: str, table: Any, first: int, ids: Collection[str] = ()):
+        self._path, self._table, self._first, self._ids = path, table, first, ids
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -97,17 +100,20 @@ class ArrowRows(Rows):
             except UnicodeDecodeError as error:
                 where = f"{self._path}, row {row + 1}: byte {error.start + 1} of column {column}"
                 raise InputError(f"{where} is not utf-8; write the table with text as UTF-8") from error
-            texts.append(_text(found, self._path, row, column))
+            texts.append(_text(found, self._path, row, column, self._ids, self._text_columns))
         return texts
 
+    def _text_columns(self) -> list[str]:
+        return [field.name for field in self._table.schema if str(field.type) in ("string", "large_string")]
+
     def part(self, start: int, end: int) -> "ArrowRows":
-        return ArrowRows(self._path, self._table.slice(start, end - start), self._first + start)
+        return ArrowRows(self._path, self._table.slice(start, end - start), self._first + start, self._ids)
 
     def with_more(self, other: Rows) -> "ArrowRows":
         import pyarrow
 
         assert isinstance(other, ArrowRows)
-        return ArrowRows(self._path, pyarrow.concat_tables([self._table, other._table]), self._first)
+        return ArrowRows(self._path, pyarrow.concat_tables([self._table, other._table]), self._first, self._ids)
 
     def content(self, scores: Mapping[str, Sequence[Value]], kept: Sequence[bool]) -> bytes:
         import pyarrow
@@ -124,25 +130,32 @@ class ArrowRows(Rows):
         return file.getvalue()
 
 
-def _text(value: Any, path: str, row: int, column: str) -> Text:
+def _text(
+    value: Any, path: str, row: int, column: str, ids: Collection[str], text_columns: Callable[[], Sequence[str]]
+) -> Text:
+    """A cell's text. Raises InputError for anything else; columns of document ids, `ids`, may hold whole numbers."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, int) and not isinstance(value, bool):  # document ids may be numbers
+    if isinstance(value, int) and not isinstance(value, bool) and column in ids:
         return str(value)
-    raise InputError(f"{path}, row {row + 1}: column {column} holds {shown(value)}, not a text")
+    there = text_columns()
+    fix = f"its columns of texts are {', '.join(there)} (--columns says which to read)" if there else ""
+    raise InputError(f"{path}, row {row + 1}: column {column} holds {shown(value)}, not a text", fix=fix)
 
 
 class TextReader:
     """Reads TSV, CSV or JSON lines.
 
     wanted    names of the columns to take texts from; for a table without a header, their numbers, counted from 1
+    added     names of the new columns
+    ids       those of the wanted columns that hold document ids, which may be whole numbers
 
     TSV has no quotes: a tab ends a cell and a line feed ends a row. CSV is read as in Python's csv module; cells may contain
     line ends. Each row of JSON lines is an object; null means no text, and keys may be missing.
     """
 
-    def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str]):
-        self.table, self.wanted, self._added = table, list(wanted), added
+    def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str], ids: Collection[str] = ()):
+        self.table, self.wanted, self._added, self._ids = table, list(wanted), added, ids
         self.numbered = bool(wanted) and all(map(is_number, wanted))
         if table.form == "jsonl" and self.numbered:
             raise InputError(f"{table.path}: the columns of JSON lines have names, not numbers")
@@ -245,7 +258,11 @@ class TextReader:
             if row == 0:
                 check_columns(self.table.path, list(found), self.wanted, self._added)
             check_added(f"{self.table.path}, row {row + 1}", found, self._added)
-            yield line, tuple(_text(found.get(name), self.table.path, row, name) for name in self.wanted)
+            texts = partial(_texts_of, found)
+            yield (
+                line,
+                tuple(_text(found.get(name), self.table.path, row, name, self._ids, texts) for name in self.wanted),
+            )
 
     def _parsed(self, lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         for number, line in enumerate(lines, 1):
@@ -254,11 +271,31 @@ class TextReader:
             yield line, json_object(line, where, "a JSON object with the columns as its keys")
 
 
+def _texts_of(row: Mapping[str, Any]) -> list[str]:
+    return [name for name, value in row.items() if isinstance(value, str)]
+
+
+def no_column(path: str, names: Sequence[str], name: str, fix: str) -> InputError:
+    """The error that a table has no column of this name, or two.
+
+    names    the names of its columns; the texts of the first row, if the table has no header
+    fix      the end of the message
+    """
+    there = ", ".join(each if len(each) <= LONGEST else f"{each[:LONGEST]}..." for each in names)
+    if any(len(each) > LONGEST or len(each.split()) > WORDS for each in names):
+        numbers = " ".join(f"{role}={number}" for number, role in enumerate(EXAMPLE[: len(names)], 1))
+        return InputError(
+            f"{path} has no header, or no column {name}: its first line holds {there}",
+            fix=f"without a header, give the columns' numbers, such as --columns {numbers}",
+        )
+    what = "two columns" if name in names else "no column"
+    return InputError(f"{path} has {what} {name}{'; it has ' if names else ''}{there}{fix}")
+
+
 def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added: Sequence[str]) -> None:
     for name in wanted:
         if names.count(name) != 1:
-            what = "two columns" if name in names else "no column"
-            raise InputError(f"{path} has {what} {name}; it has {', '.join(names)} (--columns says which to read)")
+            raise no_column(path, names, name, " (--columns says which to read)")
     check_added(path, names, added)
 
 
@@ -275,8 +312,8 @@ def is_number(column: str) -> bool:
 class ParquetReader:
     """Reads Parquet; takes the same arguments as TextReader."""
 
-    def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str]):
-        self.table, self.wanted, self._added = table, list(wanted), added
+    def __init__(self, table: Table, wanted: Sequence[str], added: Sequence[str], ids: Collection[str] = ()):
+        self.table, self.wanted, self._added, self._ids = table, list(wanted), added, ids
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError as error:
@@ -305,17 +342,17 @@ class ParquetReader:
             first = 0
             for batch in file.iter_batches(AT_ONCE):
                 table = pyarrow.Table.from_batches([batch])
-                yield ArrowRows(self.table.path, table, first)
+                yield ArrowRows(self.table.path, table, first, self._ids)
                 first += len(table)
 
 
 Reader = TextReader | ParquetReader
 
 
-def reader_of(table: Table, wanted: Sequence[str], added: Sequence[str]) -> Reader:
-    """The reader for a table's wanted columns; `added` are new columns, which the table must not contain yet."""
+def reader_of(table: Table, wanted: Sequence[str], added: Sequence[str], ids: Collection[str] = ()) -> Reader:
+    """The reader for a table's wanted columns, see TextReader; the table must not contain the `added` ones yet."""
     kind: Callable[..., Reader] = ParquetReader if table.form == "parquet" else TextReader
-    return kind(table, wanted, added)
+    return kind(table, wanted, added, ids)
 
 
 def blocks(rows: Iterable[Rows], size: int, document: str | None, first: int) -> Iterator[Rows]:

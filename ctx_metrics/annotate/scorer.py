@@ -9,7 +9,7 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 
 from ..cli.common.spans import MARKS, marks, spans_of, unmarked
-from ..errors import InputError
+from ..errors import CtxMetricsError, InputError
 from ..finite import check_finite
 from ..models.estimator import ErrorSpan
 from ..notices import Notice, collected, notice, tallied
@@ -89,11 +89,11 @@ class Scorer:
         read = self.reader(self._context(texts)) if self.reader else None
         if read:
             texts = {**texts, "mt": [read.systems[0]]}
-        made = self._built(texts, read)
         hypotheses = [text or "" for text in texts["mt"][0]]
-        found = {
-            name: self._of_metric(metric, hypotheses, texts.get("ref", ()), first) for name, metric in made.items()
-        }
+        there = [i for i, text in enumerate(texts["mt"][0]) if text is not None]
+        found = (
+            self._found(texts, read, first) if len(there) == len(hypotheses) else self._found_at(there, texts, first)
+        )
         if first and self.checks:
             say_faults(texts, self.columns, self.languages)
         if read:
@@ -101,6 +101,40 @@ class Scorer:
         outputs = hypotheses if read else None
         spans = _columns_of_spans(found, len(hypotheses), first) if self.spans else {}
         return Scored(found, faults_of_rows(texts, self.languages) if self.faults else None, outputs, spans)
+
+    def _found(self, texts: Texts, read: Read | None, first: bool) -> dict[str, OfMetric]:
+        made, [hypotheses] = self._built(texts, read), texts["mt"]
+        return {
+            name: self._of_metric(metric, [text or "" for text in hypotheses], texts.get("ref", ()), first)
+            for name, metric in made.items()
+        }
+
+    def _found_at(self, there: Sequence[int], texts: Texts, first: bool) -> dict[str, OfMetric]:
+        """The results of a block in which only the rows at these positions have an output; the others have no score."""
+        rows = len(texts["mt"][0])
+        missing = sorted({*range(rows)}.difference(there))
+        counts, notices = tallied([without_output(missing)])
+        if not there:
+            return {
+                name: OfMetric(
+                    str(metric.get_signature()),
+                    capabilities(metric).higher_is_better,
+                    np.full(rows, math.nan),
+                    [],
+                    dict(counts),
+                    list(notices),
+                )
+                for name, metric in self._built(texts).items()
+            }
+        picked = {role: [[stream[i] for i in there] for stream in streams] for role, streams in texts.items()}
+        try:
+            with collected() as said:
+                found = self._found(picked, None, first)
+        except CtxMetricsError as error:
+            raise error.at(there) from error
+        for each in said:
+            notice(each.of_segments(there))
+        return {name: _spread(each, there, rows, counts, notices) for name, each in found.items()}
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
@@ -174,6 +208,25 @@ class Scorer:
         signature = str(metric.get_signature())
         higher = capabilities(metric).higher_is_better
         return OfMetric(signature, higher, _segments(metric, rows), sums, counts, notices, spans)
+
+
+def without_output(rows: Sequence[int]) -> Notice:
+    one, many = "segment has no output and is left out", "segments have no output and are left out"
+    return Notice.at(rows, one, many, kind="missing")
+
+
+def _spread(
+    found: OfMetric, there: Sequence[int], rows: int, counts: Mapping[str, int], notices: Sequence[Notice]
+) -> OfMetric:
+    """The results of the rows at these positions as those of the block, with counts and notices of the other rows."""
+    scores = np.full(rows, math.nan)
+    scores[there] = found.scores
+    return found._replace(
+        scores=scores,
+        counts={**found.counts, **counts},
+        notices=[*(each.of_segments(there) for each in found.notices), *notices],
+        spans={there[i]: own for i, own in found.spans.items()},
+    )
 
 
 def _columns_of_spans(found: Mapping[str, OfMetric], rows: int, first: bool) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from typing import IO, Any, NamedTuple
 
 from ..errors import InputError
 from ..reading import Packing, packing_of, unpacked
+from ..writing import is_stream
 from .addresses import place_of, readable
 
 FORMS = ("tsv", "csv", "jsonl", "parquet")
@@ -38,6 +39,11 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
     """
     found: list[Table] = []
     for path in paths:
+        if path == "-" or ("://" not in path and is_stream(path)):
+            raise InputError(
+                f"{path}: annotate reads a table more than once, so it needs a file",
+                fix="save what you pipe (cat > table.tsv) and name the file",
+            )
         with readable(path):
             system, inside = place_of(path)
             if system.isdir(inside):

@@ -241,6 +241,50 @@ def test_a_row_without_reference_has_no_score(ctx, tmp_path):
         assert f"{name}: 3 segments have no reference and are left out (rows 2, 4, 6)" in done.err
 
 
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_row_without_an_output_has_no_score(ctx, tmp_path, form):
+    """By any metric; whatever is said of other rows names their numbers."""
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    texts = [{"mt": text, "ref": "A cat."} for text in (None, "A cat.", None, "A cat.", "", None, None, None)]
+    path = write_form(pandas.DataFrame(texts), tmp_path / f"table.{form}")
+    flags = ["-m", "chrf", "bertr", "bleu", "-l", "de-en", "--block", "3", "--keep", "chrf >= 0"]
+    done = ctx("annotate", path, "-o", tmp_path / "out", *flags)
+    assert done.code == 0, done.err
+    for name in ("chrf", "bertr", "bleu"):
+        assert f"{name}: 5 segments have no output and are left out (rows 1, 3, 6, 7, 8)" in done.err
+    assert "bertr: 1 segment has an empty hypothesis or reference and scores 0 (row 5)" in done.err
+    summary = json.loads((tmp_path / "out/_summary.json").read_text())
+    assert summary["written"] == 3
+    assert [(own["scored"], own["counts"]["missing"]) for own in summary["metrics"].values()] == [(3, 5)] * 3
+
+
+def test_a_fault_beside_rows_without_output_names_its_row(ctx, tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text(
+        '{"mt": null, "ref": "A."}\n{"mt": "A.", "ref": "A."}\n' + json.dumps({"mt": "a " * 999, "ref": "A."})
+    )
+    flags = ["-m", "comet", "-l", "de-en", "--comet-on-long", "error", "-o", tmp_path / "out"]
+    done = ctx("annotate", path, *flags)
+    assert done.code == 1 and "comet, row 3: " in done.err, done.err
+
+
+def test_numbers_are_no_texts(ctx, tmp_path):
+    """Columns with types are refused; in a text format, where a translation may be a number, a notice says so."""
+    pandas, typed = pytest.importorskip("pandas"), tmp_path / "table.parquet"
+    frame = pandas.DataFrame({"id": [1, 2, 3], "doc": [4, 4, 5], "mt": ["A."] * 3, "ref": ["A."] * 3})
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(typed)
+    done = ctx("annotate", typed, "-m", "chrf", "--columns", "mt=id", "-o", tmp_path / "out")
+    assert done.code == 1 and done.err.endswith(
+        "row 1: column id holds 1, not a text; its columns of texts are mt, ref (--columns says which to read)\n"
+    )
+    assert ctx("annotate", typed, "-m", "chrf", "-o", tmp_path / "ids").code == 0
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    done = ctx("annotate", tmp_path / "table.csv", "-m", "chrf", "--columns", "mt=id", "-o", tmp_path / "text", "-q")
+    assert done.code == 0 and "column id (the first 3 rows): holds only numbers" in done.err
+
+
 @pytest.mark.full
 def test_error_spans_are_columns(ctx, table, tmp_path):
     """Those that `score --spans` writes; a row without a reference has none."""
