@@ -66,6 +66,10 @@ class OwnFolder(LocalFolder):
         with os_errors(f"cannot read {self.path}"):
             return sorted(os.listdir(self.path)) if os.path.isdir(self.path) else []
 
+    def remove(self, name: str) -> None:
+        with os_errors(f"cannot remove {self.path}/{name}"):
+            os.unlink(os.path.join(self.path, name))
+
     def state(self, name: str) -> str | None:
         """A string that changes with the file's content (its sha256); None if there is no regular file of this name."""
         try:
@@ -105,6 +109,10 @@ class RemoteFolder:
         """Like LocalFolder.write; object stores show a file only once it is complete. `mend` is not used."""
         with readable(self.path):
             self._system.pipe_file(f"{self._folder}/{name}", content)
+
+    def remove(self, name: str) -> None:
+        with readable(self.path):
+            self._system.rm_file(f"{self._folder}/{name}")
 
     def state(self, name: str) -> str | None:
         """A string that changes with the file's size (content may be costly to fetch); None if the file does not exist."""

@@ -15,15 +15,15 @@ from ..errors import InputError
 from ..interference.records import Choice
 from ..interference.related import Measure, Tuned
 from ..interference.said import Reasons, interference
-from ..notices import collected, counted, notice
+from ..notices import counted, notice
 from ..run.context import score_settings
 from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
 from . import chosen, faults, summary
-from .parts import Parts, Record, known_again
+from .parts import KeptScores, Parts, Record, known_again
 from .rows import Rows, Value, blocks, is_number, no_column, reader_of
-from .scorer import OfMetric, Scored, Scorer, Texts, roles
+from .scorer import Scored, Scorer, Texts, roles
 from .selection import Limit, Top, best, passing
 from .tables import Table
 
@@ -39,7 +39,9 @@ class Annotation:
              they are read anew, and those of error spans if they are wanted
     drop     faults for which rows are dropped, () for none; None: do not look for faults
     tuned    metrics with which the outputs' system was tuned
-    top      how many of the best rows to write, ranked by the metric `by`; None: all
+    top      how many of the best or worst rows to write, ranked by the metric `by`; None: all
+
+    All rows' scores are kept. `names`, `limits`, `top`, `by` and the kinds in `drop` say only what is written of them.
     """
 
     tables: Sequence[Table]
@@ -62,14 +64,14 @@ class Annotation:
         return list(dict.fromkeys([*(each.name for each in self.limits), *([self.by] if self.top else [])]))
 
     @property
-    def columns(self) -> list[str]:
-        """What `names` stand for."""
-        return [
-            *self.metrics,
-            *[faults.COLUMN] * (self.drop is not None),
-            *[OUTPUTS] * (self.scorer.reader is not None),
-            *(MARKS if self.scorer.spans else ()),
-        ]
+    def numbers(self) -> list[str]:
+        """The new columns that are kept as numbers; `names` are those of all new columns."""
+        return [*self.metrics, *[faults.COLUMN] * (self.drop is not None)]
+
+    @property
+    def texts(self) -> list[str]:
+        """The new columns of texts, which follow the numbers."""
+        return [*[OUTPUTS] * (self.scorer.reader is not None), *(MARKS if self.scorer.spans else ())]
 
     @property
     def counted(self) -> Sequence[str]:
@@ -80,7 +82,7 @@ class Annotation:
         return {"tables": known_again(self.tables), **self.settings()}
 
     def settings(self) -> dict[str, Any]:
-        """Everything besides its texts and the signatures that a block's scores and its part depend on."""
+        """Everything besides its texts and the signatures that a block's scores depend on."""
         context = self.scorer.context
         return {
             "columns": dict(self.scorer.columns),
@@ -89,10 +91,7 @@ class Annotation:
             ],
             "context": repr([context.source_lang, context.target_lang, context.engine.dtype]),
             "inputs": repr(sorted(context.inputs.items())),
-            "names": list(self.names),
-            "keep": [list(each) for each in self.limits],
-            "drop": None if self.drop is None else list(self.drop),
-            "top": [self.top, self.by] if self.top else None,
+            "added": [*self.numbers, *self.texts][len(self.metrics) :],
             "block": self.size,
         }
 
@@ -118,20 +117,29 @@ class Planned(NamedTuple):
         return Block(parts, lambda _: (self.texts, self.number == 0), self.before, self.table.path, self.first)
 
 
+class Written(NamedTuple):
+    """A part that is written: its number of rows, and the state by which later changes to it are detected."""
+
+    rows: int
+    state: str
+
+
 def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
     """Score all rows of the tables and write the selected ones, with their scores, as parts into a folder.
 
-    Blocks that an earlier run with the same settings finished in this folder are not scored again. Returns the summary,
+    Blocks that an earlier run scored in this folder are not scored again, whichever rows it selected. Returns the summary,
     which is also written to the folder.
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
-    records = _finished(run, parts, place)
+    finished = parts.has_summary()
+    written: dict[int, Written] = {}
+    records = _finished(run, parts, place, written)
     known, done = len(records), sum(record.rows for record in records.values())
     if records:
         there = f"{done:,} rows in {counted(known, 'part', 'parts')}"
         notice(f"{folder} already holds {there}; the run continues after them")
     unfinished = (
-        block.block(partial(_write, run, parts, records, block))
+        block.block(partial(_take, run, parts, records, written, block))
         for block in planned(run)
         if block.number not in records
     )
@@ -140,29 +148,33 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     blocks.complete(run.scorer, unfinished)
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
-    if len(records) == known and parts.has_summary():
-        notice(f"{folder}: all parts already exist, so nothing was scored")
-    ordered = [records[number] for number in range(len(records))]
-    written, worst, states = sum(record.kept for record in ordered), None, [record.part for record in ordered]
+    ordered, last = [records[number] for number in range(len(records))], None
     if run.top is not None:
-        written, worst, states = _write_best(run, parts, ordered)
+        last = _write_ranked(run, parts, ordered, written)
+    if len(records) == known and finished and not parts.changed:
+        notice(f"{folder}: all parts already exist, so nothing was scored")
+    elif len(records) == known and finished:
+        notice(f"{folder}: all rows were scored already, so only {counted(parts.changed, 'part', 'parts')} changed")
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
     [wholes] = place.map(run.scorer.whole, [sums])
-    counts = {kind: sum(record.dropped.get(kind, 0) for record in ordered) for kind in run.counted}
+    counts = {kind: sum(record.faults.get(kind, 0) for record in ordered) for kind in run.counted}
     of_faults = {} if run.drop is None else {"dropped": counts} if run.drop else {"dropped": {}, "faults": counts}
     found = {
         "rows": befores[-1],
-        "written": written,
+        "written": sum(each.rows for each in written.values()),
         **of_faults,
-        "worst_of_top": [run.by, worst if of_blocks[run.by][0].higher_is_better else -worst]
-        if worst is not None and written
-        else None,
+        "worst_of_top": last if run.top and not run.top.worst else None,
+        "best_of_bottom": last if run.top and run.top.worst else None,
         "tables": len(run.tables),
         "parts": len(ordered),
         "metrics": {name: summary.of_whole(own, befores, wholes.get(name)) for name, own in of_blocks.items()},
-        **_interference(run, {name: own[0].signature for name, own in of_blocks.items()}, states),
+        **_interference(
+            run,
+            {name: own[0].signature for name, own in of_blocks.items()},
+            [written[number].state for number in range(len(records))],
+        ),
     }
     parts.write_summary(found)
     return found
@@ -234,59 +246,64 @@ def _run(place: Place, **more: Any) -> BlockRun:
     return BlockRun("annotate", "row", place=place, single=True, **more)
 
 
-def _finished(run: Annotation, parts: Parts, place: Place) -> dict[int, Record]:
-    """The records of the blocks that an earlier run finished, by block number.
+def _finished(run: Annotation, parts: Parts, place: Place, written: dict[int, Written]) -> dict[int, Record]:
+    """The records of the blocks that an earlier run scored, by block number. Their parts are written anew if they differ.
 
-    The first block is scored again, to compare the metrics' signatures with those of the earlier run.
+    The metrics are built with the texts of the first block, to compare their signatures with those of the earlier run.
     """
     found: dict[int, Record] = {}
-    measured: list[Scored] = []
+    signatures: dict[str, str] = {}
     for block in planned(run) if parts.has_records() else ():
-        rows, top = len(block.rows), run.top is not None
-        if not measured:
-            with collected():  # the earlier run has printed these notices
-                _run(place, quiet=True).complete(run.scorer, [block.block(measured.append)])
-        [scored] = measured
-        record = parts.record(block.number, partial(_fits, key=block.key, rows=rows, metrics=scored.metrics, top=top))
-        if record is None or (top and parts.scores(block.number, 1 + len(run.columns), rows) is None):
+        record = parts.record(block.number, partial(_fits, key=block.key, rows=len(block.rows), run=run, known=found))
+        kept = parts.scores(block.number, len(run.numbers), len(run.texts), len(block.rows))
+        if record is None or kept is None:
             continue
+        if not signatures:
+            [signatures] = place.map(run.scorer.signatures, [block.texts])
         for name, own in record.metrics.items():
-            _check_signature(name, own.signature, scored.metrics[name].signature)
+            _check_signature(name, own.signature, signatures[name])
         found[block.number] = record
+        if run.top is None:
+            written[block.number] = _write(run, parts, block, kept, _passing(run, kept))
     return found
 
 
-def _fits(record: Record, key: str, rows: int, metrics: Mapping[str, OfMetric], top: bool) -> bool:
-    """Whether a record can belong to a block with this key and rows; `metrics` are the results for another block."""
+def _fits(record: Record, key: str, rows: int, run: Annotation, known: Mapping[int, Record]) -> bool:
+    """Whether a record can belong to a block with this key and rows; `known` are records of other blocks."""
+    widths = {name: len(own.sums) for each in known.values() for name, own in each.metrics.items() if own.sums}
     return (
-        (record.key, record.rows, record.part == "") == (key, rows, top)
-        and 0 <= record.kept <= rows
-        and all(0 <= number <= rows for number in record.dropped.values())
-        and record.metrics.keys() == metrics.keys()
-        and all(own.fits(rows, len(metrics[name].sums) or None) for name, own in record.metrics.items())
+        (record.key, record.rows) == (key, rows)
+        and all(0 <= number <= rows for number in record.faults.values())
+        and list(record.metrics) == run.metrics
+        and all(own.fits(rows, widths.get(name)) for name, own in record.metrics.items())
     )
 
 
-def _write(run: Annotation, parts: Parts, records: dict[int, Record], block: Planned, scored: Scored) -> None:
-    scores = {name: each.scores for name, each in scored.metrics.items()}
-    kept, part = passing(run.limits, scores, len(block.rows)), ""
+def _take(
+    run: Annotation,
+    parts: Parts,
+    records: dict[int, Record],
+    written: dict[int, Written],
+    block: Planned,
+    scored: Scored,
+) -> None:
+    """Keep a block's scores, and write its part unless rows are ranked, which needs the scores of all blocks."""
+    numbers = [each.scores for each in scored.metrics.values()]
     counts = {}
     if scored.faults is not None:
-        scores[faults.COLUMN] = scored.faults
-        kept &= ~faults.has(scored.faults, run.drop or ())
-        counts = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in run.counted}
-    if run.top is None:
-        outputs = {} if scored.outputs is None else {OUTPUTS: scored.outputs}
-        part = parts.write_part(block.number, _content(run, block.rows, scores | outputs | dict(scored.spans), kept))
-    else:
-        by = np.where(kept, scored.metrics[run.by].oriented, math.nan)
-        parts.write_scores(block.number, np.stack([by, *scores.values()]))
+        numbers.append(scored.faults)
+        counts = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in KINDS}
+    texts = [*([] if scored.outputs is None else [scored.outputs]), *scored.spans.values()]
     metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
     for name, own in metrics.items():
         before = next(iter(records.values())).metrics if records else metrics
         _check_signature(name, before[name].signature, own.signature)
-    record = Record(block.key, len(block.rows), int(kept.sum()), counts, part, metrics)
+    kept = KeptScores.of(numbers, texts)
+    parts.write_scores(block.number, kept)
+    record = Record(block.key, len(block.rows), counts, metrics)
     parts.write_record(block.number, record)
+    if run.top is None:
+        written[block.number] = _write(run, parts, block, kept, _passing(run, kept))
     records[block.number] = record
 
 
@@ -295,42 +312,49 @@ def _check_signature(name: str, before: str, now: str) -> None:
         raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
 
 
-def _content(run: Annotation, rows: Rows, scores: Mapping[str, Any], kept: np.ndarray) -> bytes:
+def _passing(run: Annotation, kept: KeptScores) -> np.ndarray:
+    """Which rows pass the limits and have none of the faults for which rows are dropped, bool [rows]."""
+    numbers = dict(zip(run.numbers, kept.array(), strict=True))
+    passed = passing(run.limits, numbers, len(kept.numbers[0]))
+    return passed & ~faults.has(numbers[faults.COLUMN], run.drop) if run.drop else passed
+
+
+def _write(run: Annotation, parts: Parts, block: Planned, kept: KeptScores, chosen: np.ndarray) -> Written:
     columns: dict[str, Sequence[Value]] = {}
-    for name, (key, values) in zip(run.names, scores.items(), strict=True):
-        if key == faults.COLUMN:
-            columns[name] = faults.words_of(values)
-        elif key in (OUTPUTS, *MARKS):
-            columns[name] = values
-        else:
-            columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
-    return rows.content(columns, kept.tolist())
+    for name, column, values in zip(run.names, run.numbers, kept.numbers, strict=False):
+        columns[name] = faults.words_of(np.array(values, np.float64)) if column == faults.COLUMN else values
+    columns |= dict(zip(run.names[len(run.numbers) :], kept.texts, strict=True))
+    state = parts.write_part(block.number, block.rows.content(columns, chosen.tolist()))
+    return Written(int(chosen.sum()), state)
 
 
-def _write_best(run: Annotation, parts: Parts, records: Sequence[Record]) -> tuple[int, float, list[str]]:
-    """Write the parts with the best rows, which requires reading the whole input again.
+def _write_ranked(
+    run: Annotation, parts: Parts, records: Sequence[Record], written: dict[int, Written]
+) -> list[Any] | None:
+    """Write the parts with the best or worst rows, which requires reading the whole input again.
 
-    Returns the number of rows written, the worst value among them (higher is better), and the states of the parts.
+    Returns the metric and the score of the last row that was selected; None if none was.
     """
+    assert run.top is not None
+    higher = records[0].metrics[run.by].higher_is_better
+    sign = 1 if higher != run.top.worst else -1
 
-    def scores(number: int) -> np.ndarray:
-        found = parts.scores(number, 1 + len(run.columns), records[number].rows)
+    def kept(number: int) -> KeptScores:
+        found = parts.scores(number, len(run.numbers), len(run.texts), records[number].rows)
         if found is None:
             raise InputError(f"{parts.address}: the scores of part {number} have gone; run the same command again")
         return found
 
-    assert run.top is not None
+    def ranked(own: KeptScores) -> np.ndarray:
+        return np.where(_passing(run, own), sign * own.array()[run.numbers.index(run.by)], math.nan)
+
     rows = sum(record.rows for record in records)
-    choose = best(lambda: (scores(number)[0] for number in range(len(records))), run.top.of(rows))
-    written, states = 0, []
+    choose = best(lambda: (ranked(kept(number)) for number in range(len(records))), run.top.of(rows))
     for block in planned(run):
         if block.number >= len(records) or block.key != records[block.number].key:
             raise InputError(
                 f"{block.table.path} has changed since its rows were scored; run the command again, with a new folder"
             )
-        by, *columns = scores(block.number)
-        kept = choose(by)
-        written += int(kept.sum())
-        content = _content(run, block.rows, dict(zip(run.columns, columns, strict=True)), kept)
-        states.append(parts.write_part(block.number, content))
-    return written, choose.threshold, states
+        own = kept(block.number)
+        written[block.number] = _write(run, parts, block, own, choose(ranked(own)))
+    return [run.by, sign * choose.threshold] if any(each.rows for each in written.values()) else None

@@ -33,7 +33,7 @@ from . import annotate, summary
 from .faults import COLUMN
 from .rows import is_number
 from .scorer import Scorer, of_several_columns, roles
-from .selection import Limit, Top, limit, top
+from .selection import Limit, Top, bottom, limit, top
 from .tables import find_tables
 
 SUMMARY = "score tables of any size, and keep the best of their rows"
@@ -120,7 +120,12 @@ class Scores:
     top: Top | None = setting(
         "Write only the best rows (after --keep): a share such as 20%% or a number of rows.", type=top, metavar="N"
     )
-    by: str | None = setting("The metric that --top uses. (Default: the first metric of -m)", metavar="METRIC")
+    bottom: Top | None = setting(
+        "Write only the worst rows (after --keep): a share such as 5%% or a number of rows.", type=bottom, metavar="N"
+    )
+    by: str | None = setting(
+        "The metric that --top and --bottom use. (Default: the first metric of -m)", metavar="METRIC"
+    )
     spans: bool = setting(
         f"Also add the columns {', '.join(MARKS)}: the error spans that a metric marks, as in WMT25's predictions.tsv.",
         False,
@@ -168,8 +173,12 @@ def _check(line: CommandLine, tables: Tables, scores: Scores, metrics: Sequence[
     for name in [*(each.name for each in scores.keep), *([scores.by] if scores.by else [])]:
         if name not in metrics:
             line.error(f"{name} is not among the metrics of -m ({', '.join(metrics)})")
-    if scores.by and not scores.top:
-        line.error("--by selects the metric of --top; give --top too, or leave --by out")
+    if scores.top and scores.bottom:
+        line.error(
+            "--top writes the best rows and --bottom the worst; give one, and then the other with the same folder"
+        )
+    if scores.by and not (scores.top or scores.bottom):
+        line.error("--by selects the metric of --top and --bottom; give one of them too, or leave --by out")
     numbers = [is_number(name) for _, name in tables.columns]
     if any(numbers) and not all(numbers):
         line.error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
@@ -210,21 +219,17 @@ def run(line: CommandLine) -> int:
     reader = row_reader_of(line)
     if reader:
         names.append(annotate.OUTPUTS)
-        if scores.top:
-            line.error("--top does not work with outputs that are aligned; filter the parts, or give --keep")
         if "doc" not in columns:
             line.error("outputs are aligned within documents: name the column of their ids (--columns doc=NAME)")
     if scores.spans:
         names += MARKS
-        if scores.top:
-            line.error("--top does not work with --spans; give --keep")
     by = next(each for each in metrics if each.name == (scores.by or metrics[0].name))
     made = annotate.Annotation(
         found,
         Scorer(metrics, context, columns, not scores.no_text_checks, scores.drop is not None, reader, scores.spans),
         names,
         scores.keep,
-        scores.top,
+        scores.top or scores.bottom,
         by.name,
         line[Blocks].block,
         scores.drop,

@@ -1,9 +1,11 @@
 """A folder of parts. Each part is written completely or not at all, and a record is kept of each finished block."""
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from .tables import Table
 KEPT = ".annotate"
 SUMMARY = "_summary.json"
 NUMBER = 30  # most bytes of a stored score
+TEXTS = 2**30  # most bytes of a block's stored texts and scores
 
 # names of the entries of a run's identity, for messages
 WORDS = {
@@ -31,34 +34,45 @@ WORDS = {
     "metrics": "metrics, or with other settings of them",
     "context": "languages or --ctx-dtype",
     "inputs": "settings of round trips or pseudo-references",
-    "names": "names of columns (--names, --align, --spans)",
-    "keep": "--keep",
-    "drop": "--drop",
-    "top": "--top or --by",
+    "added": "new columns (--drop, --align, --spans)",
     "block": "--block",
 }
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The record of a finished block.
-
-    rows       number of its rows, of which `kept` are written
-    dropped    number of rows with each fault that is counted
-    part       state of its part, to detect changes; "" if parts are only written once all blocks are scored
-    """
+    """The record of a block that is scored: its number of rows, and the number of rows with each fault."""
 
     key: str
     rows: int
-    kept: int
-    dropped: dict[Line, int]
-    part: str
+    faults: dict[Line, int]
     metrics: dict[str, BlockOfMetric]
 
 
-class Parts:
-    """The parts of one run in a folder, which is local or at an address that fsspec supports. A part counts as finished once
-    its record exists; the record is written after the part.
+class KeptScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The new columns of a block: numbers, and after them texts, as [columns][rows]; None is a score that a row lacks."""
 
+    numbers: list[list[float | None]]
+    texts: list[list[str]]
+
+    @classmethod
+    def of(cls, numbers: Sequence[np.ndarray], texts: Sequence[Sequence[str]]) -> "KeptScores":
+        plain = [[None if math.isnan(value) else value for value in column.tolist()] for column in numbers]
+        return cls(plain, [list(column) for column in texts])
+
+    def array(self) -> np.ndarray:
+        """The numbers, float64 [columns, rows]."""
+        return np.array(self.numbers, np.float64).reshape(len(self.numbers), -1)
+
+    def fits(self, numbers: int, texts: int, rows: int) -> bool:
+        shapes = [len(column) for column in self.numbers], [len(column) for column in self.texts]
+        return shapes == ([rows] * numbers, [rows] * texts)
+
+
+class Parts:
+    """The parts of one run in a folder, which is local or at an address that fsspec supports, and the scores of all rows,
+    from which parts are written. A block counts as scored once its record exists, which is written after the scores.
+
+    changed     number of parts that were written, since they were missing or other
     ending      of the parts' names, such as .tsv.gz
     identity    what distinguishes this run; nothing from a run with another identity may be reused
     """
@@ -69,6 +83,7 @@ class Parts:
         self._state = KeptResults(self._folder.below(KEPT), "-o")
         given = json.loads(plain_json(identity))
         self._identity: dict[str, Any] | None = None  # written before anything else
+        self.changed = 0
         before = self._state.get("run", dict[str, Any], lambda found: found.keys() == given.keys())
         if before is None:
             names = [name for name in self._folder.names() if not name.endswith(".tmp")]
@@ -91,44 +106,42 @@ class Parts:
                 remove_leftovers(Path(folder))
 
     def record(self, number: int, fits: Callable[[Record], bool]) -> Record | None:
-        """The record of a finished block; None if it is not finished or its part has changed since it was written."""
-        found = self._state.get(f"{number:06d}", Record, fits)
-        if found is not None and found.part and found.part != self._folder.state(self._part(number)):
-            self._state.report(f"{self.address}/{self._part(number)}", "it is not what was written")
-            return None
-        return found
+        """The record of a block; None if it is not scored."""
+        return self._state.get(f"{number:06d}", Record, fits)
 
     def has_records(self) -> bool:
-        """Whether there may be records of finished blocks."""
+        """Whether there may be records of blocks."""
         return self._identity is None
 
     def write_part(self, number: int, content: bytes) -> str:
-        """Write the part of a block; return the state by which later changes to it are detected."""
-        self._write_identity()
+        """Write the part of a block, if it is not there already; return the state by which later changes to it are detected.
+
+        A summary, which marks a run as finished, is removed before a part changes.
+        """
+        before = self._folder.state(self._part(number))
+        if before == hashlib.sha256(content).hexdigest():
+            return before
+        if self.has_summary():
+            self._folder.remove(SUMMARY)
         self._folder.write(
             self._part(number), content, "; make room and run the same command again: finished parts are kept"
         )
+        self.changed += 1
         return self._folder.state(self._part(number)) or ""
 
     def write_record(self, number: int, record: Record) -> None:
         self._write_identity()
         self._state.put(f"{number:06d}", record)
 
-    def write_scores(self, number: int, scores: np.ndarray) -> None:
-        """Store the scores of a block, float64 [columns, rows]; rows are selected by them once all blocks are scored."""
+    def write_scores(self, number: int, scores: KeptScores) -> None:
         self._write_identity()
-        plain = [[None if math.isnan(value) else value for value in column] for column in scores.tolist()]
-        self._state.put(f"{number:06d}-scores", plain, MOST + NUMBER * scores.size)
+        most = _most(len(scores.numbers), len(scores.texts), len(scores.numbers[0]))
+        self._state.put(f"{number:06d}-scores", scores, most)
 
-    def scores(self, number: int, columns: int, rows: int) -> np.ndarray | None:
-        """The stored scores of a block, float64 [columns, rows]; None if there are none."""
-        found = self._state.get(
-            f"{number:06d}-scores",
-            list[list[float | None]],
-            lambda found: [len(column) for column in found] == [rows] * columns,
-            MOST + NUMBER * columns * rows,
-        )
-        return None if found is None else np.array(found, np.float64).reshape(columns, rows)
+    def scores(self, number: int, numbers: int, texts: int, rows: int) -> KeptScores | None:
+        """The scores of a block, with as many columns of numbers and of texts, and rows; None if there are none."""
+        fits = partial(KeptScores.fits, numbers=numbers, texts=texts, rows=rows)
+        return self._state.get(f"{number:06d}-scores", KeptScores, fits, _most(numbers, texts, rows))
 
     def has_summary(self) -> bool:
         """Whether a run has finished in this folder."""
@@ -160,3 +173,8 @@ def known_again(tables: Sequence[Table]) -> list[list[str]]:
             known = str(system.checksum(inside)) if "://" in table.path else file_sha256(Path(inside))
             found.append([table.path, known])
     return found
+
+
+def _most(numbers: int, texts: int, rows: int) -> int:
+    """Most bytes of a block's scores; texts may be as long as a table's."""
+    return TEXTS if texts else MOST + NUMBER * numbers * rows

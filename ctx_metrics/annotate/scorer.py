@@ -136,6 +136,13 @@ class Scorer:
             notice(each.of_segments(there))
         return {name: _spread(each, there, rows, counts, notices) for name, each in found.items()}
 
+    def signatures(self, texts: Texts) -> dict[str, str]:
+        """The metrics' signatures for a block's texts, found without scoring; outputs that are read anew are aligned."""
+        with collected():
+            read = self.reader(self._context(texts)) if self.reader else None
+            made = self._built({**texts, "mt": [read.systems[0]]} if read else texts, read)
+            return {name: str(metric.get_signature()) for name, metric in made.items()}
+
     @property
     def languages(self) -> tuple[str | None, str | None]:
         return self.context.source_lang, self.context.target_lang

@@ -24,10 +24,11 @@ class Limit(NamedTuple):
 
 
 class Top(NamedTuple):
-    """How many of the best rows to select: a share of all in (0, 1], or a number."""
+    """How many of the best rows to select, or of the `worst`: a share of all in (0, 1], or a number."""
 
     share: float | None
     number: int | None
+    worst: bool = False
 
     def of(self, rows: int) -> int:
         return math.floor(self.share * rows + 1e-9) if self.share is not None else self.number or 0
@@ -49,7 +50,7 @@ def top(text: str) -> Top:
     """Parse a share such as 20%, or a number of rows, for argparse.
 
     >>> top("20%"), top("1000").of(50_000)
-    (Top(share=0.2, number=None), 1000)
+    (Top(share=0.2, number=None, worst=False), 1000)
     """
     share = text.endswith("%")
     try:
@@ -59,6 +60,11 @@ def top(text: str) -> Top:
     if not 0 < value <= (100 if share else math.inf):
         raise ArgumentTypeError(f"{text!r} is neither a share such as 20% nor a number of rows such as 1000")
     return Top(value / 100, None) if share else Top(None, int(value))
+
+
+def bottom(text: str) -> Top:
+    """Parse like top, for the worst rows."""
+    return top(text)._replace(worst=True)
 
 
 def passing(limits: Sequence[Limit], scores: Mapping[str, np.ndarray], rows: int) -> np.ndarray:

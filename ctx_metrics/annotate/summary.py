@@ -116,8 +116,9 @@ def quantile(bins: Mapping[int, int], share: float) -> float:
 def shown(summary: Mapping[str, Any]) -> str:
     tables = counted(summary["tables"], "table", "tables")
     parts = f"{counted(summary['rows'], 'row', 'rows')} of {tables} scored; {summary['written']:,} written"
-    worst = summary["worst_of_top"]
-    best = "" if worst is None else f"; the worst of them has {worst[0]} {worst[1]:.1f}"
+    last = summary["worst_of_top"] or summary["best_of_bottom"]
+    which = "worst" if summary["worst_of_top"] else "best"
+    best = "" if last is None else f"; the {which} of them has {last[0]} {last[1]:.1f}"
     lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}{best}"]
     for key, whose in (("dropped", "the dropped rows"), ("faults", "the rows, of which none was dropped")):
         if summary.get(key):

@@ -19,6 +19,7 @@ from plugin_conftest import DOCIDS, REF, SOURCE, A, environment, lines_of
 
 from ctx_metrics.annotate.parts import Parts
 from ctx_metrics.annotate.rows import reader_of
+from ctx_metrics.annotate.scorer import Scorer
 from ctx_metrics.annotate.tables import find_tables
 from ctx_metrics.cli.common.spans import MARKS
 
@@ -212,15 +213,65 @@ def test_a_first_block_of_copies_is_said_once(ctx, tmp_path):
     assert "copies" not in ctx(*run, "-o", tmp_path / "quiet", "--no-text-checks").err
 
 
-@pytest.mark.parametrize("flags, sign", [(["--top", "30%"], -1), (["--top", "17", "--by", "ter"], 1)])
-def test_the_best_rows_are_written(ctx, table, tmp_path, flags, sign):
+@pytest.mark.parametrize(
+    "flags, sign",
+    [
+        (["--top", "30%"], -1),
+        (["--top", "17", "--by", "ter"], 1),
+        (["--bottom", "17"], 1),
+        (["--bottom", "30%", "--by", "ter"], -1),
+    ],
+)
+def test_the_best_or_worst_rows_are_written(ctx, table, tmp_path, flags, sign):
     ctx("annotate", table, "-o", tmp_path / "all", "-m", "chrf", "ter", "--block", "10")
     done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "chrf", "ter", "--block", "10", *flags)
     name, every = "ter" if "--by" in flags else "chrf", annotated(tmp_path / "all")
     order = sorted(range(len(every)), key=lambda i: (sign * float(every[i][name]), i))[:17]
     assert annotated(tmp_path / "out") == [every[i] for i in sorted(order)]
-    worst = (max if sign == 1 else min)(float(each[name]) for each in annotated(tmp_path / "out"))
-    assert re.search(rf"17 written in \d+ parts; the worst of them has {name} {worst:.1f}\n", done.out), done.out
+    last = (max if sign == 1 else min)(float(each[name]) for each in annotated(tmp_path / "out"))
+    which = "best" if "--bottom" in flags else "worst"
+    assert re.search(rf"17 written in \d+ parts; the {which} of them has {name} {last:.1f}\n", done.out), done.out
+
+
+SELECTIONS = [
+    ["--keep", "chrf >= 60"],
+    ["--bottom", "5"],
+    ["--top", "20%", "--by", "ter", "--drop", "repeats"],
+    ["--drop", "copies,wrong-language", "--names", "a", "b"],
+    ["--keep", "ter < 40", "--bottom", "3", "--by", "ter", "--drop", "none"],
+]
+
+
+def test_other_rows_of_a_finished_run_are_selected_without_scoring(ctx, faulty, tmp_path, monkeypatch):
+    """The folder is that of a run with this selection, byte for byte, whichever selections it held before."""
+    command = ["annotate", faulty, "-m", "chrf", "ter", "-l", "de-en", "--block", "13", "-q", "-o"]
+    selections = [words if "--drop" in words else [*words, "--drop", "none"] for words in SELECTIONS]
+    for k, words in enumerate(selections):
+        assert ctx(*command, tmp_path / str(k), *words).code == 0
+    monkeypatch.setattr(Scorer, "__call__", lambda *task: pytest.fail("scored again"))
+    for k, words in enumerate([*selections[1:], selections[0]], 1):
+        done = ctx(*command, tmp_path / "0", *words)
+        assert done.code == 0 and "all rows were scored already, so only " in done.err, done.err
+        if k < len(selections):
+            assert everything(tmp_path / "0") == everything(tmp_path / str(k))
+    done = ctx(*command, tmp_path / "0", *selections[0])
+    assert "all parts already exist, so nothing was scored" in done.err
+
+
+def test_a_run_that_ends_while_it_selects_other_rows_is_not_taken_for_finished(ctx, table, tmp_path, monkeypatch):
+    command = ["annotate", table, "-m", "chrf", "--block", "8", "-q", "-o", tmp_path / "out"]
+    assert ctx(*command).code == 0
+    write = Parts.write_part
+
+    def interrupted(self, number, content):
+        if number == 3:
+            raise KeyboardInterrupt
+        return write(self, number, content)
+
+    monkeypatch.setattr(Parts, "write_part", interrupted)
+    assert ctx(*command, "--bottom", "9").code == 130 and not (tmp_path / "out/_summary.json").exists()
+    monkeypatch.setattr(Parts, "write_part", write)
+    assert ctx(*command, "--bottom", "9").code == 0 and len(annotated(tmp_path / "out")) == 9
 
 
 def test_shares_lie_between_the_extremes(ctx, tmp_path):
@@ -417,7 +468,7 @@ def test_a_header_among_rows_is_said(ctx, table, tmp_path):
     [
         (["--block", "9"], "a run with other --block;"),
         (["-l", "cs-en"], "a run with other languages or --ctx-dtype;"),
-        (["--keep", "chrf > 3"], "a run with other --keep;"),
+        (["--drop", "none"], "a run with other new columns (--drop, --align, --spans);"),
         (["--chrf-word-order", "2"], "a run with other metrics, or with other settings of them;"),
     ],
 )
@@ -627,7 +678,9 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (["--by", "chrf"], "--by selects the metric of --top"),
+        (["--by", "chrf"], "--by selects the metric of --top and --bottom"),
+        (["--top", "3", "--bottom", "3"], "--top writes the best rows and --bottom the worst; give one"),
+        (["--bottom", "0"], "argument --bottom: '0' is neither a share such as 20% nor a number of rows"),
         (["--columns", "mt=a", "mt=b"], "--columns gives mt twice"),
         (["--columns", "mt=1", "src=b"], "--columns mixes names and numbers"),
         (["--columns", "mt=\u00b2", "src=1"], "--columns mixes names and numbers"),
@@ -641,7 +694,6 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
         (["--drop", "copy"], "argument --drop: 'copy' is not one of copies, wrong-language, repeats"),
         (["--drop", "none", "--no-text-checks"], "--drop needs the checks that --no-text-checks turns off"),
         (["--drop", "wrong-language"], "--drop wrong-language needs the language"),
-        (["--spans", "--top", "3"], "--top does not work with --spans"),
         (
             ["--roundtrip", "a.txt"],
             "--roundtrip: annotate reads tables; name the column of these texts (--columns rtt=NAME)",

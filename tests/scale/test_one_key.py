@@ -122,6 +122,19 @@ def test_meta(ctx, forward, tmp_path):
     assert ctx(*command, "--ctx-dtype", "bf16").code == 0 and forward
 
 
+def test_annotate(ctx, forward, tmp_path):
+    table = tmp_path / "table.tsv"
+    rows = zip(lines_of(SOURCE), lines_of(A), lines_of(REF), strict=True)
+    table.write_text("src\tmt\tref\n" + "".join("\t".join(row) + "\n" for row in rows))
+    command = ["annotate", table, "-l", "de-en", *METRICS, "-o", tmp_path / "out"]
+    assert ctx(*command, "--ctx-batch-tokens", "300").code == 0 and forward
+    forward.clear()
+    for more in (WORK[3], ["--no-text-checks", "--ctx-device", "cpu", "--bottom", "50", "--by", "bertr"]):
+        done = ctx(*command, *more)
+        assert done.code == 0 and forward == [], done.err
+    assert ctx(*command, "--ctx-dtype", "bf16").code == 1
+
+
 @pytest.mark.full
 def test_ray_and_threads(ctx, forward, kept, monkeypatch):
     pytest.importorskip("ray")
