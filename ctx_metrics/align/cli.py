@@ -58,8 +58,9 @@ class Texts:
         "The systems' hypotheses, one file or folder per system.", flag="HYP", group="texts", nargs="+", action="store"
     )
     reference: File | None = setting(
-        "Reference segments, one per line: a file, or a folder with one file per document. Without them, hypotheses are "
-        "aligned with the source; if both are given, with both (in English, where the reference leaves doubt).",
+        "Reference segments, one per line, or subtitles: a file, or a folder with one file per document. Without them, "
+        "hypotheses are aligned with the source; if both are given, with both (in English, where the reference leaves "
+        "doubt).",
         flag="-r --reference",
     )
     source: File | None = setting("Source segments, as the reference.", flag="-s --source")

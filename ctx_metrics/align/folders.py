@@ -13,8 +13,9 @@ from ..notices import counted, notice
 from ..reading import BOM, PACKED, read_text, split_lines
 from ..run.context import Context
 from ..run.streams import file_segments
+from ..subtitles import without_times
 
-ENDINGS = (".txt", ".text", ".md", ".out", ".hyp")  # of a document's file, which are no part of its id
+ENDINGS = (".txt", ".text", ".md", ".out", ".hyp", ".srt", ".vtt")  # of a document's file, which are no part of its id
 # a language with its region or script, and one without
 _CODES = re.compile(r"[._-]([^\W\d_]+[_-][^\W\d_]+)$"), re.compile(r"[._-]([^\W_]+)$")
 SHOWN = 5  # names in a message
@@ -78,11 +79,11 @@ def find_documents(
 
 
 def read_texts(path: str, files: Sequence[str], encoding: str) -> list[str]:
-    """The texts of files in a folder, without byte-order marks."""
+    """The texts of files in a folder, without byte-order marks, and without the numbers and times of subtitles."""
     texts = [read_text(file, encoding) for file in files]
     if marked := sum(text.startswith(BOM) for text in texts):
         notice(f"{path}: dropped the byte-order mark at the start of {counted(marked, 'file', 'files')}")
-    return [text.removeprefix(BOM) for text in texts]
+    return [without_times(text.removeprefix(BOM), file) for file, text in zip(files, texts, strict=True)]
 
 
 def check_all(
@@ -138,7 +139,7 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
         role: [
             named([line for own in documents[path] for line in own], path)
             if path in documents
-            else file_segments(path, encoding)
+            else file_segments(path, encoding, subtitles=True)
             for path in of_role
         ]
         for role, of_role in paths.items()

@@ -10,6 +10,7 @@ from ..errors import InputError
 from ..language import primary
 from ..notices import counted, notice
 from ..reading import PACKED, holds_surrogate, json_object, read_text, split_lines, without_mark
+from ..subtitles import without_times
 from .folders import Languages, check_all, find_documents, read_texts
 
 NO_OUTPUT = "where the system has no output"
@@ -42,7 +43,7 @@ def read_documents(
       of the `languages`
     - JSON lines (.jsonl) with doc_id and hypothesis; lines of other `languages` (src_lang, tgt_lang) are left out
     - a text file with blank lines between documents, or with as many lines as there are segments. One without blank lines
-      is a single text for all segments
+      is a single text for all segments, as subtitles are
 
     Raises InputError for a document that is missing or given twice.
     """
@@ -121,7 +122,7 @@ def differ(given: object, wanted: str | None) -> bool:
 
 
 def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence[Part], list[str]]:
-    text = without_mark(read_text(path, encoding), path)
+    text = without_times(without_mark(read_text(path, encoding), path), path)
     if _OBJECTS.match(text):
         raise InputError(
             f"{path} holds JSON objects; write one per line, with doc_id and hypothesis, to a file whose name ends "

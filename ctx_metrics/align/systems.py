@@ -15,6 +15,7 @@ from ..notices import Progress, counted, notice, places
 from ..run.context import Context
 from ..run.languages import verdict
 from ..run.streams import check_lengths
+from ..subtitles import without_times
 from ..wording import name_the_language
 from .alignment import VERSION, Addition, Aligner, Alignment, Document
 from .folders import SHOWN
@@ -102,7 +103,8 @@ def align_texts(names: Sequence[str], systems: Sequence[Sequence[str]], beside: 
         if len(texts) != len(parts):
             there = f"{counted(len(texts), 'text', 'texts')} for {counted(len(parts), 'document', 'documents')}"
             raise InputError(f"{name}: {there}", fix="give one text for each document; it may have several lines")
-    return _reported(names, [(parts, [*texts]) for texts in systems], counterpart, beside)
+    read = [(parts, [without_times(text, name) for text in texts]) for name, texts in zip(names, systems, strict=True)]
+    return _reported(names, read, counterpart, beside)
 
 
 def _reported(

@@ -9,14 +9,19 @@ from unicodedata import category
 from ..corpus import Segments, named
 from ..errors import InputError
 from ..notices import counted
-from ..reading import PACKED, read_lines
+from ..reading import PACKED, read_lines, read_text, split_lines, without_mark
+from ..subtitles import without_times
 
 # endings that describe the file, not the system whose output it holds
 _ENDINGS = (".txt", ".text", ".out", ".hyp", ".tok", ".detok", ".jsonl")
 _CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters, line and paragraph separators
 
 
-def file_segments(path: str, encoding: str | None = None) -> Segments:
+def file_segments(path: str, encoding: str | None = None, subtitles: bool = False) -> Segments:
+    """Return the lines of a file; with `subtitles`, those of a file of subtitles are their texts."""
+    if subtitles:
+        text = without_times(without_mark(read_text(path, encoding), path), path)
+        return named(split_lines(text, path), path)
     return named(read_lines(path, encoding), path)
 
 

@@ -1,5 +1,6 @@
-"""Notices about texts before scoring: HTML entities, shifted lines, byte-order marks, and faults of translations (copies of
-the source, a wrong language, a word that is repeated many times). They never affect a score."""
+"""Notices about texts before scoring: HTML entities, shifted lines, byte-order marks, lines that are not plain text, and
+faults of translations (copies of the source, a wrong language, a word that is repeated many times). They never affect a
+score."""
 
 import html
 import re
@@ -15,6 +16,7 @@ from ..notices import counted, notice
 from ..reading import BOM
 from .languages import are_close, looks_like, verdict
 from .line_shifts import Shift, shifts
+from .plain_text import check_plain_text
 
 Languages = tuple[str | None, str | None]
 # the five entities of XML, and numeric ones; "AT&T; IBM" and "&copy;" stay as they are
@@ -40,7 +42,7 @@ def check_texts(
     languages: Languages = (None, None),
 ) -> None:
     """Give notice of HTML entities, of lines that fit another line of the reference better than their own, and of the
-    findings of check_faults: copies of the source, repetitions, and texts in the wrong language.
+    findings of check_faults: lines that are not plain text, copies of the source, repetitions, and the wrong language.
 
     All texts are compared with the first reference, or with the source if there is no reference.
     """
@@ -257,10 +259,14 @@ def check_faults(
     source: Segments | None = None,
     languages: Languages = (None, None),
 ) -> None:
-    """Give notice of systems that copy the source or repeat words many times, and of texts in the wrong language.
+    """Give notice of texts that are not plain text, of systems that copy the source or repeat words many times, and of texts
+    in the wrong language.
 
     languages    codes of the source and target language; a language of None is not checked
     """
+    odd = {id(each) for each in check_plain_text(systems, references, source)}  # their other faults would mislead
+    systems, references = ([each for each in streams if id(each) not in odd] for streams in (systems, references))
+    source = None if source is None or id(source) in odd else source
     of_systems = [(each.name, faults_of(each, source, languages)) for each in systems]
     # sacrebleu demands a reference, so users of metrics without references pass the source again
     others = [each for each in references if source is None or [*each] != [*source]]

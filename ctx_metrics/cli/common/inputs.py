@@ -17,6 +17,7 @@ from ...notices import counted
 from ...reading import decode, read_lines, without_mark
 from ...run.context import Context, MetricSettings, build_all, check_references, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
+from ...run.plain_text import check_plain_text
 from ...run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
@@ -182,7 +183,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         for path in (*texts.files, *(path for files in folders.values() for path in files)):
             if os.path.isdir(path):
                 raise InputError(f"{path} is a folder", fix=reader_hint())
-    read_files(streams, texts.encoding, paths | {each.name: of_input.paths for each, of_input in given.items()})
+    read_files(streams, texts.encoding, paths, subtitles=reader is not None)
+    read_files(streams, texts.encoding, {each.name: of_input.paths for each, of_input in given.items()})
     if texts.from_stdin:
         if reader:
             line.error("texts whose lines do not match are read from files: name them with -t")
@@ -208,6 +210,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
     try:
         check_lengths([stream for role in order for stream in streams.get(role, ())])
     except InputError as error:
+        if not texts.no_text_checks:  # the kind of the texts often says why
+            check_plain_text(streams["mt"], streams.get("ref", ()), *streams.get("src", [None]))
         if len({*map(len, [*streams["mt"], *streams.get("ref", streams.get("src", ()))])} - {0}) > 1:
             error.fix = reader_hint()
         raise
@@ -236,10 +240,12 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
     return Inputs(names, context, [with_lines(each, lines) for each in metrics], words, checks)
 
 
-def read_files(streams: Streams, encoding: str, paths: Mapping[str, Sequence[str] | None]) -> None:
+def read_files(
+    streams: Streams, encoding: str, paths: Mapping[str, Sequence[str] | None], subtitles: bool = False
+) -> None:
     for role, files in paths.items():
         if files:
-            streams[role] = [file_segments(path, encoding) for path in files]
+            streams[role] = [file_segments(path, encoding, subtitles) for path in files]
 
 
 def context_of(
