@@ -54,7 +54,7 @@ def sentence_windows(length: int, window: int, stride: int, partial: str = "weig
     """
     check_window(window, stride)
     if partial not in PARTIAL:
-        raise InputError(f"partial windows: {partial!r} is none of {', '.join(PARTIAL)}")
+        raise InputError(f"partial windows: {partial!r} is not one of {', '.join(PARTIAL)}")
     ranges = [(start, start + window) for start in range(0, length - window + 1, stride)]
     covered = ranges[-1][1] if ranges else 0
     if covered < length and partial != "drop":

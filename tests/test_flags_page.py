@@ -46,5 +46,5 @@ def test_the_constructor_shows_the_settings():
 def test_what_is_no_setting_is_refused():
     with pytest.raises(TypeError, match=re.escape("BERTR() got an unexpected keyword argument 'window'")):
         BERTR(window=3)
-    with pytest.raises(InputError, match="comet: inputs 'mt' is none of mt"):
+    with pytest.raises(InputError, match="comet: inputs 'mt' is not one of mt"):
         COMET(inputs="mt")

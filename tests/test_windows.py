@@ -64,7 +64,7 @@ def test_settings_that_would_skip_sentences_are_refused(window, stride):
 
 
 def test_unknown_partial_is_refused():
-    with pytest.raises(InputError, match="'keep' is none of drop, include, weight"):
+    with pytest.raises(InputError, match="'keep' is not one of drop, include, weight"):
         sentence_windows(9, 4, 2, "keep")
 
 

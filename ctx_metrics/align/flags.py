@@ -135,7 +135,7 @@ def _read_rows(beside: Context) -> Read:
             system.omissions, "output is left out and counts as empty", "outputs are left out and count as empty"
         ),
         Notice.at(added, "part of a document belongs to no row", "parts of documents belong to no row", unit),
-        Notice.at(unfit, "document hardly fits its rows", "documents hardly fit their rows", unit),
+        Notice.at(unfit, "document barely fits its rows", "documents barely fit their rows", unit),
     ]
     return Read([system.lines], {"align": system.signature}, notices=[each for each in notices if each.number])
 

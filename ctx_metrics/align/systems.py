@@ -241,7 +241,7 @@ def _with_rest(alignment: Alignment, document: Document, end: int) -> Alignment:
 
 
 def _odd(system: AlignedSystem, counterpart: Counterpart) -> Iterator[str]:
-    """What to say of documents that are empty, far too long, in another language, or that hardly fit their segments."""
+    """What to say of documents that are empty, far too long, in another language, or that barely fit their segments."""
     empty, long, unfit = [], [], []
     foreign: dict[str, list[str]] = {}
     for part, text, alignment in zip(system.parts, system.hypotheses, system.alignments, strict=True):
@@ -266,7 +266,7 @@ def _odd(system: AlignedSystem, counterpart: Counterpart) -> Iterator[str]:
     for looks, names in foreign.items():
         yield f"{documents(names, 'looks', 'look')} like {looks}, not {counterpart.language}; check the file and -l"
     if unfit:
-        fits = documents(unfit, "hardly fits its segments", "hardly fit their segments")
+        fits = documents(unfit, "barely fits its segments", "barely fit their segments")
         yield f"{fits}; check whether they are translations, and the order and names of the documents"
 
 

@@ -91,8 +91,8 @@ class BleurtCheckpoint:
         if act not in _HIDDEN_ACTS:
             choose = setting_named("--bleurt-activation", "activation", "gelu")
             raise ModelError(
-                f"{self.folder}: config.json gives {shown(act)} for hidden_act, which is none of {', '.join(_HIDDEN_ACTS)}; "
-                f"correct it, or give {choose} to the metric bleurt"
+                f"{self.folder}: config.json gives {shown(act)} for hidden_act, which is not one of "
+                f"{', '.join(_HIDDEN_ACTS)}; correct it, or give {choose} to the metric bleurt"
             )
         return _HIDDEN_ACTS[act]
 

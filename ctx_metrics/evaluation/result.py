@@ -194,5 +194,5 @@ def _of_level(scores: Scores, level: Level) -> Sequence[float]:
 
 def _checked(level: Level) -> Level:
     if level not in LEVELS:
-        raise InputError(f"level {level!r} is none of {', '.join(LEVELS)}")
+        raise InputError(f"level {level!r} is not one of {', '.join(LEVELS)}")
     return level

@@ -79,7 +79,7 @@ class Judging:
         if not (0 <= temperature < float("inf") and 0 < timeout < float("inf")):
             raise InputError("judge: the temperature must be a number of at least 0, and the timeout one above 0")
         if self.format not in FORMATS:
-            raise InputError(f"judge: format {self.format!r} is none of {', '.join(FORMATS)}")
+            raise InputError(f"judge: format {self.format!r} is not one of {', '.join(FORMATS)}")
 
     @property
     def host(self) -> str:

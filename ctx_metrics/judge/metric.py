@@ -57,7 +57,9 @@ class JudgeSettings:
         metavar="T",
     )
     max_tokens: int | None = setting(
-        "Most tokens of an answer, also of what a model thinks. (Default: the server's)", type=positive, metavar="N"
+        "Maximum number of tokens in an answer, including the model's reasoning. (Default: the server's)",
+        type=positive,
+        metavar="N",
     )
     format: str | None = setting(
         "How the server makes the model answer in JSON: by a schema, by one as llama-cpp-python takes it (object-schema), "
@@ -69,10 +71,10 @@ class JudgeSettings:
     )
     multiref: str = multiref_setting()
     concurrency: int | None = setting(
-        f"Most requests at the same time. (Default: {OWN.concurrency})", type=positive, metavar="N"
+        f"Maximum number of simultaneous requests. (Default: {OWN.concurrency})", type=positive, metavar="N"
     )
     max_requests: int | None = setting(
-        "Most requests of the run, also those that are sent again. A run that needs more stops before the first. "
+        "Maximum number of requests in the run, including repeated ones. A run that needs more stops before the first. "
         "(Default: any number)",
         type=positive,
         metavar="N",
@@ -87,7 +89,7 @@ class JudgeSettings:
         type=Writes(inside=("*.json.z",)),
         metavar="DIR",
     )
-    dry_run: bool = setting("Say what would be sent, and stop before the first request.", False)
+    dry_run: bool = setting("Print the number of requests, and stop before the first one.", False)
 
     @property
     def on_long(self) -> str:

@@ -89,7 +89,7 @@ class LearnedEstimator(Estimator):
         self.kind = kind_of(config)
         if self.kind is None:
             raise ModelError(
-                f"{name or folder} is none of {', '.join(NETWORKS)}: its config.json has model_type "
+                f"{name or folder} is not one of {', '.join(NETWORKS)}: its config.json has model_type "
                 f"{config.get('model_type')!r}"
             )
         check_fields(folder, config, {**FIELDS, **OWN_FIELDS})

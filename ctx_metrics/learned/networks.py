@@ -82,7 +82,7 @@ class LearnedNetwork(nn.Module):
     def __init__(self, shape: Shape):
         super().__init__()
         if shape.pooling not in POOLINGS:
-            raise ValueError(f"pooling {shape.pooling!r} is none of {', '.join(POOLINGS)}")
+            raise ValueError(f"pooling {shape.pooling!r} is not one of {', '.join(POOLINGS)}")
         self.shape = shape
         self.mix = ScalarMix(shape.layers)
         self.encoder = bilstm(shape.width, shape.hidden)

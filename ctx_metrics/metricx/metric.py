@@ -27,7 +27,7 @@ class MetricXSettings(EstimatorSettings):
         metavar="MODEL",
     )
     version: str | None = setting(
-        "Which MetricX a folder holds. (Default: what the model's name tells)", choices=["24", "23", "23-qe"]
+        "Which MetricX a folder holds. (Default: by the model's name)", choices=["24", "23", "23-qe"]
     )
     tokenizer: str | None = setting(
         "The tokenizer: a folder or a hub name. (Default: the model's own, else google/mt5-xl)",

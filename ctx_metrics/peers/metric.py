@@ -200,7 +200,7 @@ class Peers(OfInnerMetric):
             of_references = [results[i, REFERENCES]] if self.share < 1 else []
             number = self._number(corpus.hypotheses)
             if number is None:
-                self._say("these outputs are none of the systems', so all systems are their peers")
+                self._say("these outputs belong to none of the systems, so all systems are their peers")
             else:
                 self._of_pairs |= {(number, j): self._system_score(results[i, j]) for j in own}
             found.append(self._joined(of_references, {j: results[i, j] for j in own}, corpus.hypotheses))

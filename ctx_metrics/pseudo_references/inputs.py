@@ -68,7 +68,7 @@ class PseudoFilter:
     def __post_init__(self):
         kind, named = self.kind, self.named
         if kind not in FILTERS:
-            raise InputError(f"{named('kind')}: {kind!r} is none of {', '.join(FILTERS)}")
+            raise InputError(f"{named('kind')}: {kind!r} is not one of {', '.join(FILTERS)}")
         if self.model is not None and kind != "bert":
             raise InputError(f"{named('model')} is the classifier of {named('kind', 'bert')}, and the filter is {kind}")
         if self.vectors is not None and kind != "mas":

@@ -23,7 +23,7 @@ from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 from .inputs import DEFAULT_METRICS, Scored, Sets, lines_of_sets
 
-SUMMARY = "write a page that shows what scores mean: systems, segments, documents, charts"
+SUMMARY = "write a page that explains scores: systems, segments, documents, charts"
 
 USAGE = "%(prog)s -t FILE [FILE ...] [-s FILE] [-r FILE [FILE ...]] [-m NAME [NAME ...]] [-o report.html] [flags]"
 EPILOG = """\

@@ -167,7 +167,7 @@ ODD = {
     "foreign": (" ".join(lines_of(SOURCE)[:9]), "1 document ('{}') looks like de, not en; check the file and -l"),
     "other": (
         " ".join(lines_of(REF)[30:40]),
-        "1 document ('{}') hardly fits its segments; check whether they are translations, and the order and names of the "
+        "1 document ('{}') barely fits its segments; check whether they are translations, and the order and names of the "
         "documents",
     ),
 }

@@ -259,7 +259,9 @@ def test_a_folder_that_cannot_be_used(folder, tmp_path, damage, words):
 
 def test_another_activation_is_refused_and_can_be_overruled(folder, tmp_path):
     own = stated(shutil.copytree(folder, tmp_path / "relu"), hidden_act="relu")
-    with pytest.raises(ModelError, match="'relu' for hidden_act, which is none of gelu, gelu_new.*activation='gelu'"):
+    with pytest.raises(
+        ModelError, match="'relu' for hidden_act, which is not one of gelu, gelu_new.*activation='gelu'"
+    ):
         BLEURT(model=str(own))
     assert scores(BLEURT(model=str(own), activation="gelu")) == scores(BLEURT(model=str(folder)))
 

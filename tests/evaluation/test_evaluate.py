@@ -408,7 +408,7 @@ WRONG = {
     "samples": (lambda: ctx_metrics.predict([{"src": "a"}]), "samples, sample 1: this is not a dict with mt"),
     "one system": (lambda: evaluate(["a"], ["a"], metrics="bleu").compare(), "there is only one system"),
     "several systems": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").system, "such as result['a'].system"),
-    "a level": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("word"), "level 'word' is none of system"),
+    "a level": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("word"), "level 'word' is not one of system"),
     "no documents": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("document"), "need docs"),
     "alpha": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(alpha=5), "alpha=5 is not between 0 and 1"),
     "resample": (

@@ -189,7 +189,7 @@ def test_a_name_holds_what_flags_give(server, tmp_path, judge):
         ({"samples": "3"}, "samples is '3'; it must be a whole number of at least 1"),
         ({"temperature": "hot"}, "the temperature must be a number of at least 0"),
         ({"temperature": -1}, "the temperature must be a number of at least 0"),
-        ({"format": "xml"}, "'xml' is none of schema, object-schema, object, text"),
+        ({"format": "xml"}, "'xml' is not one of schema, object-schema, object, text"),
         ({"inputs": "mt+ref"}, "needs the references"),
         ({"sources": None}, "give sources, or references when you score"),
     ],

@@ -334,5 +334,5 @@ def test_sizes_are_an_option():
 
 
 def test_unknown_pooling():
-    with pytest.raises(ValueError, match="pooling 'min' is none of both, avg, max"):
+    with pytest.raises(ValueError, match="pooling 'min' is not one of both, avg, max"):
         NETWORKS["bilstm"](Shape(2, 3, pooling="min"))

@@ -153,7 +153,7 @@ def test_texts_with_quotes_tabs_and_line_ends(tmp_path):
 
 WRONG = {
     "2 starts, 1 ends and 1 types": "0,1 2 minor",
-    "'bad' is none of": "0 2 bad",
+    "'bad' is not one of": "0 2 bad",
     "the span ends before it starts (3 to 2)": "3 2 minor",
     "-1 to 2 are not positions of characters": "-1 2 minor",
     "0 starts, 0 ends and 0 types": "  ",

@@ -185,8 +185,8 @@ def test_the_papers_models():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"score": "f"}, "bertscore: score 'f' is none of p, r, f1"),
-        ({"idf": "yes"}, "bertscore: idf 'yes' is none of none, plus-one, paper"),
+        ({"score": "f"}, "bertscore: score 'f' is not one of p, r, f1"),
+        ({"idf": "yes"}, "bertscore: idf 'yes' is not one of none, plus-one, paper"),
         ({"multiref": "best"}, "bertscore: multiref 'best' is neither max nor mean"),
         ({"layers": "9"}, "bertscore: layers 9 are not all in 0..3, which this encoder has"),
         ({"max_length": 0}, "bertscore: a maximum length of 0 tokens leaves nothing to compare"),

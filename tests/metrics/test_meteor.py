@@ -120,7 +120,7 @@ def test_a_language_without_a_stemmer_is_said(caplog):
     assert metric.corpus_score(["dom"], None).score == 0 and "stem:none" in str(metric.get_signature())
     caplog.clear()
     assert stemmer_for("porter", "pl") == "porter" and stemmer_for("none", "pl") == "none" and not caplog.messages
-    with pytest.raises(InputError, match="meteor: stem 'snowball' is none of auto, porter, none"):
+    with pytest.raises(InputError, match="meteor: stem 'snowball' is not one of auto, porter, none"):
         METEOR(stem="snowball")
 
 

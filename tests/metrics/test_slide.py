@@ -179,7 +179,7 @@ def test_window_examples_join_by_one_space(stub):
     [
         ({"window": 3, "stride": 4}, "the stride must be from 1 to the window"),
         ({"window": 0}, "window 0"),
-        ({"partial": "keep"}, "'keep' is none of drop, include, weight"),
+        ({"partial": "keep"}, "'keep' is not one of drop, include, weight"),
         ({"tokens": 9, "window": 3}, "leave out window"),
         ({"tokens": 0}, "token budget and the stride must be at least 1"),
         ({"tokens": 9, "stride": 0}, "token budget and the stride must be at least 1"),

@@ -82,7 +82,7 @@ REFUSED = f"{FILE} is damaged or holds more than tensors"
 NO_COMET = f"{FILE} is not a COMET checkpoint: hyper_parameters or state_dict is missing"
 UNFIT = f"{FILE} does not fit its hyper-parameters; "
 NO_CONFIG = "FOLDER/encoder holds no readable config.json"
-NO_CLASS = "FOLDER/hparams.yaml: class_identifier {} is none of regression_metric, "
+NO_CLASS = "FOLDER/hparams.yaml: class_identifier {} is not one of regression_metric, "
 UNREAD_HPARAMS, UNNAMED = "FOLDER/hparams.yaml cannot be read: ", "FOLDER/hparams.yaml names no class_identifier"
 TOO_SMALL = "numbers, more than the"
 DAMAGES = {  # what is damaged, and words of the line
@@ -196,9 +196,9 @@ LAYERS = "FOLDER/encoder: the encoder has layers 0 to {}, but the checkpoint rea
 @pytest.mark.parametrize(
     "name, setting, value, words",
     [
-        ("regression", "encoder_model", "GPT", f"{FILE}: encoder_model 'GPT' is none of XLM-RoBERTa, "),
+        ("regression", "encoder_model", "GPT", f"{FILE}: encoder_model 'GPT' is not one of XLM-RoBERTa, "),
         ("regression", "encoder_model", "BERT", "is of kind 'xlm-roberta', but the checkpoint's encoder is BERT"),
-        ("regression", "pool", "median", f"{FILE}: pool 'median' is none of avg, "),
+        ("regression", "pool", "median", f"{FILE}: pool 'median' is not one of avg, "),
         *(("regression", "layer", each, LAYERS.format(3, f"layer {each!r}")) for each in (4, -1, "first")),
         ("regression", "activations", "Wobble", f"{FILE}: torch.nn has no activation 'Wobble'"),
         ("regression", "activations", "Module", f"{FILE}: torch.nn has no activation 'Module'"),

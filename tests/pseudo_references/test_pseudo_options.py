@@ -71,7 +71,7 @@ def test_contradictions(argv, words):
 def test_in_python_messages_name_keywords():
     with pytest.raises(InputError, match=r"^PseudoFilter\(model=\.\.\.\) is the classifier of "):
         PseudoFilter("mas", model="m")
-    with pytest.raises(InputError, match="'glove' is none of bert, mas, none"):
+    with pytest.raises(InputError, match="'glove' is not one of bert, mas, none"):
         PseudoFilter("glove")
     with pytest.raises(InputError, match=r"^PseudoFilter\(guard=1\) is neither a share from 0 to below 1 nor None$"):
         PseudoFilter(guard=1)

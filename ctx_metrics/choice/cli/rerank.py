@@ -27,7 +27,7 @@ BEAM = 8
 USAGE = "%(prog)s CANDIDATES [CANDIDATES ...] -s FILE [-n N] [-m NAME [NAME ...]] [--top K] [-o FILE] [flags]"
 EPILOG = """\
 examples:
-  # the best of 8 candidates per source, by a model that reads no references (the installed one is hardly better than chance)
+  # the best of 8 candidates per source, by a model that reads no references (the installed one is barely better than chance)
   ctx-metrics rerank candidates.txt -n 8 -s src.txt --model Unbabel/wmt22-cometkiwi-da -o best.txt
 
   # the 16 best of an n-best list, for mbr

@@ -37,7 +37,7 @@ class Work:
 @dataclass(frozen=True)
 class Kept:
     ctx_cache: KeptIn | None = setting(
-        "Keep results in DIR, block by block. The next run continues a killed one, and scores only what is new.",
+        "Keep results in DIR, block by block. The next run continues a killed one, and scores only new blocks.",
         flag="--ctx-cache --resume",
     )
 

@@ -92,7 +92,7 @@ def strengths(wins: np.ndarray) -> np.ndarray:
         log_strengths += step * np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
         if spread.size == 0 or spread.max() < TOLERANCE:
             return log_strengths - log_strengths.mean(axis=-1, keepdims=True)
-    raise InputError("no finite strengths within reach: a system hardly ever loses")
+    raise InputError("no finite strengths within reach: a system almost never loses")
 
 
 def rank(

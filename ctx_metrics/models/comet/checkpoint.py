@@ -117,7 +117,9 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
             "retrieved for each source; name a polycand_metric, such as zouharvi/COMET-poly-cand1-wmt25"
         )
     if not isinstance(identifier, str) or identifier not in CLASSES:
-        raise ModelError(f"{root / HPARAMS_FILE}: class_identifier {shown(identifier)} is none of {', '.join(CLASSES)}")
+        raise ModelError(
+            f"{root / HPARAMS_FILE}: class_identifier {shown(identifier)} is not one of {', '.join(CLASSES)}"
+        )
     unified = identifier in ("unified_metric", "xcomet_metric")
     xcomet = identifier == "xcomet_metric"
     transformation = given.get("layer_transformation", "sparsemax" if unified else "softmax")
@@ -191,9 +193,9 @@ def checked_hyperparameters(given: Mapping[str, Any], file: Path) -> Hyperparame
             raise ModelError(f"{file}: {name} is {shown(given[name])}, which no COMET model has; fetch it again")
     parameters = Hyperparameters(**{**given, **{name: tuple(given[name]) for name in _LISTS}})
     if parameters.encoder_model not in SEPARATORS:
-        raise ModelError(f"{file}: encoder_model {parameters.encoder_model!r} is none of {', '.join(SEPARATORS)}")
+        raise ModelError(f"{file}: encoder_model {parameters.encoder_model!r} is not one of {', '.join(SEPARATORS)}")
     if parameters.pool not in ("avg", "max", "cls", "default"):
-        raise ModelError(f"{file}: pool {parameters.pool!r} is none of avg, max, cls, default")
+        raise ModelError(f"{file}: pool {parameters.pool!r} is not one of avg, max, cls, default")
     if parameters.pool == "default" and parameters.encoder_model == "BERT":
         raise ModelError(f"{file}: pool 'default' takes BERT's pooler, which COMET checkpoints do not hold")
     for name in filter(None, (parameters.activations, parameters.final_activation)):

@@ -48,7 +48,7 @@ def _spans(row: Row) -> list[Span]:
 
 def _span(where: str, start: str, end: str, severity: str) -> Span:
     if severity not in SEVERITIES:
-        raise InputError(f"{where}: error type {severity!r} is none of {', '.join(SEVERITIES)}, {NO_ERROR}")
+        raise InputError(f"{where}: error type {severity!r} is not one of {', '.join(SEVERITIES)}, {NO_ERROR}")
     if start == MISSING:
         return Span(None, None, severity)
     if not (is_whole(start) and is_whole(end)):
