@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from .sentence_begins import sentence_begins
 from .stream import Places, Stream, behind_bullets, joined, places, repetitions, with_invisible
 from .values import Matching, Side, window_values
 from .vectors import Tokens, token_vectors
-from .windows import CELLS, MARGINS, nearby, rough_windows, touched, whole
+from .windows import CELLS, MARGINS, between_words, nearby, rough_windows, touched, whole
 
 VERSION = 1  # of the method: another one gives other alignments
 # The lowest layers whose tokens match well enough; higher ones take longer and gain little. The English one
@@ -50,6 +50,7 @@ ADDED_SHARE = 0.42
 # an addition costs less, for each unit of the logarithm of the one share over the other.
 SEVERAL, SEVERAL_FROM, SEVERAL_SHARE, SEVERAL_PRICE = 2, 0.05, 0.094, 2.16
 DOUBTFUL_COST = 0.75  # of a segment above which references in English leave the alignment in doubt
+LONGEST_WORD = 200  # tokens that count of text without a place where a segment may begin, such as a long address
 # The number of segments, as long as their translations in tokens, that count as seen before.
 AS_LONG = 3
 
@@ -304,17 +305,55 @@ def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
     if not length or not sides:
         nothing = Path([None] * number, [(0, length)] if length else [])
         return _described(encoded, at, np.zeros(length, bool), nothing)
+    if not (short := _within_words(facts.open[at])).all():
+        tokens, at, chances = tokens.only(short), at[short], chances[short]
+        encoded, length = encoded._replace(tokens=tokens), len(at)
     marks = marks_of(stream.text, facts, at, segments)
     evidence = Evidence(_sizes(sides, number), at, facts, marks, chances)
     if length * max(len(side.tokens.vectors) for side in sides) <= CELLS:
         path = _path(tokens, sides, evidence, whole(length, number), twice)
     else:
         for margin in MARGINS:
-            windows = rough_windows(tokens, sides[0], margin)
+            windows = between_words(rough_windows(tokens, sides[0], margin), evidence.is_open)
             path = _path(tokens, sides, evidence, windows, twice)
             if not touched(windows, path.spans, length):
                 break
-    return _described(encoded, at, facts.end[at] | (chances > PROBABLE), path)
+    begin_sentences = facts.end[at] | (chances > PROBABLE)
+    path = _on_their_lines(path, np.append(np.flatnonzero(facts.line[at]), length), begin_sentences)
+    return _described(encoded, at, begin_sentences, path)
+
+
+def _within_words(is_open: np.ndarray) -> np.ndarray:
+    """Whether each token is among the first LONGEST_WORD ones of what has no place where a segment may begin, bool [tokens].
+    The rest of it, as of a line of dashes, goes where these go."""
+    numbers = np.arange(len(is_open))
+    return numbers - np.maximum.accumulate(np.where(is_open, numbers, 0)) < LONGEST_WORD
+
+
+def _on_their_lines(path: Path, lines: np.ndarray, begin_sentences: np.ndarray) -> Path:
+    """The path with boundaries at line breaks, where there are as many lines as segments, and more than half of the line on
+    each side belongs to its own segment. Such lines fit already: words that suit both segments are no reason to move one. A
+    boundary between sentences does not become one inside a sentence.
+
+    lines    the tokens with which lines begin, and the number of tokens
+    begin_sentences    whether sentences probably begin with each token, bool [tokens]
+    """
+    spans = [*path.spans]
+    if len(lines) != len(spans) + 1:
+        return path
+
+    def fits(number: int) -> bool:
+        (begin, end), (first, last) = path.spans[number] or (0, 0), lines[number : number + 2]
+        return 2 * (min(end, last) - max(begin, first)) > max(end - begin, last - first)
+
+    fitting = [fits(number) for number in range(len(spans))]
+    for number, (before, after) in enumerate(pairwise(path.spans)):
+        if before and after and before[1] == after[0] and fitting[number] and fitting[number + 1]:
+            at = int(lines[number + 1])
+            if begin_sentences[before[1]] and not begin_sentences[at]:
+                continue
+            spans[number], spans[number + 1] = ((spans[number] or before)[0], at), (at, after[1])
+    return Path(spans, path.additions)
 
 
 def _path(tokens: Tokens, sides: Sequence[Side], evidence: Evidence, windows: Sequence[Span], twice: bool) -> Path:

@@ -10,6 +10,8 @@ import numpy as np
 _CLOSING = "\"'”’»›)]}」』）】》〉］｝"
 OPENING = "“‘«‹([{「『（【《〈［｛"
 _CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။‼⁇⁈⁉"
+_STRAIGHT = "\"'"  # marks that open and close
+_LONE_MARKS = re.compile(rf"\s([{re.escape(_CLOSING)}]+(?:\s[{re.escape(_CLOSING)}]+)*)\s*\Z")
 _NUMBER = r"(?<![A-Za-z\d.,/-])(\d{1,2})"
 _ORDINAL = re.compile(_NUMBER + "$")  # before a full stop
 _ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a list
@@ -174,7 +176,27 @@ def places(stream: Stream) -> Places:
     is_open[1:-1] = inner & ~blank[1:]
     end[sentence_ends(text) + stream.paragraphs] = True
     line[stream.begins] = True
+    for mark, after in _lone_marks(stream):
+        is_open[mark] = False
+        end[after] |= end[mark]
+        end[mark] = False
     return Places(is_open, end, line)
+
+
+def _lone_marks(stream: Stream) -> Iterator[tuple[int, int]]:
+    """Yield where a closing mark begins that stands alone at the end of a line, and where the next line does.
+
+    >>> list(_lone_marks(joined('He said "yes. "\\nBut: "\\nShe came. ”\\nNo.')))
+    [(14, 16), (33, 35)]
+    """
+    for begin, after in pairwise([*stream.begins, len(stream.text)]):
+        found = _LONE_MARKS.search(stream.text, begin, after)
+        if found is None:
+            continue
+        before = stream.text[begin : found.start()]
+        opened = before.count(found[1][0]) % 2 == 1
+        if found[1][0] not in _STRAIGHT or opened or ends_sentence(before):
+            yield found.start(1), after
 
 
 def behind_bullets(stream: Stream) -> list[int]:

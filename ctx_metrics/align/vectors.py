@@ -1,6 +1,7 @@
 """Contextual vectors of texts' tokens, and where in its text each token begins."""
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from itertools import accumulate, islice
 
@@ -52,6 +53,13 @@ class Tokens:
             after_blanks = _after_blanks(text)
             found += [after_blanks[next(of_pieces) + begin] for begin, _ in parts]
         return np.concatenate(found)
+
+    def only(self, kept: np.ndarray) -> "Tokens":
+        """The tokens of a single text without those that are not kept, bool [tokens]."""
+        some = copy(self)
+        vars(some).update(vectors=self.vectors[torch.from_numpy(kept)], begins=self.begins[kept])
+        some.ends = np.array([np.count_nonzero(kept)], np.int64)
+        return some
 
 
 def token_vectors(encoder: TextEncoder, layer: int, sides: Sequence[Sequence[str]]) -> list[Tokens]:

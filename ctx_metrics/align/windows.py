@@ -64,6 +64,21 @@ def nearby(spans: Sequence[Span | None], windows: Sequence[Span]) -> list[Span]:
     return [(max(low, begin), min(high, end)) for (low, high), (begin, _), (_, end) in ends]
 
 
+def between_words(windows: Sequence[Span], is_open: np.ndarray) -> list[Span]:
+    """The windows, widened to places where a segment may begin; otherwise no path might lead through a long word.
+
+    is_open    whether a segment may begin with each token, bool [tokens]
+
+    >>> between_words([(0, 2), (1, 3), (2, 4)], np.array([False, True, False, False]))
+    [(0, 4), (1, 4), (1, 4)]
+    """
+    places = np.flatnonzero(np.concatenate([[True], is_open[1:], [True]]))
+    lows, highs = np.array(windows).T
+    lows = places[np.searchsorted(places, lows, "right") - 1]
+    highs = places[np.searchsorted(places, highs)]
+    return [(int(low), int(high)) for low, high in zip(lows, highs, strict=True)]
+
+
 def touched(windows: Sequence[Span], spans: Sequence[Span | None], tokens: int) -> bool:
     """Whether a segment's tokens reach the border of its window, so that the best ones may lie outside."""
     return any(

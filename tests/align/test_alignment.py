@@ -460,3 +460,33 @@ def test_segments_without_an_end_share_what_additions_gain(english, monkeypatch)
     bare = [text.rstrip(".") for text in HYPOTHESES]
     [_] = english.align([Document(" ".join(bare), [*(text.rstrip(".") for text in REFERENCES[:5]), REFERENCES[5]])])
     assert [len({*map(id, each.apart)}) for each in given] == [2]
+
+
+@pytest.mark.parametrize("mark", ['"', "”", "» )"])
+def test_a_lone_closing_mark_stays_on_its_line(english, mark):
+    lines = [HYPOTHESES[0], f'He said: "{HYPOTHESES[1]} {mark}', f"{HYPOTHESES[2]} {mark}", *HYPOTHESES[3:]]
+    [found] = english.align([Document("\n".join(lines), REFERENCES)])
+    assert found.lines == lines
+    [joined] = english.align([Document("\n".join([f"{lines[0]} {lines[1]}", *lines[2:]]), REFERENCES)])
+    assert joined.lines[1:] == lines[1:]
+
+
+def test_lines_that_fit_keep_words_that_suit_both_segments(english):
+    references = ["The flood rises in the north.", "Reuters, Berlin: The council met the mayor on Monday."]
+    lines = ["The flood rises in the north - Reuters, Berlin", "The council met the mayor on Monday."]
+    [found] = english.align([Document("\n".join(lines), references)])
+    assert found.lines == lines
+    [moved] = english.align([Document(" ".join(lines), references)])
+    assert moved.lines[1].startswith("Reuters, Berlin The council"), "or these words do not test what they should"
+
+
+@pytest.mark.parametrize("unit", ["a/", "-", "https://example.org/x?y=1&z="])
+@pytest.mark.parametrize("length", [150, 390, 410, 2500])
+def test_a_path_leads_through_text_without_a_space(english, unit, length, monkeypatch):
+    monkeypatch.setattr(alignment, "CELLS", 0)
+    monkeypatch.setattr(alignment, "MARGINS", (1,))
+    lines, long = HYPOTHESES * 3, (unit * length)[:length]
+    [found] = english.align([Document("\n".join([*lines[:8], f"{lines[8]} {long}", *lines[9:]]), REFERENCES * 3)])
+    texts = [*found.lines, *(each.text for each in found.additions)]
+    assert sum(long in text for text in texts) == 1
+    assert sum(own == line for own, line in zip(found.lines, lines, strict=True)) >= len(lines) - 4
