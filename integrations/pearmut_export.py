@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ctx_metrics import CtxMetricsError, InputError, read_lines
-from ctx_metrics.corpus import document_ranges
 from ctx_metrics.registry import metric_table
+from ctx_metrics.report.pearmut import check_names, documents_of_items
 from ctx_metrics.run.context import Context, MetricSettings, build_all
 from ctx_metrics.scoring.scores import all_scores
 
@@ -38,8 +38,7 @@ def campaign(
     metrics    names, such as "comet", with settings for each
     info       of the campaign: assignment, protocol, users and others
     """
-    if digits := [name for name in systems if name.isdigit()]:
-        raise InputError(f"system {digits[0]}: Pearmut takes no name of digits alone")
+    check_names([*systems])
     streams = {**systems, "sources": sources, "document ids": doc_ids, "references": references}
     for name, texts in streams.items():
         if texts is not None and len(texts) != len(sources):
@@ -60,28 +59,18 @@ def campaign(
         [MetricSettings(name, table[name.upper()], settings) for name, settings in metrics.items()], context
     )
     found = dict(zip(metrics, all_scores(built.values(), list(systems.values())), strict=True))
-    ids = [str(number) for number in range(1, len(sources) + 1)] if doc_ids is None else doc_ids
-
-    def segment(number: int, first: int) -> dict:
-        item: dict[str, object] = {
-            "src": sources[number],
-            "tgt": {name: texts[number] for name, texts in systems.items()},
-            "item_id": f"{ids[number]}#{number - first + 1}",
-            "doc_id": ids[number],
-        }
-        if references is not None:
-            item["ref"] = references[number]
+    documents = documents_of_items(systems, sources, doc_ids, references)
+    for number, item in enumerate(item for document in documents for item in document):
         if metrics:
             item["ctx_metrics"] = {
                 metric: {name: _rounded(of.segments[number]) for name, of in zip(systems, every, strict=True)}
                 for metric, every in found.items()
             }
-        return item
 
     return {
         "campaign_id": campaign_id,
         "info": {"assignment": "single-stream", "protocol": "ESA", "users": 1, **(info or {})},
-        "data": [[segment(number, start) for number in range(start, end)] for start, end in document_ranges(ids)],
+        "data": documents,
         "ctx_metrics": {
             metric: {
                 "signature": str(of.get_signature()),

@@ -1,7 +1,7 @@
 """Compare all pairs of systems by any metrics: differences, intervals, p-values corrected for the number of pairs, ranks.
 
 Scores as `ctx-metrics score` does. A difference is significant if its p-value, corrected by Holm's method, is below
---alpha. Systems of one rank do not differ significantly.
+--alpha. Systems that share a rank do not differ significantly.
 """
 
 from argparse import ArgumentParser

@@ -25,7 +25,8 @@ class Comparisons:
 
     @property
     def ranks(self) -> dict[str, dict[str, int]]:
-        """The rank of each system by each metric, from 1; 0 where there is none. Systems of one rank do not differ."""
+        """The rank of each system by each metric, from 1; 0 where there is none. Systems that share a rank do not differ
+        significantly."""
         names = self.found.names
         return {
             each.name: dict(zip(names, each.comparison.ranks if each.comparison else [0] * len(names), strict=True))

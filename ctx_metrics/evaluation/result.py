@@ -48,7 +48,7 @@ class Evaluation(Mapping[str, SystemScores]):
 
     names      of the systems
     metrics    the metrics that scored, by name
-    notices    what was said while they scored
+    notices    messages issued during scoring
     """
 
     names: Sequence[str]

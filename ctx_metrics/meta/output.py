@@ -130,7 +130,7 @@ def _notes(report: Report) -> list[str]:
             "outputs together rewards a metric for that alone. Read it beside the agreement within segments or documents."
         )
     if any(agreement.ranks is not None for agreement in agreements):
-        notes.append("Metrics of one rank are in one significance cluster.")
+        notes.append("Metrics that share a rank form one significance cluster.")
     tests: dict[str, list[str]] = {}
     for agreement in agreements:
         if agreement.test:

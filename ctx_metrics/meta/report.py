@@ -18,7 +18,7 @@ class Agreement:
     overall       float64 (M,): the values combined over sets; `overall_is` "pooled" (pairs of all sets) or "mean" (of the
                   sets' values); NaN for a metric that lacks a set
     intervals     float64 (M, 2): 95 % interval of `overall`, NaN where there is none; None: not requested
-    ranks         M ranks from 1: metrics of equal rank are in one significance cluster; None: no test was requested;
+    ranks         M ranks from 1: metrics that share a rank form one significance cluster; None: no test was requested;
                   rank 0: not ranked, because `overall` is NaN, or a baseline
     p_values      {(better, worse): p}, for the comparisons that were made: the one-sided p-value of the hypothesis that
                   `better` agrees no better than `worse`; `test` names the test

@@ -33,7 +33,7 @@ from ..scoring.token_matching import TokenMatchingMetric
 from ..windows import Window
 from ..wording import worded
 
-LEAST = 4  # systems; with fewer, a score says little but which of them are alike
+LEAST = 4  # systems; with fewer, scores mostly show which systems are similar
 WEIGHT = 0.5  # of the peers, if there are references
 REFERENCES = -1  # in place of a peer's number
 TEMPERATURE = 0.5  # of the peers' weights, in standard deviations of the systems' scores

@@ -117,7 +117,7 @@ def _distribution(content: Content) -> Chart:
         for name, of_system in zip(content.names, each.scores, strict=True)
     ]
     header = ["Metric", "System", *(f"{100 * q:.0f} % below" for q in QUANTILES)]
-    note = "The higher a line at a score, the more segments have this score or a lower one."
+    note = "A higher line means more segments at or below that score."
     return Chart(caption, note, _drawn(content, chart, caption), header, rows)
 
 

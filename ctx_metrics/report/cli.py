@@ -74,7 +74,7 @@ class Page:
         "Also write a Pearmut campaign for human annotation, with a metric's error spans."
     )
     subset2evaluate: NewFile | None = setting(
-        "Also write items for subset2evaluate, which selects segments for human annotation."
+        "Also write items for subset2evaluate (JSON lines), which selects segments for human annotation."
     )
 
     @property
@@ -111,6 +111,7 @@ def run(line: CommandLine) -> int:
     from . import exports
     from .inputs import given_sets, read, scored
     from .page import check_installed, page, title_of
+    from .pearmut import check_names
     from .sets import say_missing
 
     wanted, engine = line[Page], line[EngineOptions]
@@ -122,6 +123,8 @@ def run(line: CommandLine) -> int:
         check_writable(path)
     check_installed()
     files = [read(each) for each in given]
+    if wanted.pearmut:
+        check_names(files[0].inputs.names)
     with in_blocks(Work(), line[Kept]) as blocks:
         sets = [replace(scored(each, blocks), autorank=wanted.autorank) for each in files]
     say_missing(sets)

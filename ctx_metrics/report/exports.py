@@ -1,15 +1,16 @@
-"""Exports of a report for other programs: texts with scores as a table, and JSON for Pearmut and subset2evaluate."""
+"""Exports of a report for other programs: a table of texts and scores, and items for Pearmut and subset2evaluate."""
 
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..cli.common.output import plain
+from ..cli.common.output import as_json, plain
 from ..notices import notice
 from ..separated import separated
 from .content import Content, all_marked
+from .pearmut import documents_of_items
 
 SEVERITIES = {"critical": "major"}  # in Pearmut, which knows only minor and major
 
@@ -38,21 +39,26 @@ def texts_table(content: Content, form: str = "tsv") -> str:
 def pearmut(content: Content, campaign: str) -> str:
     """A Pearmut campaign: one task with all documents. Its items hold the outputs of all systems and the error spans that a
     metric marked. In Pearmut, the end of a span is inclusive."""
-    context = content.context
-    ranges = [(start, end) for _, start, end in content.documents] or [
-        (i, i + 1) for i in range(len(context.systems[0]))
-    ]
-    spans = _spans(content)
-    documents = [[_item(content, i, spans) for i in range(start, end)] for start, end in ranges]
+    context, spans = content.context, _spans(content)
+    documents = documents_of_items(
+        dict(zip(content.names, context.systems, strict=True)),
+        context.sources,
+        context.doc_ids,
+        context.references[0] if context.references else None,
+    )
+    for i, item in enumerate(item for document in documents for item in document):
+        if spans:
+            item["error_spans"] = {name: spans.get((s, i), []) for s, name in enumerate(content.names)}
     if context.sources is None:
         notice("--pearmut: people need the source to judge a translation: give -s FILE")
     name = re.sub(r"\W+", "-", campaign).strip("-")
     info = {"assignment": "task-based", "protocol": "ESA"}
-    return _json({"info": info, "campaign_id": name, "data": [documents]})
+    campaign = {"info": info, "campaign_id": name, "data": [documents]}
+    return json.dumps(plain(campaign, None), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def subset2evaluate(content: Content) -> str:
-    """The items for subset2evaluate: texts, and each system's segment scores by metric."""
+    """The items for subset2evaluate as JSON lines: texts, and each system's segment scores by metric."""
     context, documents = content.context, _documents_of(content)
     items = [
         {
@@ -68,23 +74,12 @@ def subset2evaluate(content: Content) -> str:
         }
         for i in range(len(context.systems[0]))
     ]
-    return _json(items)
+    return as_json(items, "jsonl", None)
 
 
 def _documents_of(content: Content) -> Sequence[str]:
     ids = content.context.doc_ids
     return [""] * len(content.context.systems[0]) if ids is None else ids
-
-
-def _item(content: Content, i: int, spans: Mapping[tuple[int, int], list[dict[str, Any]]]) -> dict[str, Any]:
-    context = content.context
-    item: dict[str, Any] = {"src": "" if context.sources is None else context.sources[i]}
-    if context.references:
-        item["ref"] = context.references[0][i] or ""
-    item["tgt"] = {name: context.systems[s][i] for s, name in enumerate(content.names)}
-    if spans:
-        item["error_spans"] = {name: spans.get((s, i), []) for s, name in enumerate(content.names)}
-    return item
 
 
 def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
@@ -103,7 +98,3 @@ def _spans(content: Content) -> dict[tuple[int, int], list[dict[str, Any]]]:
         for each in all_marked(content)[:1]
         for place, spans in each.spans.items()
     }
-
-
-def _json(value: Any) -> str:
-    return json.dumps(plain(value, None), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

@@ -68,7 +68,7 @@ def verdict(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
         p_values += outcome.p_values
     if not wins:
         rivals = {frozenset((outcome.best, *outcome.rivals)) for _, outcome in found}
-        tied = f": {_some(names, sorted(*rivals))} are not significantly apart" if len(rivals) == 1 else ""
+        tied = f": {_some(names, sorted(*rivals))} do not differ significantly" if len(rivals) == 1 else ""
         headline = f"No system wins{tied}"
     elif len(wins) == 1:
         [(winner, titles)] = wins.items()

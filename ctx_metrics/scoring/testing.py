@@ -126,7 +126,7 @@ class Design:
         return [
             *[f"* marks {self.test}."] * compared,
             f"Intervals: bootstrap, {self.testing.resamples:,} resamples of {self._units}.",
-            *["Systems of one rank are in one significance cluster."] * compared,
+            *["Systems that share a rank form one significance cluster."] * compared,
         ]
 
     def say_what_is_rough(self, metrics: Mapping[str, Metric], flag: str = "--resample") -> None:

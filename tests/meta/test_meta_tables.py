@@ -49,7 +49,7 @@ def report(*agreements: Agreement, **changes) -> Report:
 NOTES = """\
 * The metric was trained on this set or on one of these sets, so the value is not comparable.
 - The metric has no value here; it has no overall value if a set is missing.
-Metrics of one rank are in one significance cluster.
+Metrics that share a rank form one significance cluster.
 Significance: paired bootstrap.
 Settings: alpha 0.05, all pairs."""
 

@@ -46,7 +46,7 @@ def table(tmp_path_factory):
 
 @pytest.mark.full
 def test_a_page_and_all_exports(ctx, tmp_path, table):
-    files = {"texts": "t.tsv", "tables": "t.tex", "pearmut": "p.json", "subset2evaluate": "s.json"}
+    files = {"texts": "t.tsv", "tables": "t.tex", "pearmut": "p.json", "subset2evaluate": "s.jsonl"}
     paths = {name: tmp_path / file for name, file in files.items()}
     page = tmp_path / "page.html"
     flags = [word for name, path in paths.items() for word in (f"--{name}", path)]
@@ -70,7 +70,7 @@ def test_a_page_and_all_exports(ctx, tmp_path, table):
         assert shown == pytest.approx(row["score"], rel=1e-12)
     assert len(paths["texts"].read_text().splitlines()) == 1 + 2 * 59
     assert paths["tables"].read_text().count("tabular") == 2  # one table, its begin and its end
-    assert len(json.loads(paths["subset2evaluate"].read_text())) == 59
+    assert len([json.loads(line) for line in paths["subset2evaluate"].read_text().splitlines()]) == 59
     assert sum(map(len, json.loads(paths["pearmut"].read_text())["data"][0])) == 59
 
 

@@ -237,7 +237,7 @@ def test_texts_as_tsv():
 
 
 def test_items_of_subset2evaluate():
-    items = json.loads(exports.subset2evaluate(made()))
+    items = [json.loads(line) for line in exports.subset2evaluate(made()).splitlines()]
     assert [item["i"] for item in items] == [0, 1, 2, 3] and [item["doc"] for item in items] == IDS
     assert items[0]["tgt"] == {"a": TEXTS["a"][0], "b": TEXTS["b"][0]} and items[0]["src"] == TEXTS["source"][0]
     assert items[3]["scores"]["a"]["TER"] == 0 and items[3]["scores"]["b"]["TER"] < 0  # larger is better there
@@ -287,6 +287,8 @@ def test_the_table_of_systems():
 def test_a_campaign_without_sources_is_said(caplog):
     campaign = json.loads(exports.pearmut(made(sources=None), "de-en a, b"))
     assert campaign["campaign_id"] == "de-en-a-b"
+    ids = [item["item_id"] for [document] in [campaign["data"]] for items in document for item in items]
+    assert ids == ["one#1", "one#2", "two#1", "two#2"]  # not told apart by their texts, which may repeat
     assert caplog.messages == ["--pearmut: people need the source to judge a translation: give -s FILE"]
 
 

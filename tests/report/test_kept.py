@@ -30,7 +30,7 @@ def test_segments_documents_and_systems(tmp_path, context):
     assert (column.title, column.sign, column.best) == ("human", 1, 1)
     assert [each.system for each in column.scores] == [1.5, 4]
     np.testing.assert_array_equal([each.documents for each in column.scores], [[1.5, NAN], [3, 6]])
-    assert column.comparison.ranks == [1, 1], "3 segments cannot be significantly apart"
+    assert column.comparison.ranks == [1, 1], "3 segments cannot differ significantly"
     assert column.comparison.margins[0] > 0
 
 

@@ -184,8 +184,8 @@ def _notes(found: Compared, method: str | None, bold: bool = False) -> list[str]
     if len(untested) < len(found.columns):
         first = "; bold: the first" if bold else ""
         notes.append(
-            f"In parentheses: rank. Systems of one rank are in one significance cluster{first}. All pairs are tested: "
-            f"{found.design.test}."
+            f"In parentheses: rank. Systems that share a rank form one significance cluster{first}. "
+            f"All pairs are tested: {found.design.test}."
         )
     if untested:
         notes.append(f"Not tested: {', '.join(untested)}.")

@@ -27,7 +27,7 @@ class Ranking:
     win_matrix     float64 (S, S) in [0, 1]: [i, j] is the mean chance that i beats j; NaN on the diagonal and for two
                    systems without a common scored segment
     p_values       float64 (S, S): one-sided, that i is no stronger than j; NaN on the diagonal or if there is only one unit
-    ranks          from 1; systems of equal rank are in one significance cluster
+    ranks          from 1; systems that share a rank form one significance cluster
     units, unit    number and kind of the resampled units: "segments" or "documents"
     """
 

@@ -202,7 +202,7 @@ def _tables(names: Sequence[str], ranking: "Ranking", signature: str, given: Com
             f"Intervals of {level}: {ranking.resamples:,} resamples of {ranking.units:,} {ranking.unit}, seed "
             f"{given.seed}. They show how the result varies with other {ranking.unit} and the same model; they do "
             "not include errors of the model.",
-            "Systems of one rank are in one significance cluster.",
+            "Systems that share a rank form one significance cluster.",
             f"* The row's system is significantly stronger than the column's (one-sided, {level}).",
         ]
     else:
