@@ -167,7 +167,7 @@ def check_choices(settings: object, name: str = "") -> None:
     for each in fields(settings):  # type: ignore[arg-type]  # no type says "any dataclass"
         choices, value = each.metadata.get("options", {}).get("choices"), getattr(settings, each.name)
         if choices and value is not None and value not in choices:
-            among = f"neither {' nor '.join(choices)}" if len(choices) == 2 else f"none of {', '.join(choices)}"
+            among = f"neither {' nor '.join(choices)}" if len(choices) == 2 else f"not one of {', '.join(choices)}"
             raise InputError(f"{name}{': ' * bool(name)}{each.name} {value!r} is {among}")
 
 

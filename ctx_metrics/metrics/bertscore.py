@@ -133,7 +133,7 @@ class BERTScore(TokenMatchingMetric):
         if self.settings.idf == "none" or not documents:
             return np.ones(words)
         if len(documents) == 1:
-            self._say("idf of one reference tells little: none of its tokens is rarer than another")
+            self._say("idf has little effect with one reference text: all its tokens are equally rare")
         ids = [text.ids for text in self.encoder.tokenizer(list(map(self.as_read, documents)), self.max_length)]
         return inverse_document_frequencies(ids, words, self.settings.idf)
 
