@@ -1,5 +1,7 @@
 """`ctx-metrics score` in every format and on every level; tests/test_one_figure.py compares the numbers of all metrics."""
 
+import csv
+import io
 import json
 import math
 import os
@@ -100,6 +102,33 @@ def test_the_flags_of_stock_metrics(ctx):
     assert refused.code == 2 and "--tokenize is a flag of bleu, which is not among" in refused.err
     assert "--tokenize" in ctx("score", "-m", "bleu", "--help").out
     assert "--tokenize" not in ctx("score", "--help").out
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "json"])
+def test_texts_beside_the_scores(ctx, few, form):
+    files = ["-s", SOURCE, "-t", A, B, "-r", REF, C, "-m", "chrf", "bleu", "-q", "--level", "segment", "system"]
+    plain, done = (ctx("score", *files, "--format", form, *more) for more in ([], ["--with-texts"]))
+    assert done.code == 0, done.err
+    read = {"csv": lambda text: list(csv.DictReader(io.StringIO(text))), "json": json.loads}
+    bare, rows = (
+        read[form](each.out) if form in read else each.rows() if form == "tsv" else each.objects()
+        for each in (plain, done)
+    )
+    columns = ["source", "reference", "reference 2", "hypothesis"]
+    assert [{name: row[name] for name in row if name not in columns} for row in rows] == bare
+    for row in rows:
+        if row["level"] == "segment":
+            i = int(row["segment"]) - 1
+            own = {f"{NAME_A}": A, f"{NAME_B}": B}[row["system"]]
+            assert [row[name] for name in columns] == [lines_of(name)[i] for name in (SOURCE, REF, C, own)]
+        else:
+            assert not any(row[name] for name in columns)
+
+
+def test_texts_need_rows_of_segments(ctx):
+    for flags in (["--level", "segment"], ["--format", "tsv", "--only-system"]):
+        done = ctx("score", *THREE, "-m", "chrf", "--with-texts", *flags)
+        assert done.code == 2 and "--with-texts adds columns to rows of segments: give --format" in done.err
 
 
 def test_the_lines_of_tsv(ctx):

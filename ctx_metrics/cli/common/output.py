@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from ...corpus import document_ranges
 from ...errors import InputError
-from ...run.context import capabilities
+from ...run.context import Context, capabilities
 from ...run.streams import short_names
 from ...scoring.base import SystemResult
 from ...scoring.comparison import heading
@@ -70,6 +70,21 @@ def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None,
     ]
 
 
+def texts_of(context: Context, systems: Sequence[str], places: Sequence[Place]) -> list[dict[str, str | None]]:
+    """Return the source, the references and the hypothesis of each place that is a segment; None for all others."""
+    references = context.references or []
+    streams: dict[str, Sequence[str | None]] = {} if context.sources is None else {"source": context.sources}
+    streams |= {"reference" if k == 0 else f"reference {k + 1}": each for k, each in enumerate(references)}
+    hypotheses = dict(zip(systems, context.systems, strict=True))
+    return [
+        dict.fromkeys([*streams, "hypothesis"])
+        if place.segment is None
+        else {name: stream[place.segment - 1] for name, stream in streams.items()}
+        | {"hypothesis": hypotheses[place.system][place.segment - 1]}
+        for place in places
+    ]
+
+
 def report(metric: Metric, scores: Sequence[Scores], levels: Collection[str], scale: int) -> MetricReport:
     signature = printed_signature(metric, scale)
     own_scale = metric.get_signature().info.get("scale") == 1  # which --scale leaves as it is
@@ -115,12 +130,24 @@ def segment_details(result: SystemResult, scale: int) -> dict[int, dict[str, Any
 
 
 def render(
-    reports: Mapping[str, MetricReport], places: Sequence[Place], form: str, decimals: int | None, scale: int
+    reports: Mapping[str, MetricReport],
+    places: Sequence[Place],
+    form: str,
+    decimals: int | None,
+    scale: int,
+    texts: Sequence[Mapping[str, str | None]] = (),
 ) -> str:
+    """Return the scores of places as a table, or in a format with one row for each score.
+
+    texts    of each place, for the columns behind the scores; () for none
+    """
     if form == "table":
         return _tables([*reports.values()], places, decimals_of("table", decimals, scale))
     rows = [
-        ({**place._asdict(), "metric": name, "score": report.scores[k]}, report.details[k])
+        (
+            {**place._asdict(), "metric": name, "score": report.scores[k], **(texts[k] if texts else {})},
+            report.details[k],
+        )
         for k, place in enumerate(places)
         for name, report in reports.items()
     ]

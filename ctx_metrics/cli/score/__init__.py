@@ -76,6 +76,9 @@ class Scoring:
     )
     only_system: bool = setting("The same as --level system.", False, flag="--only-system --only_system")
     output: OutputFile | None = flags.output("Output file, instead of the standard output (-).")
+    with_texts: bool = setting(
+        "Add the columns source, reference and hypothesis to the rows of segments, in any format but table.", False
+    )
     spans: NewFile | None = setting("Also write the error spans that a metric marks, as WMT25's predictions.tsv.")
     width: int | None = setting(
         "Number of decimals. (Default: 1 in tables, 4 in TSV; with --scale 1, 4 and 6; JSON has all)",
@@ -129,6 +132,12 @@ def _chosen(line: CommandLine, asked: Scoring, texts: Texts) -> list[MetricSetti
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if grid and asked.levels not in (None, ["system"]):
         error("--slide-grid gives system scores; leave out --level")
+    if grid and asked.with_texts:
+        error("--slide-grid gives system scores, which have no texts; leave out --with-texts")
+    if asked.with_texts and (asked.form == "table" or "segment" not in asked.places):
+        error(
+            "--with-texts adds columns to rows of segments: give --format tsv, csv, jsonl or json, with --level segment"
+        )
     if grid and asked.spans:
         error("--slide-grid marks no error spans; leave out --spans")
     if asked.spans and asked.spans.lower().endswith(".csv"):
@@ -178,7 +187,8 @@ def run(line: CommandLine) -> int:
             for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
         }
         places = output.places(read.names, len(context.systems[0]), context.doc_ids, asked.places)
-        text = output.render(reports, places, asked.form, asked.width, asked.scale)
+        beside = output.texts_of(context, read.names, places) if asked.with_texts else ()
+        text = output.render(reports, places, asked.form, asked.width, asked.scale, beside)
         if asked.compare:
             from ..common import comparisons
 
