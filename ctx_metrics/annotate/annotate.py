@@ -1,6 +1,7 @@
 """Scores tables of any size, block by block: one column per metric, in parts that are written completely or not at all."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -254,7 +255,7 @@ def _finished(run: Annotation, parts: Parts, place: Place, written: dict[int, Wr
     found: dict[int, Record] = {}
     signatures: dict[str, str] = {}
     for block in planned(run) if parts.has_records() else ():
-        record = parts.record(block.number, partial(_fits, key=block.key, rows=len(block.rows), run=run, known=found))
+        record = parts.record(block.number, partial(_fits, key=block.key, rows=len(block.rows), run=run))
         kept = parts.scores(block.number, len(run.numbers), len(run.texts), len(block.rows))
         if record is None or kept is None:
             continue
@@ -265,17 +266,22 @@ def _finished(run: Annotation, parts: Parts, place: Place, written: dict[int, Wr
         found[block.number] = record
         if run.top is None:
             written[block.number] = _write(run, parts, block, kept, _passing(run, kept))
+    for name in run.metrics:
+        widths = Counter(width for record in found.values() if (width := len(record.metrics[name].sums)))
+        for number, record in [*found.items()] if len(widths) > 1 else ():
+            if len(record.metrics[name].sums) not in (0, widths.most_common(1)[0][0]):
+                parts.ignore(number)
+                del found[number]
     return found
 
 
-def _fits(record: Record, key: str, rows: int, run: Annotation, known: Mapping[int, Record]) -> bool:
-    """Whether a record can belong to a block with this key and rows; `known` are records of other blocks."""
-    widths = {name: len(own.sums) for each in known.values() for name, own in each.metrics.items() if own.sums}
+def _fits(record: Record, key: str, rows: int, run: Annotation) -> bool:
+    """Whether a record can belong to a block with this key and rows."""
     return (
         (record.key, record.rows) == (key, rows)
         and all(0 <= number <= rows for number in record.faults.values())
         and list(record.metrics) == run.metrics
-        and all(own.fits(rows, widths.get(name)) for name, own in record.metrics.items())
+        and all(own.fits(rows) for own in record.metrics.values())
     )
 
 

@@ -109,6 +109,10 @@ class Parts:
         """The record of a block; None if it is not scored."""
         return self._state.get(f"{number:06d}", Record, fits)
 
+    def ignore(self, number: int) -> None:
+        """Say that the record of a block does not fit those of the others."""
+        self._state.report(f"{self.address}, part {number}", "its content is not what belongs there")
+
     def has_records(self) -> bool:
         """Whether there may be records of blocks."""
         return self._identity is None

@@ -39,15 +39,14 @@ class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: dict[Line, int]
     notices: list[Notice]
 
-    def fits(self, rows: int, width: int | None) -> bool:
-        """Whether this can belong to so many rows, with `width` statistics each (None if the width is unknown)."""
+    def fits(self, rows: int) -> bool:
+        """Whether this can belong to so many rows."""
         return (
             0 <= self.scored <= rows
             and (self.scored > 0) == (self.least is not None) == (self.most is not None)
             and (self.least is None or self.most is None or self.least <= self.most)
             and all(count > 0 for count in self.bins.values())
             and sum(self.bins.values()) == self.scored
-            and (width is None or not self.sums or len(self.sums) == width)
             and all(notice_fits(each, rows) for each in self.notices)
         )
 
