@@ -175,7 +175,8 @@ def _compare(agreement: Agreement, parts: Sequence[Mapping[str, np.ndarray]], si
 
     def significantly_better(better: int, worse: int) -> bool:
         p = p_not_better(replicates[better], replicates[worse])
-        agreement.p_values[agreement.metrics[better], agreement.metrics[worse]] = p
+        pair = agreement.metrics[better], agreement.metrics[worse]
+        agreement.p_values[pair], agreement.draws[pair] = p, resamples
         return p < significance.alpha
 
     agreement.ranks = ranks(agreement.overall, significantly_better)

@@ -14,7 +14,9 @@ from tabulate import tabulate
 
 from ..cli.common.output import WIDTH, cells, plain
 from ..markup import latex, latex_row, markdown
+from ..notices import counted
 from ..separated import SEPARATED
+from .inference.significance import ENOUGH_BETTER, ENOUGH_WORSE
 from .report import Agreement, Report
 
 EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # only in signatures of comet and slide
@@ -138,6 +140,13 @@ def _notes(report: Report) -> list[str]:
     if tests:
         named = [f"{test} ({', '.join(protocols)})" if len(tests) > 1 else test for test, protocols in tests.items()]
         notes.append("Significance: " + "; ".join(named) + ".")
+    asked, draws = report.settings.get("resamples", 0), [n for each in agreements for n in each.draws.values()]
+    if early := [n for n in draws if n < asked]:
+        notes.append(
+            f"{len(early):,} of {counted(len(draws), 'p-value rests', 'p-values rest')} on {min(early):,} draws or more, "
+            f"not {asked:,}: PERM-BOTH stops once p is below {fixed(ENOUGH_BETTER, 2)} or above {fixed(ENOUGH_WORSE, 2)}. "
+            "JSON has the draws of each."
+        )
     # switches are listed by name if they are on
     settings = [name if on is True else f"{name} {on}" for name, on in report.settings.items() if on is not False]
     notes += ["Settings: " + ", ".join(settings).replace("_", " ") + "."] * bool(settings)
@@ -337,7 +346,10 @@ def as_json(report: Report, decimals: int | None) -> str:
                 }
                 for m, metric in enumerate(each.metrics)
             ],
-            "p_values": [{"better": a, "worse": b, "p": p} for (a, b), p in each.p_values.items()],
+            "p_values": [
+                {"better": a, "worse": b, "p": p, "draws": each.draws.get((a, b))}
+                for (a, b), p in each.p_values.items()
+            ],
         }
         for each in report.agreements
     ]

@@ -22,6 +22,7 @@ class Agreement:
                   rank 0: not ranked, because `overall` is NaN, or a baseline
     p_values      {(better, worse): p}, for the comparisons that were made: the one-sided p-value of the hypothesis that
                   `better` agrees no better than `worse`; `test` names the test
+    draws         {(better, worse): the number of random draws that this p-value rests on}; empty for Williams' test
     seen          {(metric, set)}: the metric was trained on this set, so its value is not comparable
     within        float64 (M, K): the mean of a metric's agreement within each segment (document) of a set, for protocols
                   whose `values` cover all outputs; NaN where it is undefined. None: other protocols
@@ -43,6 +44,7 @@ class Agreement:
     ranks: list[int] | None = None
     test: str = ""
     p_values: dict[tuple[str, str], float] = field(default_factory=dict)
+    draws: dict[tuple[str, str], int] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
     within: np.ndarray | None = None
     baseline: str = ""

@@ -34,6 +34,10 @@ def mqm(tmp_path):
         ("Neutral", "Fluency/Punctuation", 0),
         ("minor", "Punctuation", 1),  # Unbabel's
         ("Major", "Non-translation!", 25),
+        ("major", "non-translation!", 25),
+        ("Minor", "Non-translation!", 1),
+        ("minor", "fluency/punctuation/Comma", 0.1),
+        ("Minor", "Fluency/Punctuation marks", 1),
         ("critical", "Untranslated", 10),
         ("No-error", "No-error", 0),
         ("no-error", "no-error", 0),

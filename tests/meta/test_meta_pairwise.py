@@ -28,6 +28,17 @@ def system_accuracy(human, metric):
     return agreements.mean() if len(agreements) else NAN
 
 
+def test_segments_that_nobody_judged_take_no_part_in_the_swaps():
+    rng = np.random.default_rng(5)
+    human, metric = rng.normal(size=(2, 6, 40))
+    sparse = np.full((6, 60), NAN)
+    judged = np.sort(rng.choice(60, size=40, replace=False))
+    sparse[:, judged] = human
+    scored = rng.normal(size=(6, 60))
+    scored[:, judged] = metric
+    assert soft_pairwise_accuracy(sparse, scored) == soft_pairwise_accuracy(human, metric)
+
+
 def plain_agreements(human, metric):
     found = []
     for i, j in combinations(range(len(human)), 2):
@@ -80,8 +91,10 @@ def plain_p(scores, swaps):
 
 
 def plain_spa(human, metric, permutations, seed):
-    swaps = drawn_swaps(human.shape[1], permutations, seed)
+    judged = ~np.isnan(human).all(axis=0)
+    human, metric = human[:, judged], metric[:, judged]
     missing = np.isnan(human) | np.isnan(metric)
+    swaps = drawn_swaps(human.shape[1], permutations, seed)
     apart = np.abs(plain_p(np.where(missing, NAN, human), swaps) - plain_p(np.where(missing, NAN, metric), swaps))
     apart = [apart[i, j] for i, j in combinations(range(len(human)), 2) if not math.isnan(apart[i, j])]
     return 1 - math.fsum(apart) / len(apart)

@@ -108,7 +108,7 @@ def test_perm_both_is_near_all_arrangements(seed):
     human, a, b = rng.normal(size=(3, 2, 4))
     a += 0.5 * human
     value = pearson(human)
-    p = perm_both([a], [b], value, resamples=4000, early_stop=False)
+    p, _ = perm_both([a], [b], value, resamples=4000, early_stop=False)
     exact = exact_perm_both(a, b, value)
     assert p == pytest.approx(exact, abs=4 * math.sqrt(0.25 / 4000))
 
@@ -123,7 +123,7 @@ def test_perm_both_is_near_all_arrangements_where_differences_tie():
 
     a, b = np.array([1.0, 2.0, 3.0, 5.0, 4.0]), np.array([3.0, 1.0, 2.0, 6.0, 4.0])
     assert accuracy([human]) == 1 and accuracy([a]) > accuracy([b])
-    p = perm_both([a], [b], accuracy, resamples=4000, early_stop=False)
+    p, _ = perm_both([a], [b], accuracy, resamples=4000, early_stop=False)
     assert p == pytest.approx(exact_perm_both(a, b, accuracy), abs=4 * math.sqrt(0.25 / 4000))
 
 
@@ -131,8 +131,8 @@ def test_rounding_does_not_hide_that_an_arrangement_reaches_the_difference():
     # the same difference, but summed in another order, as .1 + .2 + .3 and .3 + .2 + .1
     calls = itertools.count()
     values = itertools.chain([0.1 + 0.2 + 0.3, 0.0], itertools.cycle([0.3 + 0.2 + 0.1, 0.0]))
-    p = perm_both([np.ones(3)], [np.ones(3)], lambda arrays: (next(calls), next(values))[1], resamples=100)
-    assert p == 1 and next(calls) == 2 + 2 * 100
+    p, draws = perm_both([np.ones(3)], [np.ones(3)], lambda arrays: (next(calls), next(values))[1], resamples=100)
+    assert p == 1 and draws == 100 and next(calls) == 2 + 2 * 100
 
 
 def test_what_perm_both_evaluates():
@@ -174,18 +174,18 @@ def test_perm_both_of_one_metric_with_itself(missing):
     human, a = np.random.default_rng(5).normal(size=(2, 30))
     a[3] = missing
     value = pearson(human)
-    assert perm_both([a], [a], value) == 1.0
+    assert perm_both([a], [a], value).p == 1.0
 
 
 def test_perm_both_of_constant_and_empty_metrics():
     human = np.arange(6.0)
     # z of the constant is 0, with r taken for 0; only swapping nothing keeps r = 1 for a and r = 0 for b
-    p = perm_both([human], [np.full(6, 3.0)], pearson(human), early_stop=False)
+    p, _ = perm_both([human], [np.full(6, 3.0)], pearson(human), early_stop=False)
     assert p == pytest.approx(1 / 64, abs=4 * math.sqrt(1 / 64 / 1000))
-    assert math.isnan(perm_both([np.full(6, NAN)], [human], lambda arrays: float(arrays[0].sum())))
+    assert math.isnan(perm_both([np.full(6, NAN)], [human], lambda arrays: float(arrays[0].sum())).p)
     # a value that is NaN in some arrangements only: these count against the first metric
     values = itertools.chain([1.0, 0.0], itertools.cycle([NAN, 0.0]))
-    assert perm_both([human], [human], lambda arrays: next(values), resamples=50) == 1.0
+    assert perm_both([human], [human], lambda arrays: next(values), resamples=50).p == 1.0
 
 
 def test_p_values_are_determined_by_the_seed():
@@ -209,13 +209,16 @@ def test_perm_both_stops_early():
         calls.append(arrays)
         return value(arrays)
 
-    assert perm_both([good], [bad], counting) == 1 / 101 and len(calls) == 2 * 101
+    assert perm_both([good], [bad], counting) == (1 / 101, 100) and len(calls) == 2 * 101
     calls.clear()
-    assert perm_both([bad], [good], counting, block=30) == 1.0 and len(calls) == 2 * 31
+    assert perm_both([bad], [good], counting, block=30) == (1.0, 30) and len(calls) == 2 * 31
     calls.clear()
-    assert perm_both([good], [bad], counting, block=30) == 1 / 61 and len(calls) == 2 * 61  # 1/31 is not below .02
+    assert (
+        perm_both([good], [bad], counting, block=30) == (1 / 61, 60) and len(calls) == 2 * 61
+    )  # 1/31 is not below .02
     calls.clear()
-    assert perm_both([good], [bad], counting, resamples=250, early_stop=False) == 1 / 251 and len(calls) == 2 * 251
+    whole = perm_both([good], [bad], counting, resamples=250, early_stop=False)
+    assert whole == (1 / 251, 250) and len(calls) == 2 * 251
 
 
 @pytest.mark.full
@@ -226,8 +229,8 @@ def test_perm_both_holds_its_level():
         human = rng.normal(size=40)
         a, b = human + rng.normal(size=40), human + rng.normal(size=40)
         value = pearson(human)
-        p_values.append(perm_both([a], [b], value, resamples=99, seed=seed, early_stop=False))
-        stopped.append(perm_both([a], [b], value, resamples=200, seed=seed))
+        p_values.append(perm_both([a], [b], value, resamples=99, seed=seed, early_stop=False).p)
+        stopped.append(perm_both([a], [b], value, resamples=200, seed=seed).p)
     for level in (0.05, 0.25, 0.5):
         tolerance = 4 * math.sqrt(level * (1 - level) / 600)
         assert share_below(p_values, level) == pytest.approx(level, abs=tolerance)

@@ -28,6 +28,7 @@ def agreement(**changes) -> Agreement:
         "ranks": [1, 2, 0],
         "test": "paired bootstrap",
         "p_values": {("A_1&", "slide"): 0.012, ("slide", "BLEU"): NAN},
+        "draws": {("A_1&", "slide"): 100},
         "seen": {("slide", "wmt22.en-de")},
         "details": {
             "slide": {"wmt22.en-de": {"agreeing": np.int64(3), "left out": ("a", "b"), "epsilon": np.float32("inf")}}
@@ -204,7 +205,10 @@ def test_json_has_everything():
         "overall_is": "pooled",
         "test": "paired bootstrap",
         "sizes": {"wmt22.zh-en": 91, "wmt22.en-de": 78},
-        "p_values": [{"better": "A_1&", "worse": "slide", "p": 0.012}, {"better": "slide", "worse": "BLEU", "p": None}],
+        "p_values": [
+            {"better": "A_1&", "worse": "slide", "p": 0.012, "draws": 100},
+            {"better": "slide", "worse": "BLEU", "p": None, "draws": None},
+        ],
     }
     assert metrics[1:2] == [
         {
@@ -297,6 +301,12 @@ def test_names_that_share_no_part_before_a_point_stay_whole():
 def test_tests_that_differ_are_told_apart():
     both = report(agreement(), agreement(protocol="spa", test="PERM-BOTH"), agreement(protocol="acc-eq"))
     assert "\nSignificance: paired bootstrap (sys-acc, acc-eq); PERM-BOTH (spa).\n" in render(both, "table")
+
+
+def test_p_values_on_fewer_draws_than_asked_for_are_counted():
+    shown = render(report(settings={"resamples": 1000}), "table")
+    assert "1 of 1 p-value rests on 100 draws or more, not 1,000" in " ".join(shown.split())
+    assert "draws" not in render(report(settings={"resamples": 100}), "table")
 
 
 def test_decimals():

@@ -6,12 +6,20 @@ and rejects slightly too often; this estimate never does (Phipson & Smyth 2010).
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 ROUNDING = 1e-12  # smaller differences of agreement count as equal: the same numbers, summed in another order
 ENOUGH_BETTER, ENOUGH_WORSE = 0.02, 0.5  # PERM-BOTH stops early if p is below the first or above the second
+
+
+class Tested(NamedTuple):
+    """The p-value of a test, and the number of random draws it rests on; 0 for a test without draws."""
+
+    p: float
+    draws: int
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> float:
@@ -58,7 +66,7 @@ def perm_both(
     seed: int = 0,
     block: int = 100,
     early_stop: bool = True,
-) -> float:
+) -> Tested:
     """PERM-BOTH (Deutsch, Dror & Roth 2021): the p-value of the hypothesis that metric a agrees no better than metric b,
     found by swapping scores.
 
@@ -82,12 +90,13 @@ def perm_both(
                   with 1,000 resamples in blocks of 100, equally good metrics have p < .05 in 5.03 % of cases (5.00 %
                   without early stopping) and p < .02 in 2.8 % (2.0 %). These shares are exact, for a uniform true p.
 
-    Returns p in (0, 1], or NaN if delta is NaN. The same seed gives the same p, and the same swaps for any two metrics.
+    Returns p in (0, 1] and the number of resamples it rests on; NaN and 0 if delta is NaN. The same seed gives the same p,
+    and the same swaps for any two metrics.
 
     Two outputs, of which the second is better: a gives them 1 and 3, b 3 and 1. delta is 1 - (-1) = 2, which one of the four
     arrangements reaches: no swap.
 
-    >>> p = perm_both([np.array([1.0, 3.0])], [np.array([3.0, 1.0])], lambda arrays: np.sign(arrays[0][1] - arrays[0][0]))
+    >>> p, _ = perm_both([np.array([1.0, 3.0])], [np.array([3.0, 1.0])], lambda arrays: np.sign(arrays[0][1] - arrays[0][0]))
     >>> abs(p - 1 / 4) < 0.05
     True
     """
@@ -96,9 +105,9 @@ def perm_both(
     b = [_standardised(y, gaps) for y, gaps in zip(b, missing, strict=True)]
     delta = value(a) - value(b)
     if np.isnan(delta):
-        return float("nan")
+        return Tested(float("nan"), 0)
     rng = np.random.default_rng(seed)
-    reached, p = 0, 1.0
+    reached, done, p = 0, 0, 1.0
     for done in range(1, resamples + 1):
         swapped = [rng.integers(2, size=x.shape, dtype=bool) for x in a]
         a_star = [np.where(swap, y, x) for swap, x, y in zip(swapped, a, b, strict=True)]
@@ -107,7 +116,7 @@ def perm_both(
         p = (reached + 1) / (done + 1)
         if early_stop and done % block == 0 and not ENOUGH_BETTER <= p <= ENOUGH_WORSE:
             break
-    return p
+    return Tested(p, done)
 
 
 def pairwise_permutation(

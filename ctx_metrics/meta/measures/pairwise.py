@@ -30,7 +30,7 @@ class SoftPairwise:
 
     human    float64 (S, N), systems by segments, finite or NaN. Its p-values are reused for several metrics. Both sides are
              tested on the segments that are both judged and scored
-    permutations, seed    the swaps are the same as mt-metrics-eval draws from this seed
+    permutations, seed    the swaps are the same as mt-metrics-eval draws from this seed, for the segments that are judged
 
     People see a lead of 1 in each of 3 segments (p = 1/8); the second metric sees none (p = 1). So SPA = 1 - 7/8.
 
@@ -41,7 +41,9 @@ class SoftPairwise:
     """
 
     def __init__(self, human: np.ndarray, permutations: int = 1000, seed: int = 4):
-        self._human, self._swaps = human, swaps(human.shape[1], permutations, seed)
+        self._judged = ~np.isnan(human).all(axis=0)
+        self._human = human[:, self._judged]
+        self._swaps = swaps(self._human.shape[1], permutations, seed)
         self._known: np.ndarray | None = None  # the outputs for which human p-values have been computed
         self._human_p: np.ndarray | None = None
 
@@ -54,6 +56,7 @@ class SoftPairwise:
     def agreements(self, metric: np.ndarray) -> np.ndarray:
         """1 - |p_human - p_metric| for each pair of systems i < j, float64 (S(S-1)/2,); NaN for pairs without a common
         segment. The mean is the accuracy."""
+        metric = metric[:, self._judged]
         known = ~(np.isnan(self._human) | np.isnan(metric))
         if self._known is None or not np.array_equal(known, self._known):
             self._known, self._human_p = known, p_values(np.where(known, self._human, np.nan), self._swaps)

@@ -11,6 +11,8 @@ from .rows import is_whole, language_pair, read_rows, stem
 
 COLUMNS = ("system", "doc", "doc_id", "rater", "source", "target", "category", "severity")
 WEIGHTS = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0, "no-error": 0.0}
+# of a category and all categories below it, as in mt_metrics_eval.converters.score_mqm
+OF_CATEGORY = {("major", "non-translation!"): 25.0, ("minor", "fluency", "punctuation"): 0.1}
 MARK = re.compile("</?v>")
 WORST = 25.0
 _Output = tuple[str, str, int]  # system, document, segment in it
@@ -18,16 +20,15 @@ _Output = tuple[str, str, int]  # system, document, segment in it
 
 def weight(severity: str, category: str) -> float:
     """The cost of an error (Freitag et al. 2021, "Experts, Errors, and Context"): major 5, minor 1, minor punctuation 0.1,
-    non-translation 25, neutral 0. A critical error costs 10, as in Unbabel's campaigns for English-Russian.
+    major non-translation 25, neutral 0. A critical error costs 10, as in Unbabel's campaigns for English-Russian. Case makes
+    no difference, and the most specific weight counts: that of a category holds for the categories below it.
 
     >>> weight("Major", "Fluency/Punctuation"), weight("Minor", "Fluency/Punctuation"), weight("minor", "Punctuation")
     (5.0, 0.1, 1.0)
     """
-    if category.startswith("Non-translation"):
-        return WORST
-    if severity.lower() == "minor" and category == "Fluency/Punctuation":
-        return 0.1
-    return WEIGHTS[severity.lower()]
+    names = severity.lower(), *category.lower().split("/")
+    found = next((names[:k] for k in range(len(names), 1, -1) if names[:k] in OF_CATEGORY), None)
+    return OF_CATEGORY[found] if found else WEIGHTS[names[0]]
 
 
 def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
