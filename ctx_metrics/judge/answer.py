@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,9 @@ from ..models.estimator import ErrorSpan, Estimate
 from .prompt import SEVERITIES
 
 LONGEST = 200_000  # characters of an answer that are searched for JSON
+MOST_BROKEN = 100  # objects that are no JSON, after which an answer is given up; an error costs a pass over the text
 _DECODER = json.JSONDecoder()
+_BEGUN = re.compile(r'\{\s*(?:"|\})')  # of a JSON object
 
 
 class Unreadable(Exception):
@@ -38,7 +41,7 @@ def read_answer(text: str, cut: bool) -> Judgement:
     >>> read_answer('Here it is: {"errors": [{"text": "cat", "severity": "minor"}], "score": 93}', False)
     Judgement(score=93.0, errors=[('cat', 'minor')])
     """
-    found = _last_object(text)
+    found = _last_object(text, cut)
     if found is None:
         whole = "without a JSON object with a score" if text.strip() else "without any text"
         raise Unreadable("that was cut off" if cut else whole, cut)
@@ -52,18 +55,36 @@ def read_answer(text: str, cut: bool) -> Judgement:
     return Judgement(float(score), listed)
 
 
-def _last_object(text: str) -> dict[str, Any] | None:
-    """The last JSON object with a "score" that is not part of another one."""
-    text, place, found = text[-LONGEST:], 0, None
-    while (place := text.find("{", place)) >= 0:
+def _last_object(text: str, cut: bool) -> dict[str, Any] | None:
+    """The last JSON object with a "score" that is part of no other one; of a cut answer, only if it ends the answer.
+
+    What follows a broken object is read on from where reading failed, so the time is linear in the length.
+    """
+    text, place, found, end, broken = text[-LONGEST:], 0, None, 0, 0
+    while begun := _BEGUN.search(text, place):
         try:
-            value, place = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            place += 1
-            continue
-        if isinstance(value, dict) and "score" in value:
-            found = value
-    return found
+            value, place = _DECODER.raw_decode(text, begun.start())
+        except json.JSONDecodeError as error:
+            found, broken, place = None, broken + 1, max(begun.end(), error.pos)
+            if broken > MOST_BROKEN:
+                return None
+        except (ValueError, RecursionError):  # a number of thousands of digits, or a thousand objects in each other
+            return None
+        else:
+            if isinstance(value, dict) and "score" in value:
+                found, end = value, place
+    rest = text[end:]
+    return None if (cut and rest.strip(" \t\r\n`")) or _closes_more(rest) else found
+
+
+def _closes_more(text: str) -> bool:
+    """Whether a text closes an object that it did not open, so that what precedes it is part of that object."""
+    depth = 0
+    for mark in re.findall("[{}]", text):
+        depth += 1 if mark == "{" else -1
+        if depth < 0:
+            return True
+    return False
 
 
 def _error(value: Any) -> tuple[str, str]:

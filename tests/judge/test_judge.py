@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from judge_server import data_of, judgement, score_of, serving
@@ -270,6 +271,16 @@ def test_answers_that_are_read(text, score):
         ("I would say 90.", False, "without a JSON object with a score"),
         ('{"errors": []}', False, "without a JSON object with a score"),
         ('{"errors": [{"text": "a', True, "was cut off"),
+        ('{"score": 100} is what it says. {"errors": [{"text": "a', True, "was cut off"),
+        ('{"score": 100} is what it says. {"errors": [{"text": "a', False, "without a JSON object"),
+        ('{"score": 100} I would', True, "was cut off"),
+        ('{"errors": [{"text": "a", "score": 3}, {"text"', True, "was cut off"),
+        (
+            '{"errors": [{"text": "a "b"", "score": 3}, {"text": "c", "score": 4}], "score": 9}',
+            False,
+            "without a JSON object",
+        ),
+        ('{"a":' * 40_000, False, "without a JSON object"),
         ('{"score": 101}', False, "outside 0 to 100"),
         ('{"score": -1}', False, "outside 0 to 100"),
         ('{"score": NaN}', False, "outside 0 to 100"),
@@ -284,6 +295,23 @@ def test_answers_that_are_read(text, score):
 def test_answers_that_are_not_read(text, cut, words):
     with pytest.raises(Unreadable, match=words):
         read_answer(text, cut)
+
+
+def test_an_answer_that_ends_with_its_object_counts_though_it_was_cut():
+    assert read_answer('{"score": 3} no: ```{"errors": [], "score": 9}\n```', cut=True).score == 9
+
+
+@pytest.mark.parametrize("piece", ['{"', '{ "a" ', '{"a": {"b": 1}, ', '{"a": "'])
+def test_reading_takes_few_passes_over_an_answer(monkeypatch, piece):
+    """A broken object costs a pass, because its error says the line."""
+    tried = []
+    monkeypatch.setattr(
+        answer, "_DECODER", SimpleNamespace(raw_decode=lambda *given: tried.append(given) or decode(*given))
+    )
+    decode = json.JSONDecoder().raw_decode
+    with pytest.raises(Unreadable):
+        read_answer(piece * (answer.LONGEST // len(piece)), cut=False)
+    assert len(tried) <= answer.MOST_BROKEN + 1
 
 
 def test_outliers():
