@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 
+from ..environment import OF_COMMANDS, environment
 from ..errors import as_line
 from ..notices import begin_run, end_run, logger, quiet_libraries
 from ..paths import check_paths
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     begin_run(_say)
     if logger.level == logging.DEBUG:
         logging.basicConfig(format="ctx-metrics: %(message)s")
-    with by_flags():
+    with by_flags(), environment(OF_COMMANDS):
         quiet_libraries()
         try:
             with utf8_output():

@@ -1,8 +1,15 @@
 """The text encoder: from texts to hidden states and to what is read from them."""
 
 import os
+import sys
 
-# Idle libgomp threads spin in a loop. When other processes are busy, the high default makes two threads slower than one.
-# With 10,000 turns they are faster there, and at most 3 % slower on an idle machine. libgomp reads this when torch loads it.
-if os.environ.keys().isdisjoint(("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")):
-    os.environ["GOMP_SPINCOUNT"] = "10000"
+forked = False  # whether this process was forked from one that had loaded torch
+
+
+def _note_fork() -> None:
+    global forked
+    forked = "torch" in sys.modules
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)

@@ -5,13 +5,14 @@ import platform
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
 
+from .. import engine
 from ..errors import ResourceError, lacks_memory
 from ..notices import counted, notice
 from ..opening import reason
@@ -41,8 +42,15 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 @cache
 def limit_threads() -> None:
-    """Make torch use no more threads than the process may use cores, unless the user set OMP_NUM_THREADS."""
-    if not os.environ.get("OMP_NUM_THREADS") and cores() < torch.get_num_threads():
+    """Make torch use no more threads than the process may use cores, unless the user set OMP_NUM_THREADS.
+
+    A forked process gets one thread: the others did not survive the fork, and torch would wait for them forever.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
+    if engine.forked:
+        torch.set_num_threads(1)
+    elif not os.environ.get("OMP_NUM_THREADS") and cores() < torch.get_num_threads():
         torch.set_num_threads(cores())
 
 

@@ -3,7 +3,6 @@
 import base64
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -19,9 +18,6 @@ from .quantised import read_quantised
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-# Set before the library starts its threads, so that it does not warn when sacrebleu forks for paired tests (-j N).
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 
 # The largest factor by which each kind of normalizer lengthens a text: NFKC writes U+FDFA as 18 letters.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..environment import environment
 from ..notices import begin_run, end_run, shown_notices
 
 
@@ -12,7 +13,8 @@ def one_run() -> Iterator[list[str]]:
     said: list[str] = []
     begin_run()
     try:
-        yield said
+        with environment():
+            yield said
     finally:
         said += map(str, shown_notices())
         end_run()

@@ -15,6 +15,7 @@ from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric, Score
 
 from ..corpus import named
+from ..environment import OF_COMMANDS, environment
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
@@ -302,7 +303,7 @@ class Replacements:
         command = self._command
         try:
             try:
-                with by_flags():
+                with by_flags(), environment(OF_COMMANDS):
                     self._own.main()
             except SystemExit as end:  # --sentence-level ends this way
                 if end.code or not (command.run and command.run.unwritten):

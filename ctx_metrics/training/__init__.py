@@ -1,1 +1,0 @@
-from .. import engine  # noqa: F401  before any module imports torch: it sets how threads wait

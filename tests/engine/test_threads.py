@@ -1,26 +1,30 @@
 """The number of threads, how they wait, and CPUs without arithmetic for a half format."""
 
 import os
-from importlib import reload
+import sys
 
 import pytest
 import torch
 
-from ctx_metrics import engine
 from ctx_metrics.engine import device
+from ctx_metrics.environment import environment
 
 POLICIES = ["GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME"]
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, None])
 def test_waiting_is_short_unless_the_user_says_how_to_wait(monkeypatch, policy):
-    for each in POLICIES:
+    monkeypatch.delitem(sys.modules, "torch")
+    for each in (*POLICIES, "TOKENIZERS_PARALLELISM"):
         monkeypatch.delenv(each, raising=False)
     if policy:
         monkeypatch.setenv(policy, "1")
-    reload(engine)
-    chosen = {policy: "1"} if policy else {"GOMP_SPINCOUNT": "10000"}
-    assert {each: os.environ[each] for each in POLICIES if each in os.environ} == chosen
+    before = dict(os.environ)
+    with environment({"TOKENIZERS_PARALLELISM": "true"}):
+        chosen = {policy: "1"} if policy else {"GOMP_SPINCOUNT": "10000"}
+        assert {each: os.environ[each] for each in POLICIES if each in os.environ} == chosen
+        assert os.environ["TOKENIZERS_PARALLELISM"] == "true"
+    assert dict(os.environ) == before
 
 
 @pytest.mark.parametrize(

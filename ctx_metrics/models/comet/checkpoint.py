@@ -253,7 +253,7 @@ class CometCheckpoint:
 
     def __init__(self, model: ResolvedModel, file: Path, root: Path):
         self.model, self.file, self.root = model, file, root
-        self._hashing = _hashing(file)
+        self._hashing = _Hashing(file)
         loaded = load_file(file)
         self._converted: dict | None = None
         lite = file == lite_weights(root)
@@ -341,18 +341,33 @@ def comet_identity(hashes: Mapping[str, str], hyperparameters: Mapping[str, Any]
     return identity({**hashes, CONFIG_FILE: hashlib.sha256(described.encode()).hexdigest()}, Path())
 
 
-def _hashing(file: Path) -> "Future[str]":
-    """The sha256 of a file, computed while loading goes on, by a thread that the process does not wait for when it ends."""
-    future: Future[str] = Future()
+class _Hashing:
+    """The sha256 of a file, computed while loading goes on, by a thread that the process does not wait for when it ends.
 
-    def hash_file() -> None:
+    No thread survives a fork, so a forked process computes again what was not computed before.
+    """
+
+    def __init__(self, file: Path):
+        self._file = file
+        self._start()
+
+    def _start(self) -> None:
+        self._process, self._future = os.getpid(), Future[str]()
+        threading.Thread(target=self._hash, args=(self._future,), daemon=True).start()
+
+    def _hash(self, future: "Future[str]") -> None:
         try:
-            future.set_result(file_sha256(file))
+            future.set_result(file_sha256(self._file))
         except Exception as error:
             future.set_exception(error)
 
-    threading.Thread(target=hash_file, daemon=True).start()
-    return future
+    def done(self) -> bool:
+        return self._future.done()
+
+    def result(self) -> str:
+        if not self.done() and self._process != os.getpid():
+            self._start()
+        return self._future.result()
 
 
 def open_comet(name: str) -> CometCheckpoint:
