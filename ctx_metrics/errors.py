@@ -4,6 +4,7 @@ import re
 import textwrap
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 
 from .wording import worded
 
@@ -122,11 +123,28 @@ def as_line(error: Exception) -> str | None:
         line = f"{package} cannot be imported ({shown}); `ctx-metrics doctor` shows what is broken"
     elif isinstance(error, OSError):
         line = shown
-    elif any(module.startswith("sacrebleu.tokenizers.") and call == "__init__" for module, call in _calls(error)):
-        line = f"the tokenizer of the language, or of --tokenize, cannot be loaded: {' '.join(message.split())}"
     else:
         return None
     return " ".join(line.splitlines())
+
+
+def of_tokenizer(error: Exception) -> bool:
+    """Whether a tokenizer of sacrebleu raised the error because it cannot be loaded."""
+    return any(_loads_tokenizer(*place) for place in _calls(error))
+
+
+def tokenizer_error(error: Exception, metric: str, name: str = "") -> InputError:
+    """Return the error that says which tokenizer of sacrebleu cannot be loaded, and where to put its file.
+
+    name    the tokenizer's; "" if only the error tells it
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if _loads_tokenizer(*_place(frame))]
+    own = frames[-1].f_locals if frames else {}  # a tokenizer with a file knows its name, and the file's URL and path
+    module = _place(frames[-1])[0] if frames else ""
+    name = name or own.get("key") or module.removeprefix("sacrebleu.tokenizers.tokenizer_").replace("_", "-")
+    fix = f"put the file of {own['url']} at {own['model_path']}" if "url" in own else ""
+    why = " ".join(str(error).split()) or type(error).__name__
+    return InputError(f"the tokenizer {name} cannot be loaded: {why}", about=metric, fix=fix)
 
 
 def _not_imported(error: Exception) -> str:
@@ -140,4 +158,12 @@ def _not_imported(error: Exception) -> str:
 def _calls(error: Exception) -> list[tuple[str, str]]:
     """Return the (module, function) pairs of the error's traceback, outermost first; "<module>" is a module's import."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return [(frame.f_globals.get("__name__", ""), frame.f_code.co_name) for frame in frames]
+    return [_place(frame) for frame in frames]
+
+
+def _loads_tokenizer(module: str, call: str) -> bool:
+    return module.startswith("sacrebleu.tokenizers.") and call == "__init__"
+
+
+def _place(frame: FrameType) -> tuple[str, str]:
+    return frame.f_globals.get("__name__", ""), frame.f_code.co_name

@@ -58,7 +58,7 @@ def test_without_safetensors_only_what_reads_models_fails(tmp_path):
 
 
 JA = (
-    "the tokenizer of the language, or of --tokenize, cannot be loaded: Japanese tokenization requires extra "
+    "bleu: the tokenizer ja-mecab cannot be loaded: Japanese tokenization requires extra "
     "dependencies, but you do not have them installed. Please install them like so. pip install sacrebleu[ja]"
 )
 GREEDY = """

@@ -20,7 +20,7 @@ from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
-from ..run.context import MetricSettings, capabilities
+from ..run.context import MetricSettings, building, capabilities
 from ..run.wrappers import reader_hint, wrapped
 from ..wording import by_flags
 from ..writing import lost, printing
@@ -92,7 +92,8 @@ class CommandTable(dict):
             if asked.wraps or asked.reader or asked.signature:
                 metric = run.build([own], references, run.systems)[name]
             else:
-                metric = run.table[name.upper()](references=references, **flags)
+                with building(run.table[name.upper()]):
+                    metric = run.table[name.upper()](references=references, **flags)
         if asked.tested and (asked.chosen or asked.by_document):
             _test_as_we_do(metric, run.document_ids() if asked.by_document else None)
         run.metrics[name] = metric

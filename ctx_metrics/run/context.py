@@ -2,13 +2,13 @@
 
 import argparse
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..engine_options import EngineOptions
-from ..errors import CtxMetricsError, InputError
+from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
 from ..notices import notice
 from .inputs import FileInput, Given, Input, Keyword
 
@@ -197,7 +197,7 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
         can = capabilities(cls)
         given = {key: value for key, value in context.inputs.items() if key in can.keywords}
         given |= {key: getattr(context, key) for key in can.reads}
-        with _building(cls):
+        with building(cls, name):
             metrics[name] = cls(**{"references": context.references, **given, **settings})
         can = capabilities(metrics[name])
         if lacking and can.references and not can.estimator:  # estimators raise their own error
@@ -289,13 +289,22 @@ def say_unread(given: Mapping[str, str], metrics: Mapping[str, "Metric"], used: 
             notice(f"none of the chosen metrics reads {what} ({', '.join(metrics)})")
 
 
-def _building(cls: type["Metric"]) -> AbstractContextManager:
-    """Return a context that turns the exceptions of another package's constructor into ModelErrors of one line."""
-    if cls.__module__.partition(".")[0] in ("sacrebleu", "ctx_metrics"):
-        return nullcontext()
-    from ..finite import of_package  # needs NumPy
+@contextmanager
+def building(cls: type["Metric"], name: str = "") -> Iterator[None]:
+    """Construct a metric in the block: an exception of another package's constructor becomes a ModelError of one line, and
+    that of a tokenizer of sacrebleu an InputError."""
+    if cls.__module__.partition(".")[0] not in ("sacrebleu", "ctx_metrics"):
+        from ..finite import of_package  # needs NumPy
 
-    return of_package(cls.__name__.lower())
+        with of_package(cls.__name__.lower()):
+            yield
+        return
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, CtxMetricsError) or not of_tokenizer(error):
+            raise
+        raise tokenizer_error(error, name or cls.__name__.lower()) from error
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:

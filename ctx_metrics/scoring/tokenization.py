@@ -5,7 +5,7 @@ from typing import Any
 
 from sacrebleu.metrics import BLEU
 
-from ..errors import InputError
+from ..errors import InputError, tokenizer_error
 from ..settings import setting
 
 
@@ -24,8 +24,7 @@ class Words:
         try:
             self._tokenizer = BLEU(tokenize=tokenizer).tokenizer
         except Exception as error:  # tokenizers raise all kinds of exceptions
-            why = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(f"{metric}: the tokenizer {tokenizer} cannot be loaded: {why}") from error
+            raise tokenizer_error(error, metric, tokenizer) from error
 
     def __reduce__(self) -> tuple:
         return Words, self._settings

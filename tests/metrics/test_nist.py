@@ -1,11 +1,12 @@
 import math
 import pickle
 import random
+from urllib.error import URLError
 
 import pytest
 from nltk.translate.nist_score import corpus_nist
 
-from ctx_metrics import NIST, InputError
+from ctx_metrics import NIST, InputError, evaluate
 from ctx_metrics.metrics.nist import NgramInformation, length_factor
 
 log2 = math.log2
@@ -213,6 +214,30 @@ def test_a_tokenizer_that_cannot_be_loaded(monkeypatch):
     with pytest.raises(InputError) as error:
         NIST(tokenize="ja-mecab")
     assert str(error.value) == "nist: the tokenizer ja-mecab cannot be loaded: It needs more. pip install it"
+
+
+@pytest.mark.parametrize("run", ["bleu", "nist", "prbleu"])
+def test_a_tokenizer_whose_file_cannot_be_fetched(monkeypatch, tmp_path, run):
+    """In Python too, for sacrebleu's metrics as for ours."""
+
+    def unreachable(url, path):
+        raise URLError("no network")
+
+    pytest.importorskip("sentencepiece")
+    monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_spm.SACREBLEU_DIR", str(tmp_path))
+    monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_spm.download_file", unreachable)
+    with pytest.raises(InputError) as error:
+        evaluate(
+            ["a"],
+            ["a"],
+            metrics={run: {"tokenize": "flores200"}},
+            inputs={"pseudo_references": [["a"]]} if run == "prbleu" else {},
+            target_lang="en",
+        )
+    assert str(error.value).startswith(
+        f"{run}: the tokenizer flores200 cannot be loaded: <urlopen error no network>; put "
+    )
+    assert str(error.value).endswith(str(tmp_path / "models" / "flores200sacrebleuspm"))
 
 
 def _scored(metric, hypotheses):
