@@ -1,9 +1,12 @@
 """Columns of a report beside those of metrics: existing scores, and the words of the reference that outputs lack."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 
@@ -13,15 +16,23 @@ from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
 from ..meta.judgements.score_files import lower_is_better, read_scores
 from ..meta.measures.correlation import document_means
 from ..notices import notice
-from ..run.context import Context
-from ..scoring.comparison import Column, compare, weighted_mean
-from ..scoring.scores import Scores
+from ..run.context import Context, build
+from ..scoring.comparison import Column, compare, scorer, weighted_mean
+from ..scoring.scores import Scores, all_scores
 from ..scoring.testing import USUAL, Design
 from .content import LARGEST, Content
 from .verdict import PEOPLE
 
 MISSING = "missing words, %"
 WITHOUT_SPACES = frozenset("zh ja th lo km my".split())  # languages in which characters are counted as words
+TOKENIZERS = ("13a", "intl", "zh", "char", "none", "tercom")  # which need no other package and no file
+ROUNDED = 1e-3  # largest difference, in points, between a score in a file and the same score computed from the texts
+# sacrebleu's metrics, whose scores are not means of scores: which settings the parts of their signatures show
+OF_COUNTS: dict[str, tuple[type[Metric], dict[str, tuple[str, Callable[[str], Any]]]]] = {
+    "bleu": (BLEU, {"tok": ("tokenize", str), "case": ("lowercase", "lc".__eq__), "smooth": ("smooth_method", str)}),
+    "chrf": (CHRF, {"nc": ("char_order", int), "nw": ("word_order", int), "case": ("lowercase", "lc".__eq__)}),
+    "ter": (TER, {"norm": ("normalized", "yes".__eq__), "case": ("case_sensitive", "mixed".__eq__)}),
+}
 CLOSE = 1e-6  # largest difference between a system score and the mean of its segments' scores that counts as rounding
 
 
@@ -30,7 +41,7 @@ def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, d
     systems = context.systems
     unjudged = np.full(len(names), np.nan)
     texts = JudgedSet("this run", names, len(systems[0]), systems, system_scores=unjudged, doc_ids=context.doc_ids)
-    return [_column(scores, context.doc_ids, design) for scores in read_scores(paths, texts)]
+    return [_column(scores, context, design) for scores in read_scores(paths, texts)]
 
 
 def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores]) -> Content | None:
@@ -55,14 +66,16 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores]) -> Conten
         target_lang=judged.target_lang,
     )
     design = USUAL.design(context.systems, judged.doc_ids)
-    columns = [_column(each, judged.doc_ids, design) for each in kept]
+    columns = [_column(each, context, design) for each in kept]
     return Content(judged.systems, context, design, columns, test_set=judged.name)
 
 
-def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design) -> Column:
+def _column(metric: MetricScores, context: Context, design: Design) -> Column:
     """A column of existing scores. Intervals and tests require that a system's score is the mean of its segments' scores, as
-    for nearly all metrics except BLEU, chrF and TER; other metrics get none, with a notice. Document scores are means. For
-    TER and MetricX, recognised by their names, lower scores are better unless they are negated."""
+    for nearly all metrics; those of BLEU, chrF and TER come from the texts if these give the same scores; other metrics get
+    none, with a notice. Document scores are means. For TER and MetricX, recognised by their names, lower scores are better
+    unless they are negated."""
+    doc_ids = context.doc_ids
     if metric.segment_scores is None:
         raise InputError(
             f"{metric.name}: its files have no scores of segments, which a report shows (METRIC-REF.seg.score)"
@@ -77,12 +90,7 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design)
         for own, of_documents, system, row in zip(segments, documents, of_systems, rows, strict=True)
     ]
     comparison = None
-    if not np.allclose(of_systems, row_means(segments), rtol=0, atol=CLOSE, equal_nan=True):
-        notice(
-            f"{metric.name}: a system's score is not the mean of its segments' scores, so there are no intervals "
-            "and no tests"
-        )
-    else:
+    if np.allclose(of_systems, row_means(segments), rtol=0, atol=CLOSE, equal_nan=True):
         comparison = compare(
             lambda sums: weighted_mean(sums) / 100,
             rows,
@@ -91,7 +99,46 @@ def _column(metric: MetricScores, doc_ids: Sequence[str] | None, design: Design)
             sign=sign,
             testing=design.testing,
         )
+    elif known := _from_texts(metric.name, metric.signature, segments, of_systems, context):
+        counts, again, factor = known
+        scores = [
+            own._replace(documents=[factor * score for score in other.documents], rows=other.rows)
+            for own, other in zip(scores, again, strict=True)
+        ]
+        comparison = compare(
+            lambda sums: factor * scorer(counts)(sums),
+            [each.rows for each in again],
+            of_systems.tolist(),
+            design.ranges,
+            sign=sign,
+            testing=design.testing,
+        )
+    else:
+        notice(
+            f"{metric.name}: a system's score is not the mean of its segments' scores, so there are no intervals "
+            "and no tests"
+        )
     return Column(metric.name, metric.signature, scores, sign, comparison)
+
+
+def _from_texts(
+    name: str, signature: str, segments: np.ndarray, of_systems: np.ndarray, context: Context
+) -> tuple[Metric, list[Scores], float] | None:
+    """BLEU, chrF or TER, the systems' scores by it, and the factor from these to scores that are given; None for any other
+    metric, and if the texts do not give these scores with the settings in the signature."""
+    if name not in OF_COUNTS or not context.references or any(None in stream for stream in context.references):
+        return None
+    given = dict(part.partition(":")[::2] for part in signature.split("|"))
+    if given.get("tok", "13a") not in TOKENIZERS:
+        return None
+    cls, settings = OF_COUNTS[name]
+    metric = build(cls, context, {key: read(given[part]) for part, (key, read) in settings.items() if part in given})
+    [again] = all_scores([metric], context.systems, context.doc_ids)
+    computed = np.array([[*each.segments, each.system] for each in again])
+    for factor in (1, -1, 0.01, -0.01):  # --scale, and the negated TER of meta
+        if np.allclose(np.column_stack([segments, of_systems]), factor * computed, rtol=0, atol=abs(factor) * ROUNDED):
+            return metric, again, factor
+    return None
 
 
 def missing_words(context: Context, design: Design) -> Column | None:

@@ -2,11 +2,16 @@
 
 import numpy as np
 import pytest
+from cli_conftest import ctx  # noqa: F401  fixture
+from plugin_conftest import NAME_A, NAME_B, REF, A, B, lines_of
+from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.report.columns import judged_content, read_columns
-from ctx_metrics.run.context import Context
+from ctx_metrics.run.context import Context, build
+from ctx_metrics.scoring.comparison import Column
+from ctx_metrics.scoring.scores import all_scores
 from ctx_metrics.scoring.testing import USUAL, SystemTests
 
 NAN = float("nan")
@@ -40,6 +45,28 @@ def test_no_interval_where_a_systems_score_is_no_mean(tmp_path, context, caplog)
     [column] = read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
     assert column.comparison is None and [each.system for each in column.scores] == [2.5, 3]
     assert [message.partition(":")[0] for message in caplog.messages] == ["bleu"]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv"])
+@pytest.mark.parametrize("scale", ["100", "1"])
+def test_bleu_chrf_and_ter_have_the_intervals_of_their_texts(ctx, tmp_path, form, scale):
+    """As if they were scored by report, whichever settings the signature shows."""
+    lines = {name: lines_of(name) for name in (A, B, REF)}
+    files = ["-t", A, B, "-r", REF, "-m", "bleu", "chrf", "ter", "-q", "--scale", scale]
+    more = ["--tokenize", "char", "--chrf-word-order", "2"] if form == "jsonl" else []
+    path = tmp_path / f"scores.{form}"
+    assert ctx("score", *files, *more, "--level", "segment", "system", "-o", path).code == 0
+    context = Context(systems=[lines[A], lines[B]], references=[lines[REF]])
+    design = SystemTests(samples=200).design(context.systems, None)
+    columns = read_columns([str(path)], [NAME_A, NAME_B], context, design)
+    own = {"bleu": {"tokenize": "char"}, "chrf": {"word_order": 2}} if more else {}
+    for cls, column in zip((BLEU, CHRF, TER), columns, strict=True):
+        metric = build(cls, context, own.get(column.name, {}))
+        expected = Column.of(column.name, metric, all_scores([metric], context.systems)[0], design)
+        np.testing.assert_allclose(
+            column.comparison.margins, int(scale) / 100 * expected.comparison.margins, rtol=1e-9, err_msg=column.name
+        )
+        assert column.comparison.ranks == expected.comparison.ranks
 
 
 @pytest.mark.parametrize(("negated", "scale"), [(False, 100), (False, 1), (True, 100)])
