@@ -39,12 +39,34 @@ def without_invisible(text: str) -> str:
     return "" if is_blank(text) and text.strip() else text
 
 
+def without_empty(references: Sequence[Sequence[str | None]]) -> tuple[Sequence[Sequence[str | None]], list[int]]:
+    """Return reference streams with None for empty references of segments that have others, and these segments.
+
+    In files with several references, an empty line marks a segment that has fewer of them.
+
+    >>> without_empty([["a", ""], ["", " "]])
+    ([['a', ''], [None, ' ']], [0])
+    """
+    if len(references) < 2:
+        return references, []
+    places = []
+    streams = [list(stream) for stream in references]
+    for i, texts in enumerate(zip(*references, strict=False)):
+        blank = [isinstance(text, str) and is_blank(text) for text in texts]
+        if any(blank) and any(text is not None and not own for text, own in zip(texts, blank, strict=True)):
+            places.append(i)
+            for stream, own in zip(streams, blank, strict=True):
+                if own:
+                    stream[i] = None
+    return streams if places else references, places
+
+
 @dataclass
 class Corpus:
     """One system's hypotheses, and everything else that a metric may read. It is validated once, on construction.
 
     hypotheses    n strings; a string of invisible characters becomes "" and counts as empty everywhere
-    references    streams of n strings each; None marks a missing reference, "" an empty one
+    references    streams of n strings each; None marks a missing reference, as does an empty one of several
     doc_ids       n strings, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
     inputs        further inputs of the metric, by keyword (see run.inputs): for an input with one stream per system, this
@@ -58,12 +80,14 @@ class Corpus:
     source_lang: str | None = None
     target_lang: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    left_out: Sequence[int] = field(init=False)  # segments with an empty reference beside others
 
     def __post_init__(self):
         self.hypotheses = [without_invisible(text) for text in checked_stream("hypotheses", self.hypotheses)]
         numbers = range(1, len(self.references) + 1)
         names = [f"reference stream {k}" if len(numbers) > 1 else "references" for k in numbers]
         self.references = [checked_stream(*named, True) for named in zip(names, self.references, strict=True)]
+        self.references, self.left_out = without_empty(self.references)
         if self.sources is not None:
             self.sources = checked_stream("sources", self.sources)
         if self.doc_ids is not None:

@@ -21,6 +21,7 @@ from ..notices import counted, notice
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, building, capabilities
+from ..run.references import say_empty
 from ..run.wrappers import reader_hint, wrapped
 from ..wording import by_flags
 from ..writing import lost, printing
@@ -100,6 +101,8 @@ class CommandTable(dict):
         if len(run.metrics) == len(set(asked.flags.metrics)):
             for check in asked.checks:
                 check(run.metrics, run.names())
+            if not (asked.wraps or asked.reader or asked.signature):  # else run.build has said it
+                say_empty(references, asked.stock)
             if not asked.settings.ctx_no_text_checks:
                 run.check_texts(references)
         if asked.flags.sentence_level:  # main() prints while it scores, and has only this metric

@@ -11,6 +11,7 @@ from ..engine_options import EngineOptions
 from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
 from ..notices import notice
 from .inputs import FileInput, Given, Input, Keyword
+from .references import say_empty
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -202,6 +203,8 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
         can = capabilities(metrics[name])
         if lacking and can.references and not can.estimator:  # estimators raise their own error
             raise InputError(f"{name}: needs a reference: {reference}")
+    stock = [name for name, cls, _ in chosen if cls.__module__.startswith("sacrebleu.")]
+    say_empty(context.references or (), stock)
     for metric in metrics.values():
         if hasattr(metric, "in_blocks"):
             metric.in_blocks = context.in_blocks

@@ -1,6 +1,10 @@
 """How the references of a run were made, which the signatures of all metrics name."""
 
+from collections.abc import Sequence
 from typing import Literal
+
+from ..corpus import without_empty
+from ..notices import Notice, notice
 
 ReferenceKind = Literal["human", "post-edited", "synthetic"]
 REFERENCE_KIND = (
@@ -17,3 +21,11 @@ def reference_entry(*kinds: ReferenceKind | None) -> dict[str, str]:
     """
     known = dict.fromkeys(kind for kind in kinds if kind)
     return {"refs": "+".join(known)} if known else {}
+
+
+def say_empty(references: Sequence[Sequence[str | None]], stock: Sequence[str]) -> None:
+    """Give notice of empty references beside others, which sacrebleu's own metrics (`stock`) score as any other."""
+    if stock and (segments := without_empty(references)[1]):
+        counts = f"which counts as a reference of no words for {', '.join(stock)}"
+        empty = "an empty reference beside others"
+        notice(Notice.at(segments, f"segment has {empty}, {counts}", f"segments have {empty}, {counts}"))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from sacrebleu.metrics.base import Metric, Score, Signature
 
-from ..corpus import Corpus, digest, list_of_strings
+from ..corpus import Corpus, digest, list_of_strings, without_empty
 from ..engine.memory import check_memory
 from ..errors import InputError, ModelError
 from ..finite import check_finite
@@ -35,7 +35,7 @@ from .constructor import (
     streams,
     unexpected,
 )
-from .results import Row, SystemResult
+from .results import Row, SystemResult, with_left_out
 
 # fields of a Context that a metric may require: their names in messages, and the flags that give them
 GIVEN_BY = {
@@ -280,7 +280,7 @@ class ContextMetric(Metric):
     def _cache_references(self, references: Collection[Collection[str | None]]) -> list:
         """Return the checked reference streams and set num_refs; unlike sacrebleu, never cut them to the shortest."""
         kept = reference_streams(self.NAME.lower(), references)
-        self.num_refs = number_of_references(kept)
+        self.num_refs = number_of_references(without_empty(kept)[0])
         return kept
 
     def _extract_corpus_statistics(
@@ -322,7 +322,7 @@ class ContextMetric(Metric):
             if len(result.rows) != len(corpus):
                 rows = counted(len(result.rows), "row", "rows")
                 raise ModelError(f"{self.NAME.lower()}: the metric gives {rows} for {len(corpus)} segments; report it")
-        return results
+        return [with_left_out(result, corpus.left_out) for result, corpus in zip(results, corpora, strict=True)]
 
     def part_results(self, guard: bool = True) -> list[SystemResult]:
         """Return the results of all `systems` for one part of a corpus; prints no notices of them and stores nothing.

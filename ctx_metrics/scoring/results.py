@@ -119,6 +119,16 @@ def counted_result(
     return SystemResult(rows, *tallied(kinds))
 
 
+def with_left_out(result: SystemResult, segments: Sequence[int]) -> SystemResult:
+    """Return a result with the count and the notice of segments with an empty reference beside others."""
+    if not segments:
+        return result
+    ignored = "an empty reference beside others, which is left out"
+    left_out = Notice.at(segments, f"segment has {ignored}", f"segments have {ignored}", kind="ignored")
+    counts = {**result.counts, "ignored": result.counts.get("ignored", 0) + len(segments)}
+    return replace(result, counts=counts, notices=[*result.notices, left_out])
+
+
 def without_reference(segments: Sequence[int]) -> Notice:
     one, many = "segment has no reference and is left out", "segments have no reference and are left out"
     return Notice.at(segments, one, many, kind="unreferenced")

@@ -18,8 +18,8 @@ _COUNTS = BLEU(tokenize="none")  # counts n-grams of texts that are already toke
 class SentenceBLEU(ContextMetric):
     """Moses' sentence BLEU against all references of a segment together; averaged over segments, x100.
 
-    A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted. An empty reference
-    beside others counts as a reference of length 0. Identical texts score 100.
+    A segment whose hypothesis has no tokens, or whose references all have none, scores 0 and is counted. Identical texts
+    score 100.
     """
 
     NAME = "SentenceBLEU"

@@ -85,11 +85,10 @@ def test_idf_counts_every_reference_as_a_document(stub):
     streams = [["east north north", "steep east", None], ["east", None, "north east"]]
     found = values(BERTScore(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
     assert found[0] == pytest.approx((1 + 2 * 4 / 5) / 3, abs=1e-6)
-    # now north log 5/2, steep log 5
+    # an empty reference beside another is no document
     streams = [["east north north", "steep east", ""], ["east", None, "north east"]]
-    found = values(BERTScore(score="p", idf="paper"), ["north steep", "steep", "north"], streams)
-    assert found[0] == pytest.approx(
-        (math.log(5 / 2) + math.log(5) * 4 / 5) / (math.log(5 / 2) + math.log(5)), abs=1e-6
+    assert (
+        values(BERTScore(score="p", idf="paper"), ["north steep", "steep", "north"], streams).tolist() == found.tolist()
     )
 
 

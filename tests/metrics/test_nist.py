@@ -71,7 +71,7 @@ def test_matches_are_clipped_by_the_reference_that_has_most():
 def test_the_reference_length_is_the_mean_of_those_given():
     metric = nist(["a b c d", "x"], ["a b", None], ["", "x y z"])
     rows = metric._extract_corpus_statistics(["a b", "x"], None)
-    assert [row[11] for row in rows] == [(4 + 2 + 0) / 3, (1 + 3) / 2]
+    assert [row[11] for row in rows] == [(4 + 2) / 2, (1 + 3) / 2]  # the empty one beside others is left out
 
 
 @pytest.mark.parametrize("ratio, left", [(2 / 3, 0.5), (4 / 9, 0.0625), (1, 1), (3, 1), (0, 0)])
@@ -177,16 +177,17 @@ def test_odd_segments_are_counted(caplog):
     score = metric.corpus_score(hypotheses, None)
     [found] = metric.system_results()
     assert [row[-1] for row in found.rows] == [1, 1, 1, 1, 0, 1] and set(found.rows[4]) == {0.0}
-    assert "(empty = 3 unreferenced = 1)" in str(score)
+    assert "(empty = 3 unreferenced = 1 ignored = 1)" in str(score)
     assert caplog.messages == [
         "nist: 3 segments have an empty hypothesis or reference and score 0 (segments 2, 3, 4)",
         "nist: 1 segment has no reference and is left out (segment 5)",
+        "nist: 1 segment has an empty reference beside others, which is left out (segment 2)",
     ]
     values = [each.score for each in metric.segment_scores(hypotheses)]
     assert values[1:4] == [0, 0, 0] and math.isnan(values[4]) and values[0] > 0
-    # an empty output's reference length counts: 5 words for 2 + .5 + 1 + 0 + 2
+    # an empty output's reference length counts: 5 words for 2 + 1 + 1 + 0 + 2
     whole = [sum(row[k] for row in found.rows) for k in range(13)]
-    assert whole[10:12] == [2 + 1 + 2, 2 + 0.5 + 1 + 0 + 2]
+    assert whole[10:12] == [2 + 1 + 2, 2 + 1 + 1 + 0 + 2]
 
 
 def test_case_and_tokenizer():

@@ -172,3 +172,21 @@ def test_the_page_shows_what_is_printed(ctx, tmp_path, monkeypatch):
 def test_recorded_texts_get_no_notice(ctx):
     systems = [path.name for path in sorted(EXAMPLES.glob("system_*"))]
     assert said(ctx("score", "-r", REF, "-m", "chrf", "--format", "tsv", "-q", "-t", *systems)) == []
+
+
+def test_empty_references_beside_others_are_left_out_and_said(ctx, tmp_path):
+    texts = {
+        "hyp": "the council voted on tuesday\nthe plan was backed by the members\n",
+        "one": "the council met on tuesday to vote\nthe members of the council backed the plan\n",
+        "two": "on tuesday the council cast its votes\n\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    hyp, *refs = (tmp_path / name for name in texts)
+    for metric in ("nist", "meteor", "bertr", "bertscore", "slide"):
+        mean = [] if metric in ("nist", "meteor") else [f"--{metric}-multiref", "mean"]
+        done = ctx("score", "-t", hyp, "-r", *refs, "-m", metric, *mean, "-l", "de-en", "--format", "json")
+        assert done.code == 0 and "has an empty reference beside others, which is left out (segment 2)" in done.err
+        assert '"ignored": 1' in done.out
+    done = ctx("score", "-t", hyp, "-r", *refs, "-m", "bleu", "ter", "nist", "-l", "de-en", "-q")
+    assert "which counts as a reference of no words for bleu, ter (segment 2)" in done.err

@@ -264,7 +264,8 @@ def test_what_cannot_be_scored():
 def test_missing_references_make_their_number_vary():
     metric = Lengths([["x", "y", "z"], ["x", None, ""]])
     assert metric.num_refs == -1
-    assert Lengths([["x", "y"], ["x", ""]]).num_refs == 2  # an empty reference is a reference
+    assert Lengths([["x", "y"], ["x", ""]]).num_refs == -1  # an empty reference beside another is none
+    assert Lengths([["x", ""], ["x", ""]]).num_refs == 2
 
 
 def test_pickling_drops_the_systems_and_keeps_the_results():

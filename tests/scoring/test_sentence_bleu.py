@@ -110,10 +110,11 @@ def test_odd_segments_are_counted(caplog):
     result = metric.corpus_score(hypotheses, None)
     [found] = metric.system_results()
     assert found.rows == [[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
-    assert result.score == pytest.approx(40) and "(empty = 3 unreferenced = 1)" in str(result)
+    assert result.score == pytest.approx(40) and "(empty = 3 unreferenced = 1 ignored = 1)" in str(result)
     assert caplog.messages == [
         "sentencebleu: 3 segments have an empty hypothesis or reference and score 0 (segments 2, 3, 4)",
         "sentencebleu: 1 segment has no reference and is left out (segment 5)",
+        "sentencebleu: 1 segment has an empty reference beside others, which is left out (segment 2)",
     ]
 
 
