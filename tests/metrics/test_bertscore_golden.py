@@ -104,7 +104,9 @@ def test_idf_does_not_depend_on_systems(stub):
 def test_idf_of_one_reference_is_said(stub, caplog):
     metric = BERTScore(idf="paper")
     assert metric.sentence_score("steep", ["east"]).score == pytest.approx(60, abs=1e-4)
-    assert caplog.messages == ["bertscore: idf has little effect with one reference text: all its tokens are equally rare"]
+    assert caplog.messages == [
+        "bertscore: idf has little effect with one reference text: all its tokens are equally rare"
+    ]
     BERTScore(idf="paper").corpus_score(["steep", "east"], [["east", "steep"]])
     BERTScore().sentence_score("steep", ["east"])
     assert len(caplog.messages) == 1
