@@ -307,7 +307,8 @@ def _take(
     kept = KeptScores.of(numbers, texts)
     parts.write_scores(block.number, kept)
     record = Record(block.key, len(block.rows), counts, metrics)
-    parts.write_record(block.number, record)
+    if not any(each.failed for each in scored.metrics.values()):
+        parts.write_record(block.number, record)
     if run.top is None:
         written[block.number] = _write(run, parts, block, kept, _passing(run, kept))
     records[block.number] = record

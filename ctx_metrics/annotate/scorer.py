@@ -33,6 +33,7 @@ class OfMetric(NamedTuple):
     sums         sums of the rows' statistics, column by column, from which the metric computes the corpus score
     counts       numbers of texts that were cut, dropped or empty
     spans        error spans by row, as far as they were looked for
+    failed       whether a later run may score rows that this one could not
     """
 
     signature: str
@@ -42,6 +43,7 @@ class OfMetric(NamedTuple):
     counts: dict[str, int]
     notices: list[Notice]
     spans: Mapping[int, list[ErrorSpan]] = {}
+    failed: bool = False
 
     @property
     def oriented(self) -> np.ndarray:
@@ -195,10 +197,11 @@ class Scorer:
         counts: dict[str, int] = {}
         notices: list[Notice] = []
         spans: dict[int, list[ErrorSpan]] = {}
+        failed = False
         if isinstance(metric, ContextMetric):
             [result] = metric.part_results(guard=first)
             spans = spans_of(result) if self.spans else {}
-            rows = result.rows
+            rows, failed = result.rows, result.failed
             counts = {name: count for name, count in result.counts.items() if isinstance(count, int)}
             for each in (*result.notices, *result.of_texts):
                 if each.number is None:
@@ -214,7 +217,7 @@ class Scorer:
         sums = [math.fsum(column) for column in zip(*scored, strict=True)]
         signature = str(metric.get_signature())
         higher = capabilities(metric).higher_is_better
-        return OfMetric(signature, higher, _segments(metric, rows), sums, counts, notices, spans)
+        return OfMetric(signature, higher, _segments(metric, rows), sums, counts, notices, spans, failed)
 
 
 def without_output(rows: Sequence[int]) -> Notice:

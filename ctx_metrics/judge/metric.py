@@ -177,7 +177,7 @@ class Judge(EstimatorMetric):
             [own for own, keep in zip(answered, kept, strict=True) if keep],
         )
         left_out = [window.start for window, keep in zip(windows, kept, strict=True) if not keep]
-        result.counts["unanswered"] = len(left_out)
+        result.counts["unanswered"], result.failed = len(left_out), bool(left_out)
         for fault, segments in self._faults(corpus, windows).items():
             result.notices.append(Notice.at(segments, f"segment {fault.one}", f"segments {fault.many}"))
         if left_out:

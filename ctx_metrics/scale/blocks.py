@@ -54,7 +54,8 @@ class Form(Protocol):
     def said(self) -> list[Notice]: ...
 
     @classmethod
-    def of(cls, result: Any, said: list[Notice]) -> "Form": ...
+    def of(cls, result: Any, said: list[Notice]) -> "Form | None":
+        """The form of a result; None for one that a later run must compute again."""
 
     def result(self) -> Any: ...
 
@@ -132,8 +133,8 @@ class BlockRun:
                     for each in said:
                         notice(self._moved(each, block))
                     for part, result in zip(left, results, strict=True):
-                        if self.cache is not None and self.form:
-                            self.cache.put(part.key(), self.form.of(result, said))
+                        if self.cache is not None and self.form and (form := self.form.of(result, said)) is not None:
+                            self.cache.put(part.key(), form)
                         part.take(result)
                         self.done += part.size
                         bar.update(part.size)

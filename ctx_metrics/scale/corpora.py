@@ -66,7 +66,10 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     said: list[Notice]
 
     @classmethod
-    def of(cls, result: SystemResult, said: list[Notice]) -> "KeptSystem":
+    def of(cls, result: SystemResult, said: list[Notice]) -> "KeptSystem | None":
+        """The form of a result; None for one that failed in part."""
+        if result.failed:
+            return None
         windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
         matches = [each and _kept_match(each) for each in result.matches]
         return cls(result.rows, result.counts, result.notices, result.of_texts, windows, matches, said)

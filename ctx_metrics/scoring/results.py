@@ -42,6 +42,7 @@ class SystemResult:
     of_texts   notices about the texts themselves, printed once per run without the metric's name
     matches    how each segment's tokens match those of the best reference, or None if nothing was matched; empty for
                metrics that do not match tokens, or if matches were not asked for
+    failed     whether a later run may score segments that this one could not, so that the result is not kept
     """
 
     rows: list[Row]
@@ -50,6 +51,7 @@ class SystemResult:
     windows: list[ScoredWindow] = field(default_factory=list)
     of_texts: list[Notice] = field(default_factory=list)
     matches: "list[SegmentMatch | None]" = field(default_factory=list)
+    failed: bool = False
 
 
 def coverage(rows: Sequence[Row]) -> str:
@@ -74,6 +76,7 @@ def together(parts: Sequence[SystemResult]) -> SystemResult:
             whole.counts[name] = whole.counts.get(name, 0) + count if isinstance(count, int) else count
         whole.windows += [replace(each, window=each.window.after(before)) for each in part.windows]
         whole.matches += part.matches
+        whole.failed |= part.failed
     whole.notices, whole.of_texts = merged(notices), merged(of_texts)
     if "coverage" in whole.counts:
         whole.counts["coverage"] = coverage(whole.rows)

@@ -21,6 +21,8 @@ from ctx_metrics import InputError, Judge, ModelError, release
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.judge import asking
 from ctx_metrics.notices import collected
+from ctx_metrics.scale.corpora import InBlocks
+from ctx_metrics.scale.kept import ResultCache
 
 SOURCES = [f"Satz Nummer {i} ." for i in range(12)]
 HYPOTHESES = [f"Sentence {i} ." for i in range(12)]
@@ -221,6 +223,21 @@ def test_a_request_that_always_fails_does_not_stop_the_others(server, judge):
         "judge: 1 segment had a request that got status 500 and was sent again (segment 8)",
         "judge: 1 segment had a request that got status 500 and was given up (segment 8)",
     ]
+
+
+def test_results_with_a_failed_request_are_not_kept(server, judge, tmp_path):
+    """The next run sends it again, and then the result is kept."""
+    broken = server.answer
+    server.answer = lambda n, request: Fault(500) if "Sentence 7 " in data_of(request)["translation"] else judgement(40)
+    found = []
+    for _ in range(3):
+        metric = judge(concurrency=2)
+        metric.in_blocks = InBlocks(kept=ResultCache(str(tmp_path / "kept")))
+        found.append((scored(metric)[1][7], len(server.requests)))
+        server.answer = broken
+        release()
+    (lost, _), (answered, sent), (kept, after) = found
+    assert lost != lost and answered == answered == kept and after == sent
 
 
 @pytest.mark.parametrize(
