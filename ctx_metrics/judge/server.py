@@ -5,8 +5,11 @@ import logging
 import os
 import threading
 import time
+import zlib
+from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..errors import InputError, ModelError
@@ -18,6 +21,7 @@ from .prompt import RESPONSE_FORMATS, Messages
 
 EXTRA = "pip install 'ctx-metrics[judge]'"
 NO_KEY = "none"  # sent where there is no key, because the client demands one
+MOST_BYTES = 8 * 2**20  # of an answer, also once it is unpacked; kept answers may be longer
 SHOWN = 200  # most characters of a server's message
 REFUSES_ALL = {401, 402, 403, 404, 405}  # whatever is asked
 LATER = {408, 409, 425, 429}  # besides those from 500
@@ -72,6 +76,39 @@ class Failed(Exception):
         self.never, self.lost, self.wait = never, lost, wait
 
 
+class _Unfit(Exception):
+    """Says what is wrong with the body of an answer, in words that follow "got"."""
+
+
+def _bounded(response: Any) -> None:
+    """Have a response raise _Unfit when its body has more than MOST_BYTES, and unpack it here, a piece at a time."""
+    library: Any = import_module(
+        type(response).__module__.partition(".")[0]
+    )  # httpx, or what the client has in its place
+    stream, packing = response.stream, response.headers.pop("content-encoding", "identity").strip().lower()
+
+    class Bounded(library.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS) if packing in ("gzip", "x-gzip") else None
+            if unpacking is None and packing != "identity":
+                raise _Unfit(f"an answer packed as {packing[:20]!r}, which was not asked for")
+            left = MOST_BYTES
+            for piece in stream:
+                try:
+                    found = unpacking.decompress(piece, left + 1) if unpacking else piece
+                except zlib.error:
+                    raise _Unfit("a damaged gzip answer") from None
+                left -= len(found)
+                if left < 0:
+                    raise _Unfit(f"an answer of more than {MOST_BYTES // 2**20} MiB")
+                yield found
+
+        def close(self) -> None:
+            stream.close()
+
+    response.stream = Bounded()
+
+
 class Server:
     """A judge's server. It counts over the whole process, so that a cap holds for all blocks of a run.
 
@@ -101,7 +138,13 @@ class Server:
         logging.getLogger("openai").setLevel(logging.ERROR)
         timeout = self.judging.timeout
         proxies = self.judging.is_open or self.judging.url.startswith("https")  # none is between a machine and itself
-        http = openai.DefaultHttpxClient(follow_redirects=False, timeout=timeout, trust_env=proxies)
+        http = openai.DefaultHttpxClient(
+            follow_redirects=False,
+            timeout=timeout,
+            trust_env=proxies,
+            headers={"Accept-Encoding": "gzip"},
+            event_hooks={"response": [_bounded]},
+        )
         return openai.OpenAI(api_key=key, base_url=self.judging.url, timeout=timeout, max_retries=0, http_client=http)
 
     def _key(self) -> str:
@@ -133,11 +176,15 @@ class Server:
         try:
             raw = create(model=own.model, messages=messages, temperature=own.temperature, **more)
             return self._reply(raw.http_response.text)
+        except _Unfit as error:
+            raise Failed(f"got {error}", again=True) from None
         except openai.APITimeoutError:
             raise Failed("timed out", again=True) from None
         except openai.APIStatusError as error:
             raise self._refusal(error) from None
         except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, _Unfit):  # in other versions of the client
+                raise Failed(f"got {error.__cause__}", again=True) from None
             cause = self.clean(reason(error.__cause__ or error))
             raise Failed("found no server, or lost it", fix=cause, again=True, lost=True) from None
 

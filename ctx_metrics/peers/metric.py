@@ -141,7 +141,8 @@ class Peers(OfInnerMetric):
         if copied := sum(number for of_segment in equal for number in of_segment.values() if number > 1):
             outputs = f"{copied:,} of {sum(map(len, self._pool)):,} outputs"
             notice(
-                f"peers: {outputs} are the same as another system's, but for case and punctuation, and vote for each other"
+                f"peers: {outputs} are identical to another system's, but for case and punctuation, so they "
+                "inflate each other's scores"
             )
         for group in {tuple(group) for group in self._groups if len(group) > 1}:
             alike = ", ".join(self._names[k] or f"system {k + 1}" for k in group)

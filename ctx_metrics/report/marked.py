@@ -46,5 +46,5 @@ def _system(row: Row, names: Sequence[str]) -> str:
 def _segment(row: Row, segments: int) -> int:
     number = row.key["segment_id"]
     if not number.isdecimal() or not 1 <= int(number) <= segments:
-        raise InputError(f"{row.where}: segment_id {number} is no number from 1 to {segments:,}, the run's segments")
+        raise InputError(f"{row.where}: segment_id {number} must be between 1 and {segments:,}, the number of segments")
     return int(number) - 1

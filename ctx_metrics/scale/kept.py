@@ -8,7 +8,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -18,6 +18,7 @@ import msgspec
 from ..engine_options import EngineOptions
 from ..notices import Notice, notice
 from ..wording import worded
+from .claims import claims_in
 from .folders import Folder, LocalFolder, Unusable
 
 LIMIT = 2**30  # most bytes of a cache
@@ -83,6 +84,11 @@ class KeptResults:
         if len(plain) <= most:
             packed = zlib.compress(plain, 6)
             self._folder.write(_file(name), _head(name, packed) + packed)
+
+    def claimed(self, name: str, wait: Callable[[], None]) -> AbstractContextManager[None]:
+        """Keep other processes and threads from making the same result; `wait` is called as long as one makes it."""
+        place = int(hashlib.sha256(name.encode()).hexdigest()[:15], 16)
+        return claims_in(os.path.realpath(self.path)).claimed(place, wait)
 
     def report(self, what: str, why: str) -> None:
         if not self._reported:

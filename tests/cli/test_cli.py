@@ -181,12 +181,12 @@ def test_doctor_finds_nothing_broken_here():
     assert found.keys() >= {"bertr", "slide", "encoder", "regressor", "unified", "referenceless"}
     assert (found["torch"].split()[0], found["start-up hook"]) == (metadata.version("torch"), "active")
     assert found["HF_HUB_OFFLINE"].startswith("on")
-    installed = "multilingual encoder       multilingual-e5-small-q4, 1571fc982750, the hash is right" in done.stdout
+    installed = "multilingual encoder       multilingual-e5-small-q4, 1571fc982750, hash verified" in done.stdout
     assert installed or "multilingual encoder       not installed; for languages other" in done.stdout
-    assert done.stdout.count("the hash is right") == 10 + installed
+    assert done.stdout.count("hash verified") == 10 + installed
     names = {path.name for path in EMBEDDED_FOLDER.parent.iterdir() if (path / "model.safetensors").exists()}
     assert names == set(doctor.EMBEDDED_MODELS)
-    assert all(re.search(rf"^  {name} +[0-9a-f]{{12}}, the hash is right$", done.stdout, re.M) for name in names)
+    assert all(re.search(rf"^  {name} +[0-9a-f]{{12}}, hash verified$", done.stdout, re.M) for name in names)
 
 
 def test_doctor_says_that_the_hook_is_turned_off():

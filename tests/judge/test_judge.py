@@ -185,7 +185,7 @@ def test_a_name_holds_what_flags_give(server, tmp_path, judge):
         ({"model": "http://host/v1#toy"}, "another one is given; leave out one of them"),
         ({"url": None, "model": "http://host/v1"}, "names no model; write http://host/v1#MODEL"),
         ({"url": None, "model": "http://host/v1?sample=2#toy"}, "'sample'; did you mean samples"),
-        ({"url": None, "model": "http://host/v1?samples=0#toy"}, "samples: 0 is not a whole number of at least 1"),
+        ({"url": None, "model": "http://host/v1?samples=0#toy"}, "samples: 0 is not a whole number from 1 to 1,000"),
         ({"samples": 0}, "samples is 0; it must be a whole number of at least 1"),
         ({"samples": "3"}, "samples is '3'; it must be a whole number of at least 1"),
         ({"temperature": "hot"}, "the temperature must be a number of at least 0"),

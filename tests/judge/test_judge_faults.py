@@ -1,5 +1,6 @@
 """Servers that are slow, fail, or answer nonsense: no answer is lost or requested twice, and each fault gives a line."""
 
+import gzip
 import json
 import os
 import pickle
@@ -156,6 +157,36 @@ def test_nothing_is_requested_twice(server, judge):
     assert len(server.requests) == 48  # one more for each
     scored(judge(samples=4, temperature=0.5))
     assert len(server.requests) == 96
+
+
+def test_runs_at_the_same_time_request_nothing_twice(server, tmp_path):
+    """Three processes with one folder; each has all answers in the end."""
+    server.seconds = 0.05
+    code = "import sys, json; from ctx_metrics import Judge; own = json.loads(sys.argv[1]); "
+    code += "print(Judge([], sources=own['sources'], **own['more']).corpus_score(own['hypotheses'], None).score)"
+    more = {"url": server.url, "model": "toy", "samples": 1, "store": str(tmp_path / "store"), "concurrency": 4}
+    own = json.dumps({"sources": SOURCES, "hypotheses": HYPOTHESES, "more": more})
+    runs = [subprocess.Popen([sys.executable, "-c", code, own], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    scores = {run.communicate(timeout=100)[0] for run in runs}
+    assert len(scores) == 1 and scores != {""} and len(server.requests) == 12
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_endless_answer_is_not_read_whole(server, judge, packed, monkeypatch):
+    monkeypatch.setattr("ctx_metrics.judge.server.MOST_BYTES", 2**20)
+    body = b" " * (2**20 + 1)
+    fault = Fault(body=gzip.compress(body), headers={"Content-Encoding": "gzip"}) if packed else Fault(body=body)
+    server.answer = once(fault)
+    assert "judge: 1 segment had a request that got an answer of more than 1 MiB and was sent again" in str(
+        scored(judge())[2]
+    )
+
+
+def test_a_packed_answer_is_read(server, judge):
+    server.answer = lambda n, request: Fault(
+        body=gzip.compress(json.dumps(completion(judgement(40))).encode()), headers={"Content-Encoding": "gzip"}
+    )
+    assert scored(judge())[0] == pytest.approx(40)
 
 
 def test_unreadable_answers_are_kept_too(server, judge):
@@ -368,6 +399,10 @@ def test_a_server_that_dies_leaves_what_it_answered(server, judge):
 
 
 def test_a_cap_that_is_too_small_stops_before_the_first(server, judge):
+    with pytest.raises(InputError, match="300 are allowed"):
+        scored(judge(max_requests=300, samples=1000))
+    with pytest.raises(InputError, match="samples is 1001; it must be at most 1,000"):
+        judge(samples=1001)
     with pytest.raises(InputError, match="12 requests are needed, but at most 11 are allowed; nothing more was sent"):
         scored(judge(max_requests=11))
     assert server.requests == []

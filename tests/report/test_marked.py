@@ -45,8 +45,8 @@ def test_spans_are_those_of_the_runs_systems_and_segments(table, caplog):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("A\t3\t\t0\t1\tminor\n", "segment_id 3 is no number from 1 to 2, the run's segments"),
-        ("A\tx\t\t0\t1\tminor\n", "segment_id x is no number from 1 to 2, the run's segments"),
+        ("A\t3\t\t0\t1\tminor\n", "segment_id 3 must be between 1 and 2, the number of segments"),
+        ("A\tx\t\t0\t1\tminor\n", "segment_id x must be between 1 and 2, the number of segments"),
         (ROWS[0], "a second row of this system's segment 1; leave one out"),
         ("A\t2\tWe stayed.\t0\t1\tminor\n", "its hypothesis is not the output of this run's segment 2"),
         ("A\t2\t\t0\t9\tminor\n", "a span ends at character 9, but the output has 8"),
