@@ -105,7 +105,7 @@ class Scorer:
         return Scored(found, faults_of_rows(texts, self.languages) if self.faults else None, outputs, spans)
 
     def _found(self, texts: Texts, read: Read | None, first: bool) -> dict[str, OfMetric]:
-        made, [hypotheses] = self._built(texts, read), texts["mt"]
+        made, [hypotheses] = self._built(texts, read, first), texts["mt"]
         return {
             name: self._of_metric(metric, [text or "" for text in hypotheses], texts.get("ref", ()), first)
             for name, metric in made.items()
@@ -174,7 +174,7 @@ class Scorer:
             inputs={**self.context.inputs, **_inputs(texts)},
         )
 
-    def _built(self, texts: Texts, read: Read | None = None) -> dict[str, Metric]:
+    def _built(self, texts: Texts, read: Read | None = None, first: bool = False) -> dict[str, Metric]:
         context = replace(self._context(texts), read=read)
         for name, cls, _ in self.metrics:
             for each in capabilities(cls).inputs:
@@ -183,7 +183,7 @@ class Scorer:
                     raise InputError(
                         f"{name}: needs {each.words}: {column if each.column else 'use `ctx-metrics score`'}"
                     )
-        made = build_all(self.metrics, context, reference="name its column (--columns ref=NAME)")
+        made = build_all(self.metrics, context, reference="name its column (--columns ref=NAME)", documents=first)
         for name, metric in made.items():
             can = capabilities(metric)
             if can.whole_corpus or can.compares_systems:

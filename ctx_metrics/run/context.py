@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 from ..engine_options import EngineOptions
 from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
 from ..notices import notice
+from .documents import say_single
 from .inputs import FileInput, Given, Input, Keyword
 from .references import say_empty
 
@@ -183,12 +184,15 @@ def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {
     return build_all([MetricSettings("", cls, settings)], context)[""]
 
 
-def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str = "") -> dict[str, "Metric"]:
+def build_all(
+    chosen: Iterable[MetricSettings], context: Context, reference: str = "", documents: bool = True
+) -> dict[str, "Metric"]:
     """Build metrics, as build does, by name.
 
     Metrics with an `announce` method are built without the systems, and get them when all metrics are built.
 
     reference    how to give a reference, to say so if there is none and a metric needs one; "" for no such check
+    documents    whether to give notice where every document has one segment, if a metric reads documents
     """
     metrics, chosen = {}, list(chosen)
     lacking = bool(reference) and not context.references
@@ -205,6 +209,8 @@ def build_all(chosen: Iterable[MetricSettings], context: Context, reference: str
             raise InputError(f"{name}: needs a reference: {reference}")
     stock = [name for name, cls, _ in chosen if cls.__module__.startswith("sacrebleu.")]
     say_empty(context.references or (), stock)
+    if documents and any("doc_ids" in capabilities(metric).reads for metric in metrics.values()):
+        say_single(context.doc_ids, "no window holds two sentences, and each segment is scored without context")
     for metric in metrics.values():
         if hasattr(metric, "in_blocks"):
             metric.in_blocks = context.in_blocks

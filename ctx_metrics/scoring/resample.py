@@ -12,9 +12,12 @@ from sacrebleu.significance import PairedTest, Result
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import counted, notice
+from ..run.documents import say_single
 from .constructor import as_list
 
 FEW = 10  # with fewer documents, a notice calls intervals and p-values imprecise
+
+ALONE = "resampling documents is the same as resampling segments"
 
 
 def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
@@ -46,6 +49,7 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
             f"resampling by document: at least 2 documents are needed, but the document ids hold {documents}"
         )
     say_few_documents(len(ranges))
+    say_single(doc_ids, ALONE)
     if not isinstance(metric, ByDocument):
         metric.__class__ = _by_document(type(metric))
     assert isinstance(metric, ByDocument)

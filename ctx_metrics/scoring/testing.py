@@ -11,9 +11,10 @@ from ..errors import InputError
 from ..flag_types import Positive, Probability, Seed
 from ..notices import counted, notice
 from ..run.context import capabilities
+from ..run.documents import say_single
 from ..settings import setting
 from ..wording import setting_named, worded
-from .resample import say_few_documents
+from .resample import ALONE, say_few_documents
 
 RESAMPLES, TRIALS, SEED, ALPHA = 1000, 10_000, 12345, 0.05  # sacrebleu's
 BOOTSTRAP, RANDOMIZATION = TESTS = ("bootstrap", "randomization")
@@ -65,6 +66,8 @@ class SystemTests:
                 f"{by_documents} needs at least 2 documents, but the document ids hold {found}; use {by_segments}"
             )
         by_document = self.resample != "segment" and len(ranges) > 1
+        if by_document:
+            say_single(doc_ids, ALONE)
         return Design(self, len(systems), len(systems[0]), ranges if by_document else None)
 
 
