@@ -193,5 +193,6 @@ class SuggestingParser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            error.message += closest(str(value), map(str, action.choices or ()))
+            meant = closest(str(value), map(str, action.choices or ()))
+            error.message = error.message.replace(" (choose from", f"{meant} (choose from", 1)  # before a long list
             raise

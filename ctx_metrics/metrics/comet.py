@@ -117,7 +117,7 @@ class COMET(EstimatorMetric):
         return chosen
 
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
-        if not self.asked and not self._context.engine.quiet:  # the signature and the title also say it
+        if not self.asked:  # the signature and the title also say it
             reads = "English" if self.english_only else "multilingual"
             self._say(
                 f"no {self.named('model')} given: using the small built-in {reads} model "

@@ -264,9 +264,9 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
         def _check_value(self, action, value):
             try:
                 super()._check_value(action, value)
-            except argparse.ArgumentError:
-                if action.dest == "metrics" and (hint := model_hint(value, command.table)):
-                    self.exit(2, f"{self.prog}: error: {hint}\n")  # without the usage, which is long
+            except argparse.ArgumentError as error:
+                if action.dest == "metrics":  # without the usage, which is long
+                    self.exit(2, f"{self.prog}: error: {model_hint(value, command.table) or error}\n")
                 raise
 
         def _get_option_tuples(self, option_string):

@@ -126,7 +126,7 @@ def capabilities(metric: Union["Metric", type["Metric"]]) -> Capabilities:
             return declared
     from sacrebleu.metrics.ter import TER
 
-    cls = metric if isinstance(metric, type) else type(metric)
+    cls = _class_of(metric)
     return Capabilities(reads=CONTEXT & parameters(cls).keys(), higher_is_better=not issubclass(cls, TER))
 
 
@@ -295,7 +295,23 @@ def say_unread(given: Mapping[str, str], metrics: Mapping[str, "Metric"], used: 
     read = frozenset(used).union(*(capabilities(metric).keywords for metric in metrics.values()))
     for keyword, what in given.items():
         if keyword not in read:
-            notice(f"none of the chosen metrics reads {what} ({', '.join(metrics)})")
+            models: dict[str, list[str]] = {}
+            for name, metric in metrics.items():
+                if keyword in capabilities(_class_of(metric)).keywords:
+                    models.setdefault(_shown_model(metric), []).append(name)
+            why = [f"the model of {' and '.join(names)}{model} ignores it" for model, names in models.items()]
+            notice("; ".join([f"none of the chosen metrics reads {what} ({', '.join(metrics)})", *why]))
+
+
+def _class_of(metric: Union["Metric", type["Metric"]]) -> type["Metric"]:
+    return metric if isinstance(metric, type) else type(metric)
+
+
+def _shown_model(metric: "Metric") -> str:
+    model = getattr(getattr(metric, "estimator", None), "model", None)
+    if model is None:
+        return ""
+    return f" ({model.name}, English only)" if getattr(metric, "english_only", False) else f" ({model.name})"
 
 
 @contextmanager

@@ -338,7 +338,8 @@ def _failing(*paths):
 def test_what_is_given_and_read_by_no_metric_is_said(ctx, few):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "-s", SOURCE, "--docids", DOCIDS]
     assert ctx(*argv, "-m", "bleu", "comet", "--model", "embedded").err == (
-        "ctx-metrics: none of the chosen metrics reads the source (bleu, comet)\n"
+        "ctx-metrics: none of the chosen metrics reads the source (bleu, comet); the model of comet "
+        "(embedded-alignment-regressor, English only) ignores it\n"
         "ctx-metrics: none of the chosen metrics reads the document ids (bleu, comet)\n"
     )
     assert "document ids" not in ctx(*argv, "-m", "chrf", "--format", "tsv").err  # they are in its lines
