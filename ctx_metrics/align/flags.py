@@ -48,10 +48,7 @@ class AlignSettings:
 
     def __post_init__(self):
         if self.align_output is not None and not self.align:
-            raise InputError(
-                "--align-output works only with --align (for sacrebleu, --ctx-align-output with --ctx-align); give both, or "
-                "leave it out"
-            )
+            raise InputError("--align-output works only with --align; give both, or leave it out")
         if self.align_set is not None and not self.align:
             raise InputError("--align-set works only with --align; give both, or leave it out")
 

@@ -1,5 +1,6 @@
 """What changes how every metric of a run scores, how the systems' texts are read, or checks both, by flags of its own."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
@@ -106,8 +107,18 @@ def installed_wrappers() -> tuple[Wrapper, ...]:
 
 def wraps_of(line: CommandLine, dest: str = "") -> list[Wrap]:
     """What a command line asks for; `dest` is the start of the attributes of the wrappers' flags."""
-    found = [each.wrap(from_flags(each.settings, line, dest=dest)) for each in installed_wrappers()]
+    found = [each.wrap(_settings(each, line, dest)) for each in installed_wrappers()]
     return [wrap for wrap in found if wrap is not None]
+
+
+def _settings(of: Wrapper, line: CommandLine, dest: str) -> Any:
+    """A wrapper's settings from a command line; an error names its flags as they begin there."""
+    try:
+        return from_flags(of.settings, line, dest=dest)
+    except InputError as error:
+        flags = "|".join(each.name.replace("_", "-") for each in fields(of.settings))
+        prefix = f"--{dest.replace('_', '-')}"
+        raise InputError(re.sub(rf"--(?=(?:{flags})(?![\w-]))", prefix, str(error))) from error
 
 
 def wrapped(metrics: Sequence[MetricSettings], wraps: Sequence[Wrap]) -> list[MetricSettings]:
@@ -120,7 +131,7 @@ def wrapped(metrics: Sequence[MetricSettings], wraps: Sequence[Wrap]) -> list[Me
 def reader_of(line: CommandLine, dest: str = "") -> Reader | None:
     """The reader that a command line asks for; `dest` as in wraps_of."""
     offered = [each for each in installed_wrappers() if each.reads]
-    found = [each.reader(from_flags(each.settings, line, dest=dest)) for each in offered]
+    found = [each.reader(_settings(each, line, dest)) for each in offered]
     readers = [reader for reader in found if reader is not None]
     if len(readers) > 1:
         raise InputError("two flags read the systems' texts, each in its own way; leave one out")
@@ -130,7 +141,7 @@ def reader_of(line: CommandLine, dest: str = "") -> Reader | None:
 def checks_of(line: CommandLine, paths: Sequence[str], dest: str = "") -> list[Check]:
     """The checks of the systems in these files; `dest` as in wraps_of."""
     offered = [each for each in installed_wrappers() if each.reads]
-    found = [each.check(from_flags(each.settings, line, dest=dest), paths) for each in offered]
+    found = [each.check(_settings(each, line, dest), paths) for each in offered]
     return [check for check in found if check is not None]
 
 

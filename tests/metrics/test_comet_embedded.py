@@ -93,9 +93,7 @@ def test_the_source_languages_are_those_of_the_card(folder):
     [("en", "English model (embedded-alignment-regressor)"), ("de", "multilingual model (embedded-unified)")],
 )
 def test_the_notice_names_the_embedded_model(multilingual, caplog, language, which):
-    COMET(target_lang=language, engine=QUIET).corpus_score(OUTPUTS, REFERENCES)
-    assert caplog.text == ""
-    COMET(target_lang=language).corpus_score(OUTPUTS, REFERENCES)
+    COMET(target_lang=language, engine=QUIET).corpus_score(OUTPUTS, REFERENCES)  # it affects the score
     assert f"no model=... given: using the small built-in {which}, which is not a COMET checkpoint" in caplog.text
 
 

@@ -39,6 +39,10 @@ def read_marked(path: str, texts: bool = False) -> list[Marked]:
 def _spans(row: Row) -> list[Span]:
     starts, ends, severities = (row.cells[name].split() for name in MARKS)
     if severities == [NO_ERROR]:
+        if places := {*starts, *ends} - {"-1"}:
+            raise InputError(
+                f"{row.where}: {NO_ERROR} at {', '.join(sorted(places))}; write -1 and -1, or the error's type"
+            )
         return []
     if not len(starts) == len(ends) == len(severities) > 0:
         numbers = f"{len(starts)} starts, {len(ends)} ends and {len(severities)} types"
