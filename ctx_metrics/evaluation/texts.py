@@ -5,12 +5,14 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+from sacrebleu.metrics import CHRF
+
 from ..align.flags import aligned_texts
 from ..corpus import Segments, checked_stream, document_ranges, list_of_strings, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
-from ..notices import counted
+from ..notices import counted, notice
 from ..run.context import Context, MetricSettings, capabilities
 from ..run.inputs import FileInput
 from ..run.streams import names_fault
@@ -18,6 +20,7 @@ from ..run.text_checks import check_texts
 
 Texts = Collection[str]
 References = Collection[str | None] | Collection[Collection[str | None]]
+MOST_COMPARED = 50  # lists of references, above which nobody gives as many as there are segments by mistake
 ONE = "system"  # the name of a system that has none
 
 
@@ -45,6 +48,8 @@ def context_of(
     if not systems[0]:
         raise InputError("no hypotheses to score")
     against = [] if references is None else _references(references, 0 if align else len(systems[0]))
+    if checks and not align and len(against) == len(systems[0]):
+        _say_transposed(systems[0], against)
     source = None if sources is None else _stream("sources", sources)
     doc_ids = None if docs is None else named([_id(each) for each in _list("docs", docs)], "docs")
     of_segments = [*([] if align else systems), *against, *filter(None, (source, doc_ids))]
@@ -114,6 +119,23 @@ def _references(given: Any, segments: int) -> list[Segments]:
             )
     names = [f"reference stream {k}" if len(streams) > 1 else "references" for k in range(1, len(streams) + 1)]
     return [named(checked_stream(*each, True), each[0]) for each in zip(names, streams, strict=True)]
+
+
+def _say_transposed(hypotheses: Segments, streams: Sequence[Segments]) -> None:
+    """Give notice of K lists of K references that fit far better if each is taken for the references of one segment."""
+    number = len(hypotheses)
+    if not 1 < number <= MOST_COMPARED or any(len(stream) != number for stream in streams):
+        return
+    chrf, pairs = CHRF(), [(i, k) for i in range(number) for k in range(number) if i != k]  # the diagonal stays
+    as_given, transposed = (
+        sum(chrf.sentence_score(hypotheses[i], [own[k][i] or ""]).score for i, k in pairs) / len(pairs)
+        for own in (streams, [*zip(*streams, strict=True)])
+    )
+    if transposed > 2 * as_given and transposed > as_given + 20:
+        notice(
+            f"references: {number} lists of {number} texts are read as {number} references of all segments, but each list "
+            f"fits one segment far better (chrF {transposed:.0f}, not {as_given:.0f}); if so, give list(zip(*references))"
+        )
 
 
 def _id(doc: Any) -> Any:

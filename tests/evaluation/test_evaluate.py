@@ -436,3 +436,13 @@ def test_sacrebleus_metrics_need_a_reference_for_each_segment():
     with pytest.raises(InputError, match=r"references: segment 2 has none, which bleu, chrf cannot score; leave such"):
         evaluate(*texts, metrics=["bleu", "bertr", "chrf"], target_lang="en")
     assert evaluate(*texts, metrics="bertr", target_lang="en").system["bertr"] == pytest.approx(100)
+
+
+def test_references_of_each_segment_in_a_square_are_named():
+    hypotheses = ["The council met on Tuesday.", "He left the room at noon.", "It rained all day in town."]
+    of_segments = [[text, f"{text[:-1]} again.", f"Yes, {text[0].lower()}{text[1:]}"] for text in hypotheses]
+    [line] = [str(each) for each in evaluate(hypotheses, of_segments, metrics=["chrf"]).notices]
+    assert "3 lists of 3 texts" in line and "give list(zip(*references))" in line
+    streams = [*zip(*of_segments, strict=True)]
+    assert not evaluate(hypotheses, streams, metrics=["chrf"]).notices
+    assert not evaluate(hypotheses, [["no"] * 3] * 3, metrics=["chrf"]).notices
