@@ -136,9 +136,10 @@ class Evaluation(Mapping[str, SystemScores]):
         rows = [
             [place.system, *(output.number(row[name], 1, "-") for name in row)] for place, row in self._rows("system")
         ]
-        align = ["left", *["right"] * len(self.metrics)]
-        table = tabulate(rows, ["system", *self.metrics], "html", colalign=align, disable_numparse=True)
-        signed = tabulate([*self.signatures.items()], ["metric", "signature"], "html", disable_numparse=True)
+        align, titles = ["left", *["right"] * len(self.metrics)], [of[0].title for of in self.scores]
+        table = tabulate(rows, ["system", *titles], "html", colalign=align, disable_numparse=True)
+        named = [*zip(titles, self.signatures.values(), strict=True)]
+        signed = tabulate(named, ["metric", "signature"], "html", disable_numparse=True)
         return f"{table}\n<details><summary>signatures</summary>{signed}</details>"
 
     def compare(

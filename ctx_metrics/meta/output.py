@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -15,11 +14,11 @@ from tabulate import tabulate
 from ..cli.common.output import WIDTH, cells, plain
 from ..markup import latex, latex_row, markdown
 from ..notices import counted
+from ..scoring.names import written_name
 from ..separated import SEPARATED
 from .inference.significance import ENOUGH_BETTER, ENOUGH_WORSE
 from .report import Agreement, Report
 
-EMBEDDED = re.compile(r"\bmodel:embedded-(alignment-regressor|unified)\|")  # only in signatures of comet and slide
 WITHIN = {"segment": "segments", "document": "documents"}  # over what a correlation is averaged, by level
 PAD = "\ue000"  # placeholder for spaces that tabulate would strip
 COLUMNS = ("protocol", "metric", "set", "value", "low", "high", "rank", "within", "n", "seen")
@@ -32,23 +31,29 @@ def render(report: Report, form: str, decimals: int | None = None) -> str:
     form      table, markdown, latex, tsv, csv or json, as for --format (docs/meta.md)
     decimals  of the values; by default 3, in tsv and csv 6, in json all
     """
+    report = _titled(report)
     if form == "json":
         return as_json(report, decimals)
     if form in SEPARATED:
         return as_rows(report, form, 6 if decimals is None else decimals)
     write = {"table": _terminal, "latex": _latex, "markdown": _markdown}[form]
-    return write(_titled(report), 3 if decimals is None else decimals)
+    return write(report, 3 if decimals is None else decimals)
 
 
 def _titled(report: Report) -> Report:
     """The report with metrics that ran the embedded model, which is not a COMET model, renamed comet- or slide-embedded."""
 
     def title(name: str) -> str:
-        embedded = EMBEDDED.search(report.signatures.get(name, ""))
-        return re.sub(r"^\w+", r"\g<0>-embedded", name) if embedded else name
+        return written_name(name, report.signatures.get(name, ""))
 
     agreements = [
-        replace(each, metrics=[*map(title, each.metrics)], seen={(title(name), of_set) for name, of_set in each.seen})
+        replace(
+            each,
+            metrics=[*map(title, each.metrics)],
+            seen={(title(name), of_set) for name, of_set in each.seen},
+            details={title(name): own for name, own in each.details.items()},
+            p_values={(title(a), title(b)): p for (a, b), p in each.p_values.items()},
+        )
         for each in report.agreements
     ]
     return replace(report, agreements=agreements, signatures={title(k): text for k, text in report.signatures.items()})

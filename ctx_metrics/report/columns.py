@@ -18,6 +18,7 @@ from ..meta.measures.correlation import document_means
 from ..notices import notice
 from ..run.context import Context, build
 from ..scoring.comparison import Column, compare, scorer, weighted_mean
+from ..scoring.names import shown_name
 from ..scoring.scores import Scores, all_scores
 from ..scoring.testing import USUAL, Design
 from .content import LARGEST, Content
@@ -33,7 +34,7 @@ OF_COUNTS: dict[str, tuple[type[Metric], dict[str, tuple[str, Callable[[str], An
     "chrf": (CHRF, {"nc": ("char_order", int), "nw": ("word_order", int), "case": ("lowercase", "lc".__eq__)}),
     "ter": (TER, {"norm": ("normalized", "yes".__eq__), "case": ("case_sensitive", "mixed".__eq__)}),
 }
-CLOSE = 1e-6  # largest difference between a system score and the mean of its segments' scores that counts as rounding
+CLOSE = 1.1e-4  # largest difference between a system score and its segments' mean that counts as rounding: 4 decimals
 
 
 def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, design: Design) -> list[Column]:
@@ -86,7 +87,7 @@ def _column(metric: MetricScores, context: Context, design: Design) -> Column:
     documents = document_means(segments, doc_ids) if doc_ids is not None else segments[:, :0]
     rows = [np.column_stack([np.nan_to_num(own), ~np.isnan(own)]) for own in segments]
     scores = [
-        Scores(own.tolist(), of_documents.tolist(), float(system), metric.name, row.tolist())
+        Scores(own.tolist(), of_documents.tolist(), float(system), shown_name(metric.name), row.tolist())
         for own, of_documents, system, row in zip(segments, documents, of_systems, rows, strict=True)
     ]
     comparison = None
@@ -102,7 +103,7 @@ def _column(metric: MetricScores, context: Context, design: Design) -> Column:
     elif known := _from_texts(metric.name, metric.signature, segments, of_systems, context):
         counts, again, factor = known
         scores = [
-            own._replace(documents=[factor * score for score in other.documents], rows=other.rows)
+            own._replace(title=other.title, documents=[factor * score for score in other.documents], rows=other.rows)
             for own, other in zip(scores, again, strict=True)
         ]
         comparison = compare(

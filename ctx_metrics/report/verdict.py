@@ -41,6 +41,8 @@ def p_value(p: float) -> str:
 
 def _related(sign: str, p: float) -> str:
     sign, number = ("<", ".001") if p < 0.001 and sign != "≥" else (sign, f"{p:.3f}".removeprefix("0"))
+    if number == "1.000":  # no p-value is larger
+        sign = "="
     return "\N{NO-BREAK SPACE}".join(["p", sign, number])
 
 

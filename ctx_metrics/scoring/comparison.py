@@ -11,6 +11,7 @@ from sacrebleu.significance import estimate_ci
 
 from ..run.context import capabilities
 from .base import ContextMetric
+from .names import written_name
 from .scores import Scores
 from .testing import ALPHA, BOOTSTRAP, USUAL, Design, SystemTests
 
@@ -258,6 +259,11 @@ class Column:
         rows, of_systems = [each.rows for each in scores], [each.system for each in scores]
         comparison = compare(scorer(metric), rows, of_systems, design.ranges, sign=sign, testing=design.testing)
         return cls(name, str(metric.get_signature().format()), scores, sign, comparison, metric)
+
+    @property
+    def written_name(self) -> str:
+        """The name in tables for programs."""
+        return written_name(self.name, self.signature)
 
     @property
     def title(self) -> str:

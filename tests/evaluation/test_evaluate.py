@@ -96,7 +96,7 @@ def signatures_of_equal(rows: list[dict], result: ctx_metrics.evaluation.result.
         "document": lambda row, of: of.documents[row["metric"]][row["document"]],
         "system": lambda row, of: of.system[row["metric"]],
     }
-    rows = [{**row, "metric": row["metric"].removesuffix("-peers")} for row in rows]
+    rows = [{**row, "metric": row["metric"].removesuffix("-peers").removesuffix("-embedded")} for row in rows]
     for row in rows:
         score = of_levels[row["level"]](row, result[row["system"]])
         assert type(score) is float

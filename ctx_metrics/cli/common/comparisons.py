@@ -132,7 +132,7 @@ def _objects(found: Compared, column: Column) -> list[dict[str, Any]]:
     nothing = math.nan
     return [
         {
-            "metric": column.name,
+            "metric": column.written_name,
             "system": found.names[i],
             "other": found.names[j],
             "score": scores[i],

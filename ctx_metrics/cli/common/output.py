@@ -17,6 +17,7 @@ from ...run.context import Context, capabilities
 from ...run.streams import short_names
 from ...scoring.base import SystemResult
 from ...scoring.comparison import heading
+from ...scoring.names import written_name
 from ...scoring.scores import Scores
 from ...separated import SEPARATED, separated
 from ...writing import write_whole
@@ -145,7 +146,12 @@ def render(
         return _tables([*reports.values()], places, decimals_of("table", decimals, scale))
     rows = [
         (
-            {**place._asdict(), "metric": name, "score": report.scores[k], **(texts[k] if texts else {})},
+            {
+                **place._asdict(),
+                "metric": written_name(name, report.signature),
+                "score": report.scores[k],
+                **(texts[k] if texts else {}),
+            },
             report.details[k],
         )
         for k, place in enumerate(places)

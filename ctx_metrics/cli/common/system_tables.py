@@ -63,7 +63,7 @@ def _object(found: Compared, s: int, method: str | None, overall: Sequence[float
     metrics = {}
     for each in found.columns:
         low, high = interval(each.comparison, s)
-        metrics[each.name] = {
+        metrics[each.written_name] = {
             "title": each.title,
             "score": each.scores[s].system,
             "low": low,

@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import InputError
 from ...notices import counted, notice
 from ...reading import read_text
+from ...scoring.names import written_name
 from ...scoring.scores import score_lines
 from ...writing import make_folder, write_whole
 from .judged import JudgedSet, MetricScores, row_means
@@ -67,7 +68,7 @@ def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> Me
         of_systems = _of_set(system_file, judged, 1)[:, 0]
     made_by = _made_by(file.start)
     signatures = made_by.get("signature", ""), made_by.get("segment_signature", "")
-    return MetricScores(name or file.metric, of_segments, of_systems, *signatures)
+    return MetricScores(name or written_name(file.metric, signatures[0]), of_segments, of_systems, *signatures)
 
 
 def read_score_folder(folder: str, judged: JudgedSet, taken: Collection[str] = ()) -> list[MetricScores]:
@@ -327,7 +328,7 @@ def _of_table(
     if segment is not None and (unscored := int((np.isnan(segment) & judged.there).sum())):
         notice(f"{path}: {counted(unscored, 'output has', 'outputs have')} no score of {metric}")
     of_systems = system[:, 0] if system is not None else None if segment is None else row_means(segment)
-    return MetricScores(metric, segment, of_systems, signature)
+    return MetricScores(written_name(metric, signature), segment, of_systems, signature)
 
 
 def _segment(row: Row, judged: JudgedSet) -> int:

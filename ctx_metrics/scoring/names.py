@@ -1,0 +1,29 @@
+"""The names under which metrics' scores are written and shown."""
+
+import re
+
+# only in signatures of COMET and SLIDE
+EMBEDDED = re.compile(r"(^|\|)model:embedded-(alignment-regressor|unified|referenceless)\b")
+
+
+def written_name(name: str, signature: str) -> str:
+    """Return the name for a metric's scores in files: with "-embedded" if the embedded model computed them, so that no
+    table calls them COMET.
+
+    >>> written_name("comet", "nrefs:1|model:embedded-unified|ckpt:5"), written_name("comet", "nrefs:1|model:wmt22-comet-da")
+    ('comet-embedded', 'comet')
+    >>> written_name("comet-embedded-peers", "model:embedded-unified"), written_name("COMET", "model:embedded-unified")
+    ('comet-embedded-peers', 'COMET-embedded')
+    """
+    if not EMBEDDED.search(signature) or "-embedded" in name.lower():
+        return name
+    return re.sub(r"^\w+", r"\g<0>-embedded", name)
+
+
+def shown_name(name: str) -> str:
+    """Return a name from a file as tables show it.
+
+    >>> shown_name("comet-embedded"), shown_name("comet-embedded-peers"), shown_name("human")
+    ('COMET-embedded', 'COMET-embedded-peers', 'human')
+    """
+    return re.sub(r"^\w+(?=-embedded\b)", lambda found: found[0].upper(), name)
