@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -38,10 +39,12 @@ def read_lines(path: str, encoding: str | None = None) -> list[str]:
 def read_text(path: str, encoding: str | None = None) -> str:
     """Return the unchanged text of a file (plain, .gz or .xz); raises InputError as read_lines does.
 
-    A compressed file can unpack to far more than its size, so its lines are limited to LONGEST bytes.
+    A compressed file can unpack to far more than its size, and a device or a pipe has no end that is known, so their lines
+    are limited to LONGEST bytes.
     """
     with os_errors(f"cannot read {path}"), open(path, "rb") as file:
-        content = b"".join(byte_lines(file, path)) if path.endswith(PACKED) else file.read()
+        endless = path.endswith(PACKED) or not os.path.isfile(path)
+        content = b"".join(byte_lines(file, path)) if endless else file.read()
     return decode(content, path, encoding)
 
 

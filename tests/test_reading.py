@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import os
 import sys
 
 import pytest
@@ -106,3 +107,9 @@ def test_xz_where_python_lacks_lzma(reading, monkeypatch):
     monkeypatch.setitem(sys.modules, "lzma", None)
     with pytest.raises(InputError, match="no lzma module"):
         reading(b"", name="text.xz")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no /dev/zero here")
+def test_a_device_is_not_read_without_end():
+    with pytest.raises(InputError, match=r"^/dev/zero, line 1: it is longer than 16 MiB"):
+        read_lines("/dev/zero")

@@ -153,6 +153,7 @@ RIGHT_CHECKSUM = {
     "a number too large": changed(at_first(float, lambda value: "X"), lambda text: text.replace('"X"', "1e999")),
     "NaN": changed(at_first(float, lambda value: "X"), lambda text: text.replace('"X"', "NaN")),
     "text with an escape": changed(at_first(str, lambda value: "\x1b]0;gotcha\x07")),
+    "text in reverse": changed(at_first(str, lambda value: "\u202eahctog")),
     "another version": another_version,
     "of another name": from_another_place,
     "another user's": another_users,
@@ -231,7 +232,7 @@ def test_damaged_planted_and_foreign_results(ctx, table, tmp_path, monkeypatch):
                     found = {name: text for name, text in contents(folder).items() if not name.startswith(STATE)}
                     if done.out != wanted[0] or (kind in ("annotate", "top") and found != wanted[1]):
                         wrong.append(f"another result: {case}")
-                if "\x1b" in done.err + done.out:
+                if {"\x1b", "\u202e"} & {*done.err, *done.out}:
                     wrong.append(f"an escape: {case}")
                 shutil.rmtree(folder)
     assert not wrong, "\n".join(wrong)

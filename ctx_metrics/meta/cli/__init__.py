@@ -255,6 +255,11 @@ def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | N
     slide = chosen_metrics(line, ["slide"], also=names)[0] if grid else None
     if plots.plot_format != "png" and not plots.plot:
         error("--plot-format is for --plot DIR, which is not given")
+    if plots.plot and plots.plot.lower().endswith((".png", ".pdf", ".svg")):
+        stem, form = os.path.splitext(plots.plot)
+        error(
+            f"--plot {plots.plot}: meta draws several figures; name a folder: --plot {stem} --plot-format {form[1:].lower()}"
+        )
     if slide and "slide" not in names and any(slide.own.get(each) is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if asked.save_scores and not chosen:
