@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from .errors import InputError
+from .language_codes import NAMES, SHORTEST
 from .notices import notice
 from .wording import name_the_language, worded
 
@@ -13,24 +14,14 @@ FUNCTION_WORDS = frozenset(
     "the of and to that it for with this is are was were be been has have had not but from they which you he she his her "
     "their we our at by on as would will there what who when can could should about into than them its".split()
 )
-# Languages that multilingual-e5 was trained on, which its model card gives as those of XLM-R, with their three-letter codes
-# (ISO 639).
-CODES = [
-    codes.split()
-    for codes in (
-        "af afr | am amh | ar ara arb | as asm | az aze azj | be bel | bg bul | bn ben | br bre | bs bos | ca cat | cs "
-        "ces cze | cy cym wel | da dan | de deu ger | el ell gre | en eng | eo epo | es spa | et est ekk | eu eus baq | "
-        "fa fas per pes | fi fin | fr fra fre | fy fry | ga gle | gd gla | gl glg | gu guj | ha hau | he heb | hi hin | "
-        "hr hrv | hu hun | hy hye arm | id ind | is isl ice | it ita | ja jpn | jv jav | ka kat geo | kk kaz | km khm | "
-        "kn kan | ko kor | ku kur kmr | ky kir | la lat | lo lao | lt lit | lv lav lvs | mg mlg plt | mk mkd | ml mal | "
-        "mn mon khk | mr mar | ms msa zsm | my mya bur | nb nob | ne nep npi | nl nld dut | nn nno | no nor | om orm gaz "
-        "| or ori ory | pa pan | pl pol | ps pus pbt | pt por | ro ron rum | ru rus | sa san | sd snd | si sin | sk slk | "
-        "sl slv | so som | sq sqi als | sr srp | su sun | sv swe | sw swa swh | ta tam | te tel | th tha | tl tgl | tr "
-        "tur | ug uig | uk ukr | ur urd | uz uzb uzn | vi vie | xh xho | yi yid ydd | zh zho chi cmn | fil"
-    ).split("|")
-]
-READ_BY_MULTILINGUAL = frozenset(first for first, *_ in CODES)
-SHORTER = {code: first for first, *longer in CODES for code in longer}
+# Languages that multilingual-e5 was trained on, which its model card gives as those of XLM-R.
+READ_BY_MULTILINGUAL = frozenset(
+    "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is "
+    "it ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my nb ne nl nn no om or pa pl ps pt ro ru sa sd si "
+    "sk sl so sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh fil".split()
+)
+# Chinese languages, whose texts in Chinese script need the same tokenizer as Mandarin
+CHINESE = frozenset("zh yue wuu nan hak gan hsn cdo cjy lzh".split())
 EXTRA = "pip install 'ctx-metrics[multilingual]'"
 WORD = re.compile(r"[^\W\d_]+")
 MIN_LETTERS = 20  # of shorter texts no language is told, and no fault
@@ -76,13 +67,48 @@ def letters(text: str) -> str:
 
 
 def primary(language: str | None) -> str:
-    """Return the first part of a language code, or "" if unknown; a three-letter code becomes the two-letter one if known.
+    """Return the shortest ISO 639 code of the language that a tag names, without script and region; "" if unknown.
 
-    >>> primary("pt_BR"), primary("deu_Latn"), primary("gsw"), primary(None)
-    ('pt', 'de', 'gsw', '')
+    A code of a language that is written as another one, such as arz or cmn, becomes the code of that one.
+
+    >>> primary("pt_BR"), primary("deu_Latn"), primary("GER"), primary("gsw"), primary(None)
+    ('pt', 'de', 'de', 'gsw', '')
     """
     first = (language or "").lower().replace("_", "-").split("-")[0]
-    return SHORTER.get(first, first)
+    return SHORTEST.get(first, first)
+
+
+def script(language: str | None) -> str:
+    """Return the ISO 15924 code of the script that a language tag names; "" if it names none.
+
+    >>> script("zho_hans"), script("sr-Latn-RS"), script("pt_BR")
+    ('Hans', 'Latn', '')
+    """
+    subtags = _before_private_use(re.split("[-_]", language or "")[1:])
+    return next((each.capitalize() for each in subtags if re.fullmatch("[A-Za-z]{4}", each)), "")
+
+
+def language_name(tag: str) -> str:
+    """Return a language's English name and its tag, for messages; the tag alone if the name is unknown.
+
+    >>> language_name("de"), language_name("zho_Hans"), language_name("pt-BR"), language_name("Cyrillic")
+    ('German (de)', 'Chinese (zho_Hans)', 'Portuguese (pt-BR)', 'Cyrillic')
+    """
+    name = NAMES.get(primary(tag))
+    return f"{name} ({tag})" if name else tag
+
+
+def bleu_language(language: str | None) -> str:
+    """Return the code by which BLEU chooses a tokenizer: the shortest one, "zh" for all Chinese languages, and "" for texts
+    in Latin script, such as Pinyin, and if the language is unknown.
+
+    >>> bleu_language("zh_CN"), bleu_language("yue-Hant"), bleu_language("jpn_Jpan"), bleu_language("zh-Latn")
+    ('zh', 'zh', 'ja', '')
+    """
+    if script(language) == "Latn":
+        return ""
+    code = primary(language)
+    return "zh" if code in CHINESE else code
 
 
 def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None) -> None:
@@ -145,20 +171,12 @@ def guard_english(
 
 
 LANGUAGES = ("source_lang", "target_lang")
-# ISO 639-1, including withdrawn codes that tools still write
-ISO_639_1 = frozenset(
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo "
-    "es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik in io is it iu iw ja ji "
-    "jv jw ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mo mr ms mt my na nb "
-    "nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr "
-    "ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
-)
 # Codes that are often mistaken for a language's, such as its country's, and the right code.
 LIKELY = dict(
     each.split("=")
     for each in (
-        "al=sq at=de by=be cn=zh cz=cs dk=da ee=et gb=en ge=ka gr=el il=he in=id ir=fa iw=he ji=yi jp=ja jw=jv kr=ko kz=kk "
-        "mo=ro mx=es pk=ur rs=sr se=sv sh=sr sp=es tw=zh ua=uk us=en vn=vi"
+        "al=sq at=de by=be cn=zh cz=cs dk=da ee=et gb=en ge=ka gr=el il=he ir=fa jp=ja kr=ko kz=kk "
+        "mx=es pk=ur rs=sr se=sv sh=sr sp=es tw=zh ua=uk us=en vn=vi"
     ).split()
 )
 OFTEN_REGIONS = frozenset({"br", "ca", "ch", "tw"})  # also the languages Breton, Catalan, Chamorro and Twi
@@ -220,7 +238,7 @@ def _halves(text: str) -> tuple[str, str] | None:
 def _is_pair(tag: str) -> bool:
     first, *more = re.split("[-_]", tag)
     return any(
-        each != first and (each in ISO_639_1 or re.fullmatch("[a-z]{3}", each)) for each in _before_private_use(more)
+        each != first and (each in SHORTEST or re.fullmatch("[a-z]{3}", each)) for each in _before_private_use(more)
     )
 
 
@@ -229,7 +247,7 @@ def _fault(tag: str) -> str:
     code = first.lower()
     if not re.fullmatch("[a-z]{2,3}", code) or not all(map(_SUBTAG.fullmatch, _before_private_use(more))):
         return f"{tag!r} is not a language code such as de, pt-BR or zh-Hans"
-    if len(code) == 2 and code not in ISO_639_1:
+    if len(code) == 2 and code not in SHORTEST:
         return f"{first!r} is not a language code of ISO 639{likely(code)}"
     return ""
 

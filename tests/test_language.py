@@ -3,7 +3,21 @@ from plugin_conftest import REF, A
 
 from ctx_metrics import BERTR, COMET
 from ctx_metrics.errors import InputError
-from ctx_metrics.language import MIN_WORDS, SAMPLE_WORDS, check_language, guard_english, language_pair, looks_english
+from ctx_metrics.language import (
+    MIN_WORDS,
+    READ_BY_MULTILINGUAL,
+    SAMPLE_WORDS,
+    bleu_language,
+    check_language,
+    guard_english,
+    language_name,
+    language_pair,
+    looks_english,
+    primary,
+    script,
+)
+from ctx_metrics.language_codes import NAMES, SHORTEST
+from ctx_metrics.scoring.tokenization import tokenizer_for
 
 ENGLISH = "It was not the first time that they had seen the river from the bridge, and it would not be the last."
 GERMAN = "Es war nicht das erste Mal, dass sie den Fluss von der Brücke aus sahen, und es sollte nicht das letzte sein."
@@ -145,3 +159,56 @@ def test_a_source_language_that_the_model_was_not_trained_on_is_said_once(multil
 def test_the_command_refuses_a_country_for_a_language(forked_sacrebleu):
     assert forked_sacrebleu(REF, "-i", A, "-m", "bertr", "-l", "jp-en").returncode == 1
     assert forked_sacrebleu(REF, "-i", A, "-m", "bleu", "-l", "jp-en").returncode == 0  # sacrebleu's own business
+
+
+def forms(code):
+    """The tags of a language as users write them, with what is to be read from each: (tag, script)."""
+    for tag, named in ((code, ""), (f"{code}_Latn", "Latn"), (f"{code}-Hans", "Hans"), (f"{code}_XX", "")):
+        for form in (tag, f"{tag}_001", tag.replace("_", "-")):
+            for spelled in (form, form.lower(), form.upper()):
+                yield spelled, named
+
+
+@pytest.mark.parametrize("code", SHORTEST)
+def test_every_form_of_a_code_is_one_language(code):
+    for tag, named in forms(code):
+        assert (primary(tag), script(tag)) == (SHORTEST[code], named), tag
+        check_language("target_lang", code)
+
+
+def test_every_language_has_a_name_and_only_it_has_its_codes():
+    assert set(SHORTEST.values()) == NAMES.keys() >= READ_BY_MULTILINGUAL
+    assert len({*NAMES.values()}) == len(NAMES) and all(name[0].isupper() for name in NAMES.values())
+
+
+# ISO 639-2/B, 639-2/T and 639-3 of languages where they differ, of WMT, FLORES and NLLB
+@pytest.mark.parametrize(
+    "codes",
+    "zh zho chi cmn|ja jpn|ko kor|de deu ger|fr fra fre|cs ces cze|fa fas per pes|nl nld dut|ro ron rum|sk slk slo|el ell "
+    "gre|is isl ice|hy hye arm|ka kat geo|mk mkd mac|ms msa may zsm|my mya bur|cy cym wel|eu eus baq|sq sqi alb als|bo bod "
+    "tib|mi mri mao|nb nob|nn nno|no nor|sr srp|pt por|ar ara arb arz ary apc|et est ekk|lv lav lvs|mn mon khk|sw swa swh|uz "
+    "uzb uzn|az aze azj|or ori ory|ne nep npi|ps pus pbt|mg mlg plt|yi yid ydd|om orm gaz|he heb iw|id ind in|jv jav".split(
+        "|"
+    ),
+)
+def test_the_codes_of_one_language_are_known(codes):
+    shortest, *longer = codes.split()
+    assert [primary(code) for code in longer] == [shortest] * len(longer)
+
+
+@pytest.mark.parametrize(
+    "tags, tokenizer",
+    [
+        ("zh ZH zh_CN zh-Hans zho_Hans zho_Hant_TW chi cmn cmn_Hans yue yue_Hant wuu lzh", "zh"),
+        ("ja JA ja_JP jpn jpn_Jpan", "ja-mecab"),
+        ("ko ko_KR kor kor_Hang", "ko-mecab"),
+        ("de deu_Latn pt-BR sr_Cyrl zh_Latn ja-Latn", "13a"),
+    ],
+)
+def test_the_tokenizer_is_that_of_the_language(tags, tokenizer):
+    assert {tokenizer_for(None, tag) for tag in tags.split()} == {tokenizer}
+    assert bleu_language(None) == ""
+
+
+def test_names_keep_the_tag():
+    assert [language_name(tag) for tag in ("deu", "yue", "tlh")] == ["German (deu)", "Cantonese (yue)", "tlh"]

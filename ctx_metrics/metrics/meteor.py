@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
+from ..language import primary
 from ..notices import notice
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult
@@ -107,8 +108,8 @@ def stemmer_for(stem: str, language: str | None) -> str:
     """
     if stem != "auto":
         return stem
-    code = (language or "en").lower().replace("_", "-").split("-")[0]
-    if code in ("en", "eng"):
+    code = primary(language) or "en"
+    if code == "en":
         return "porter"
     if code in SNOWBALL:
         return f"snowball-{SNOWBALL[code]}"

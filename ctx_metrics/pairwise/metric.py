@@ -10,7 +10,7 @@ import numpy as np
 from ..corpus import Corpus, digest
 from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
-from ..language import guard_english
+from ..language import guard_english, primary
 from ..metrics.keywords import References, Systems
 from ..notices import Notice, counted, tallied
 from ..paths import Reads
@@ -168,8 +168,8 @@ class Pairwise(ContextMetric):
         """Return the first half of the advice if the language may be at fault; "" if it is one of the model's."""
         if not self._context.target_lang:
             return f"{name_the_language()}, or "
-        code = self._context.target_lang.lower().replace("_", "-").split("-")[0]
-        if code in (languages := self.model.languages or [code]):
+        code = primary(self._context.target_lang)
+        if code in map(primary, languages := self.model.languages or [code]):
             return ""
         into = " or ".join(languages)
         return worded(f"name a language pair into {into} with -l, or ", f"name {into} as target_lang, or ")

@@ -12,6 +12,7 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..language import bleu_language
 from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
 from ..meta.judgements.score_files import lower_is_better, read_scores
 from ..meta.measures.correlation import document_means
@@ -157,7 +158,7 @@ def missing_words(context: Context, design: Design) -> Column | None:
     """
     if not context.references:
         return None
-    by_characters = (context.target_lang or "") in WITHOUT_SPACES
+    by_characters = bleu_language(context.target_lang) in WITHOUT_SPACES
     tokenizer = TokenizerChar() if by_characters else Tokenizer13a()
     references = [Counter(tokenizer((text or "").lower()).split()) for text in context.references[0]]
     ranges = None if context.doc_ids is None else document_ranges(context.doc_ids)

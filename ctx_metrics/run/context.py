@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..engine_options import EngineOptions
 from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
+from ..language import bleu_language
 from ..notices import notice
 from .documents import say_single
 from .inputs import FileInput, Given, Input, Keyword
@@ -52,8 +53,8 @@ class Context:
 
     @property
     def trg_lang(self) -> str:
-        """The target language under the name that sacrebleu's BLEU uses; "" if unknown."""
-        return self.target_lang or ""
+        """The target language's code, under the name and in the form by which sacrebleu's BLEU chooses its tokenizer."""
+        return bleu_language(self.target_lang)
 
 
 _OF_RUNS = {"references", "inputs", "in_blocks", "read", "signature"}

@@ -6,6 +6,7 @@ from typing import Any
 from sacrebleu.metrics import BLEU
 
 from ..errors import InputError, tokenizer_error
+from ..language import bleu_language
 from ..settings import setting
 
 
@@ -39,10 +40,10 @@ class Words:
 def tokenizer_for(tokenize: str | None, language: str | None) -> str:
     """Return the tokenizer that was asked for, or else the one that BLEU uses for the language.
 
-    >>> tokenizer_for(None, "de"), tokenizer_for(None, "zh"), tokenizer_for("none", "zh")
+    >>> tokenizer_for(None, "de"), tokenizer_for(None, "zho_Hans"), tokenizer_for("none", "zh")
     ('13a', 'zh', 'none')
     """
-    return tokenize or BLEU._TOKENIZER_MAP.get((language or "").replace("_", "-").split("-")[0], BLEU.TOKENIZER_DEFAULT)
+    return tokenize or BLEU._TOKENIZER_MAP.get(bleu_language(language), BLEU.TOKENIZER_DEFAULT)
 
 
 def tokenizer_setting(chosen_by: str) -> Any:
