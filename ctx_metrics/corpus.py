@@ -1,9 +1,12 @@
 """The corpus: hypotheses, references, sources, document ids and languages."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Real
+from reprlib import repr as short
 from typing import Any
 from unicodedata import category
 
@@ -91,7 +94,7 @@ class Corpus:
         if self.sources is not None:
             self.sources = checked_stream("sources", self.sources)
         if self.doc_ids is not None:
-            self.doc_ids = list_of_strings("document ids", self.doc_ids)
+            self.doc_ids = [document_id(each) for each in list_of_strings("document ids", self.doc_ids)]
         if not self.hypotheses:
             raise InputError("no hypotheses to score")
         aligned = zip([*names, "sources", "document ids"], [*self.references, self.sources, self.doc_ids], strict=True)
@@ -138,9 +141,12 @@ def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[
     [(0, 2), (2, 3)]
     """
     for i, doc_id in enumerate(doc_ids):
-        if not isinstance(doc_id, str) or not doc_id.strip():
+        if is_missing(doc_id) or (isinstance(doc_id, str) and not doc_id.strip()):
             missing = "the document id is missing"
             raise InputError(missing, about=name, segment=i, unit="line", fix="every line needs one")
+        if not isinstance(doc_id, str):
+            wrong = f"the document id {short(doc_id)} is neither a string nor a whole number"
+            raise InputError(wrong, about=name, segment=i, unit="line")
     starts = [i for i, doc_id in enumerate(doc_ids) if i == 0 or doc_id != doc_ids[i - 1]]
     seen: dict[str, int] = {}
     for start in starts:
@@ -163,11 +169,45 @@ def digest(texts: Sequence[str]) -> str:
 
 
 def list_of_strings(name: str, stream: Collection) -> list:
-    """Return a collection as a list; raises InputError for a single string, which would be split into its letters."""
-    if isinstance(stream, str) or not isinstance(stream, Collection):
-        given = "one string" if isinstance(stream, str) else type(stream).__name__
-        raise InputError(f"{name}: expected a list of strings, got {given}")
+    """Return a collection as a list; raises InputError for one without an order, and for a single string or a table, which
+    would be split into its letters or the names of its columns."""
+    if hasattr(stream, "columns"):
+        raise InputError(f"{name}: this is a table; give one of its columns, or dict(table[['a', 'b']]) for systems")
+    if isinstance(stream, Mapping):
+        raise InputError(f"{name}: this is a dict; give a list of its texts, in the order of the segments or documents")
+    if isinstance(stream, Set) and not isinstance(stream, KeysView):
+        raise InputError(f"{name}: a {type(stream).__name__} has no order and drops texts that are equal; give a list")
+    if isinstance(stream, (str, bytes)) or not isinstance(stream, Collection) or getattr(stream, "ndim", 1) == 0:
+        given = "one string" if isinstance(stream, str) else f"{type(stream).__name__}"
+        given += " without dimensions" if getattr(stream, "ndim", 1) == 0 else ""
+        fix = "give list(...) of it" if isinstance(stream, Iterator) else ""
+        raise InputError(f"{name}: expected a list of strings, got {given}", fix=fix)
     return list(stream)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is one that tables have in place of a missing one: None, NaN, NaT or pandas.NA.
+
+    >>> is_missing(float("nan")), is_missing("nan"), is_missing(0)
+    (True, False, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # arrays, which have no truth
+        return False
+
+
+def document_id(doc: Any) -> Any:
+    """Return a document id as text: tables often number their documents, and have 1.0 for 1 where one has no number.
+
+    >>> document_id(7), document_id(7.0), document_id("a"), document_id(None)
+    ('7', '7', 'a', None)
+    """
+    if isinstance(doc, bool) or not isinstance(doc, Real) or doc != doc:
+        return doc
+    return str(int(doc)) if math.isfinite(doc) and doc == int(doc) else doc
 
 
 def checked_stream(name: str, stream: Collection[str | None], none_allowed: bool = False) -> list:
@@ -178,7 +218,7 @@ def checked_stream(name: str, stream: Collection[str | None], none_allowed: bool
         if text is None and none_allowed:
             continue
         if not isinstance(text, str):
-            what = "nan, a missing value" if text != text else type(text).__name__
+            what = f"{text}, a missing value" if text is not None and is_missing(text) else type(text).__name__
             raise InputError(f"expected a string, got {what}", about=name, segment=i)
         if not text.isascii():
             try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..cli.common import comparisons, system_tables
 from ..cli.common.comparisons import Compared
+from ..types_of_values import check_type
 from .frames import frame
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class Comparisons:
         decimals: int | None = None,
     ) -> str:
         """Return the table of systems by metrics with their ranks, as `ctx-metrics compare --rows system` writes it."""
+        check_type("format", format, Literal["table", "tsv", "csv", "json", "jsonl", "latex", "markdown"])
+        check_type("autorank", autorank, Literal["wmt24", "wmt25"] | None)
+        check_type("decimals", decimals, int | None)
         return system_tables.render(self.found, format, decimals, autorank)
 
     def __repr__(self) -> str:

@@ -1,8 +1,10 @@
 """`predict`: scores of a list of samples, for programs that call a COMET model's `predict`."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, NamedTuple
 
+from ..corpus import list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..notices import counted, notice
@@ -27,7 +29,7 @@ class Prediction(NamedTuple):
 def predict(
     samples: Sequence[Mapping[str, str | None]],
     *,
-    model: str | None = None,
+    model: str | PathLike[str] | None = None,
     source_lang: str | None = None,
     target_lang: str | None = None,
     engine: EngineOptions = EngineOptions(),
@@ -37,19 +39,20 @@ def predict(
     samples    dictionaries with mt, and with src and ref if the model reads them; a ref that is None or absent is missing
     model      embedded, multilingual, a folder, a .ckpt file, or OWNER/NAME[@REVISION] of the hub
     """
+    samples = list_of_strings("samples", samples)
     for number, sample in enumerate(samples):
         if not isinstance(sample, Mapping) or "mt" not in sample:
             what = "a dict with mt, and src and ref if the model reads them"
             raise InputError(f"this is not {what}", about="samples", segment=number, unit="sample")
     texts = {key: [sample.get(key) for sample in samples] for key in KEYS}
-    given = {key: stream for key, stream in texts.items() if any(text is not None for text in stream)}
+    given = {key: stream for key, stream in texts.items() if not all(text is None for text in stream)}
     if unread := {key: None for sample in samples for key in sample if key not in KEYS}:
         number = sum(any(key in sample for key in unread) for sample in samples)
         notice(f"samples: {counted(number, 'sample has', 'samples have')} keys that are not read ({', '.join(unread)})")
     result = evaluate(
-        texts["mt"],  # type: ignore[arg-type]  # evaluate names the one that is None
+        texts["mt"],
         given.get("ref"),
-        sources=given.get("src"),  # type: ignore[arg-type]  # as above
+        sources=given.get("src"),
         metrics="comet",
         model=model,
         source_lang=source_lang,

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sacrebleu.metrics.base import Metric
@@ -15,6 +16,7 @@ from ..errors import InputError
 from ..run.context import Context
 from ..scoring.scores import Scores
 from ..scoring.testing import ALPHA, SEED, TESTS, SystemTests
+from ..types_of_values import check_type
 from ..writing import check_writable, write_whole
 from .frames import frame
 from .one_run import one_run
@@ -103,6 +105,8 @@ class Evaluation(Mapping[str, SystemScores]):
 
     def details(self, metric: str) -> list[list[dict[str, Any]]]:
         """What a learned model gave beside the scores, for each system and segment: parts and error_spans."""
+        if metric not in [*self.metrics]:
+            raise InputError(f"no metric of this result is named {short(metric)}; there are {', '.join(self.metrics)}")
         found = output.report(
             self.metrics[metric], self.scores[[*self.metrics].index(metric)], ["segment"], 100
         ).details
@@ -158,10 +162,14 @@ class Evaluation(Mapping[str, SystemScores]):
         samples     trials of the test; by default 10,000 for randomization, 1,000 for bootstrap
         holm        whether to correct p-values for the number of pairs
         """
+        given = locals()
         if len(self.names) < 2:
             raise InputError(
                 "there is only one system; a comparison needs at least two: hypotheses={'A': [...], 'B': [...]}"
             )
+        kinds = {"test": str, "resample": Literal["segment", "document"] | None, "samples": int | None, "seed": int}
+        for name, kind in {**kinds, "alpha": float, "holm": bool}.items():
+            check_type(name, given[name], kind)
         if test not in TESTS:
             raise InputError(f"test {test!r} is neither {' nor '.join(TESTS)}")
         if samples is not None and samples < 1:
@@ -176,6 +184,8 @@ class Evaluation(Mapping[str, SystemScores]):
         from ..report.content import Content, check_size
         from ..report.page import check_installed, page, title_of
 
+        check_type("path", path, str | os.PathLike)
+        check_type("title", title, str | None)
         file = os.fspath(path)
         check_writable(file)
         check_installed()

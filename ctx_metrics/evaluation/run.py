@@ -4,10 +4,11 @@ import os
 from argparse import ArgumentTypeError
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from ..cli.common.work import Kept, Work, in_blocks
-from ..corpus import checked_stream
+from ..corpus import checked_stream, list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..interference.flags import INTERFERENCE, TunedSettings, tuned
@@ -19,6 +20,7 @@ from ..run.wrappers import wrapped
 from ..scoring.base import ContextMetric
 from ..scoring.scores import all_scores
 from ..settings import closest
+from ..types_of_values import check_type
 from .one_run import one_run
 from .result import Evaluation
 from .texts import References, Texts, context_of, with_given_inputs
@@ -37,7 +39,7 @@ def evaluate(
     sources: Texts | None = None,
     docs: Collection[Any] | None = None,
     metrics: Metrics | None = None,
-    model: str | None = None,
+    model: str | os.PathLike[str] | None = None,
     source_lang: str | None = None,
     target_lang: str | None = None,
     inputs: Mapping[str, Any] = {},
@@ -77,6 +79,7 @@ def evaluate(
     >>> round(result.system["ter"], 1), [round(score, 1) for score in result.segments["ter"]]
     (40.0, [0.0, 100.0])
     """
+    _check_types(locals())
     kept = Kept(None if cache is None else os.fspath(cache))
     with one_run() as notices, in_blocks(Work(), kept) as blocks:
         wrap = PEERS.wrap(PeerSettings(peers, peers_weight, peers_by_source))
@@ -95,6 +98,24 @@ def evaluate(
     return Evaluation(names, context, built, scores, notices)
 
 
+# of the parameters that are no texts
+_TYPES = {
+    "model": str | os.PathLike | None,
+    "source_lang": str | None,
+    "target_lang": str | None,
+    "inputs": Mapping,
+    "peers_weight": float | None,
+    "cache": str | os.PathLike | None,
+    "engine": EngineOptions,
+    **dict.fromkeys(("align", "peers", "peers_by_source", "explain", "text_checks"), bool),
+}
+
+
+def _check_types(given: Mapping[str, Any]) -> None:
+    for name, kind in _TYPES.items():
+        check_type(name, given[name], kind)
+
+
 def _check_references(metrics: "Mapping[str, Metric]", context: Context) -> None:
     """Raise InputError if a segment has no reference, which sacrebleu's own metrics cannot read."""
     missing = [
@@ -111,6 +132,7 @@ def _tuned(given: TunedWith) -> list[Tuned]:
     of_systems = given if isinstance(given, Mapping) else {"": given}
     found = []
     for system, metrics in of_systems.items():
+        check_type("tuned_with", system, str)
         for text in [metrics] if isinstance(metrics, str) else checked_stream("tuned_with", metrics):
             try:
                 each = tuned(text)
@@ -120,12 +142,19 @@ def _tuned(given: TunedWith) -> list[Tuned]:
     return found
 
 
-def _chosen(metrics: Metrics | None, model: str | None, with_references: bool) -> list[MetricSettings]:
+def _chosen(
+    metrics: Metrics | None, model: str | os.PathLike[str] | None, with_references: bool
+) -> list[MetricSettings]:
     if metrics is None:
         metrics = ["bleu", "chrf", "comet"] if with_references else ["comet"]
     if isinstance(metrics, str):
         metrics = [metrics]
-    given: Mapping[str, Mapping[str, Any]] = metrics if isinstance(metrics, Mapping) else {name: {} for name in metrics}
+    named = metrics if isinstance(metrics, Mapping) else {name: {} for name in _names(metrics)}
+    given: Mapping[str, Mapping[str, Any]] = named
+    for name, own in given.items():
+        if not isinstance(name, str) or not isinstance(own, Mapping) or not all(isinstance(key, str) for key in own):
+            example = "{'slide': {'window': 3}}"
+            raise InputError(f"metrics: {short(name)}: {short(own)} are not a name and its settings, as in {example}")
     if not given:
         raise InputError("metrics: none is named")
     chosen = [MetricSettings(name, _class(name), own) for name, own in given.items()]
@@ -134,8 +163,17 @@ def _chosen(metrics: Metrics | None, model: str | None, with_references: bool) -
     if not any(capabilities(each.cls).estimator for each in chosen):
         raise InputError(f"model is given, but none of the metrics has a quality model ({', '.join(given)})")
     return [
-        each._replace(own={"model": model, **each.own}) if capabilities(each.cls).estimator else each for each in chosen
+        each._replace(own={"model": os.fspath(model), **each.own}) if capabilities(each.cls).estimator else each
+        for each in chosen
     ]
+
+
+def _names(metrics: Collection[str]) -> list[str]:
+    names = list_of_strings("metrics", metrics)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"metrics: {short(name)} is not the name of a metric")
+    return names
 
 
 def _class(metric: str) -> Any:

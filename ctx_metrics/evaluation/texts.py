@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 from sacrebleu.metrics import CHRF
 
 from ..align.flags import aligned_texts
-from ..corpus import Segments, checked_stream, document_ranges, list_of_strings, named
+from ..corpus import Segments, checked_stream, document_id, document_ranges, list_of_strings, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
@@ -51,7 +50,7 @@ def context_of(
     if checks and not align and len(against) == len(systems[0]):
         _say_transposed(systems[0], against)
     source = None if sources is None else _stream("sources", sources)
-    doc_ids = None if docs is None else named([_id(each) for each in _list("docs", docs)], "docs")
+    doc_ids = None if docs is None else named([document_id(each) for each in list_of_strings("docs", docs)], "docs")
     of_segments = [*([] if align else systems), *against, *filter(None, (source, doc_ids))]
     for stream in of_segments:
         if len(stream) != len(of_segments[0]):
@@ -91,25 +90,17 @@ def with_given_inputs(
     return replace(context, inputs=inputs)
 
 
-def _list(name: str, stream: Any) -> list[Any]:
-    if hasattr(stream, "columns"):
-        raise InputError(f"{name}: this is a table; give one of its columns, or dict(table[['a', 'b']]) for systems")
-    if isinstance(stream, Mapping):
-        raise InputError(f"{name}: this is a dict; give a list of its texts, in the order of the segments or documents")
-    return list_of_strings(name, stream)
-
-
 def _stream(name: str, texts: Any) -> Segments:
-    return named(checked_stream(name, _list(name, texts)), name)
+    return named(checked_stream(name, list_of_strings(name, texts)), name)
 
 
 def _references(given: Any, segments: int) -> list[Segments]:
     """Return streams; the user gives one as a list of strings, or several as a list of lists."""
-    whole = _list("references", given)
-    if any(isinstance(each, str) for each in whole) or all(each is None for each in whole):
+    whole = list_of_strings("references", given)
+    if any(isinstance(each, str) for each in whole) or not any(isinstance(each, Collection) for each in whole):
         streams = [whole]
     else:
-        streams = [_list(f"reference stream {number}", each) for number, each in enumerate(whole, 1)]
+        streams = [list_of_strings(f"reference stream {number}", each) for number, each in enumerate(whole, 1)]
         lengths = {len(stream) for stream in streams}
         if len(streams) == segments and len(lengths) == 1 and lengths != {segments}:
             raise InputError(
@@ -136,11 +127,6 @@ def _say_transposed(hypotheses: Segments, streams: Sequence[Segments]) -> None:
             f"references: {number} lists of {number} texts are read as {number} references of all segments, but each list "
             f"fits one segment far better (chrF {transposed:.0f}, not {as_given:.0f}); if so, give list(zip(*references))"
         )
-
-
-def _id(doc: Any) -> Any:
-    """A document id as text; tables often number their documents."""
-    return str(doc) if isinstance(doc, Integral) else doc
 
 
 def _segments(stream: Segments) -> str:

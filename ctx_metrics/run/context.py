@@ -5,12 +5,13 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_type_hints
 
 from ..engine_options import EngineOptions
 from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
 from ..language import bleu_language
 from ..notices import notice
+from ..types_of_values import check_type
 from .documents import say_single
 from .inputs import FileInput, Given, Input, Keyword
 from .references import say_empty
@@ -203,6 +204,8 @@ def build_all(
         can = capabilities(cls)
         given = {key: value for key, value in context.inputs.items() if key in can.keywords}
         given |= {key: getattr(context, key) for key in can.reads}
+        if cls.__module__.startswith("sacrebleu."):
+            _check_settings(cls, name, settings)
         with building(cls, name):
             metrics[name] = cls(**{"references": context.references, **given, **settings})
         can = capabilities(metrics[name])
@@ -220,6 +223,26 @@ def build_all(
         if entries := {**(context.read.signature if context.read else {}), **context.signature}:
             signed(metric, entries)
     return metrics
+
+
+def _check_settings(cls: type["Metric"], name: str, settings: Mapping[str, Any]) -> None:
+    """Raise InputError for a wrong setting of a metric of sacrebleu, whose constructor does not check them."""
+    from sacrebleu.metrics import BLEU
+
+    kinds = get_type_hints(cls.__init__)
+    choices = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
+    least = {"max_ngram_order": 1, "char_order": 1, "word_order": 0, "beta": 0}
+    for key, value in settings.items():
+        if key not in kinds:
+            raise TypeError(f"{name}: unexpected setting {key!r}; it takes {', '.join(kinds)}")
+        try:
+            check_type(key, value, kinds[key])
+        except InputError as error:
+            raise InputError(error.what, about=name) from None
+        if key in choices and value is not None and value not in choices[key]:
+            raise InputError(f"{key} {value!r} is none of {', '.join(choices[key])}", about=name)
+        if key in least and value < least[key]:
+            raise InputError(f"{key}={value} is not a whole number of at least {least[key]}", about=name)
 
 
 def check_references(chosen: Iterable[MetricSettings], reference: str) -> None:

@@ -24,6 +24,7 @@ from ..paths import Reads
 from ..run.context import Capabilities, Stream
 from ..run.inputs import FileInput, StreamsOfSystems
 from ..settings import add_flags, check_choices, setting
+from ..types_of_values import checked_settings
 from ..wording import setting_named, worded
 from .constructor import (
     as_list,
@@ -175,7 +176,8 @@ class ContextMetric(Metric):
         self._check_required()
         self._own_streams = self._streams_by_system(self._context.systems)
         self.signature = {}
-        self.settings = self.Settings(**{key: value for key, value in given.items() if key in own})
+        chosen = {key: value for key, value in given.items() if key in own}
+        self.settings = self.Settings(**checked_settings(self.Settings, chosen, name))
         check_choices(self.settings, name)
         try:
             self._prepare()

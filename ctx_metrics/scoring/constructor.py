@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, get_type_hints
 
-from ..corpus import list_of_strings
+from ..corpus import document_id, list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
@@ -23,10 +23,10 @@ def streams(name: str, given: Any) -> list[list]:
 
 
 def reference_streams(metric: str, references: Any) -> list[list]:
-    given = [references] if isinstance(references, str) or not isinstance(references, Collection) else references
+    given = [references] if isinstance(references, str) else as_list(f"{metric}: references", references)
     if any(isinstance(stream, str) or not isinstance(stream, Collection) for stream in given):
         raise InputError(f"{metric}: references must be a list of streams, each a list of strings")
-    own = [list(stream) for stream in given]
+    own = [list_of_strings(f"{metric}: reference stream {number}", stream) for number, stream in enumerate(given, 1)]
     if len({len(stream) for stream in own}) > 1:
         raise InputError(f"{metric}: reference streams differ in length: {[len(s) for s in own]} segments")
     return own
@@ -94,6 +94,8 @@ def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context
             continue
         if name in STREAMS:
             clean[name] = as_list(f"{metric}: {name}", value)
+            if name == "doc_ids":
+                clean[name] = [document_id(each) for each in clean[name]]
         elif name == "systems" or (name in keywords and keywords[name].streams):
             clean[name] = streams(f"{metric}: {name}", value)
         elif name in LANGUAGES and value != "":
