@@ -1,9 +1,12 @@
 // The charts, drawn by Vega-Lite when they first come into view. The tools above them set the parameters of all.
 
+/** A BLEU of 100.00000000000004 would extend its axis to 110. @param {number|null} score */
+const rounded = (score) => (score === null ? null : Number(score.toFixed(6)));
+
 /** The rows that charts are drawn from: one for each output, with the numbers of its system and document, and its scores by metric. */
 function chartRows() {
   return data.outputs[0].flatMap((_, i) => {
-    const all = data.metrics.map((each) => each.segments.map((own) => own[i]));
+    const all = data.metrics.map((each) => each.segments.map((own) => rounded(own[i])));
     return data.systems.map((_, system) => ({
       segment: i + 1,
       system,
