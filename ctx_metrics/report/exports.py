@@ -53,8 +53,8 @@ def pearmut(content: Content, campaign: str) -> str:
         notice("--pearmut: people need the source to judge a translation: give -s FILE")
     name = re.sub(r"\W+", "-", campaign).strip("-")
     info = {"assignment": "task-based", "protocol": "ESA"}
-    campaign = {"info": info, "campaign_id": name, "data": [documents]}
-    return json.dumps(plain(campaign, None), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    whole = {"info": info, "campaign_id": name, "data": [documents]}
+    return json.dumps(plain(whole, None), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def subset2evaluate(content: Content) -> str:

@@ -17,7 +17,7 @@ def documents_of_items(
     systems: Mapping[str, Sequence[str]],
     sources: Sequence[str] | None = None,
     doc_ids: Sequence[str] | None = None,
-    references: Sequence[str] | None = None,
+    references: Sequence[str | None] | None = None,
 ) -> list[list[dict[str, Any]]]:
     """Return the items of each document; without document ids, each segment is a document.
 

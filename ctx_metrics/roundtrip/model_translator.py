@@ -17,6 +17,7 @@ from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..models.hub import HubKind, encoder_files, is_whole, located
 from ..notices import quiet_libraries
+from ..language import primary
 from ..opening import file_hashes, identity, opening, shown
 from ..wording import setting_named
 from .back_translation import BackTranslation, BackTranslator, Translation
@@ -31,12 +32,13 @@ _LANGUAGE_TOKEN = re.compile(r"[a-z]{2,3}_[A-Za-z]{2,4}")
 def own_code(language: str | None, given: str | None, codes: Sequence[str], flag: str, model: str) -> str:
     """Return a translation model's own code for a language, such as "de", "de_DE" or "deu_Latn".
 
-    This is the code that the user gave, or else the one that matches the language: an equal code, or the only code with
-    the same language part. Two letters never match three: "es" begins the code of Estonian in ISO 639-3, and "ja" that of
-    Javanese.
+    This is the code that the user gave, or else the one that matches the language: an equal code, or the only code of
+    the same language.
 
     >>> own_code("de", None, ["de_DE", "en_XX"], "--rtt-bt-from", "mbart")
     'de_DE'
+    >>> own_code("de", None, ["deu_Latn", "est_Latn"], "--rtt-bt-from", "nllb")
+    'deu_Latn'
     """
     if given is not None:
         if given in codes:
@@ -48,7 +50,7 @@ def own_code(language: str | None, given: str | None, codes: Sequence[str], flag
         )
     asked = _parts(language)
     meant = [code for code in codes if _parts(code) == asked]
-    meant = meant or [code for code in codes if _parts(code)[0] == asked[0]]
+    meant = meant or [code for code in codes if primary(code) == primary(language)]
     if len(meant) == 1:
         return meant[0]
     if meant:

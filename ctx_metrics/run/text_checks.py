@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..corpus import Segments, named
-from ..language import MIN_LETTERS, WORD, letters
+from ..language import MIN_LETTERS, WORD, language_name, letters
 from ..notices import counted, notice
 from ..reading import BOM
 from .languages import are_close, looks_like, verdict
@@ -274,7 +274,7 @@ def check_faults(
     of_source = None if source is None else (source.name, in_language(source, languages[0]))
     for name, found in of_systems:
         if found.many(COPIES):
-            notice(f"{name}: {found.share(COPIES)} are copies of the source; check that it holds translations")
+            notice(f"{name}: {found.share(COPIES)} are copies of the source: is this the translation?")
         if found.many(REPEATS):
             notice(f"{name}: {found.share(REPEATS)} repeat a word or phrase many times; check the system")
     translated = [(name, found) for name, found in of_systems if not found.many(COPIES)]
@@ -316,15 +316,17 @@ def say_languages(texts: Sequence[tuple[str, Found]], source: tuple[str, Found] 
         also = f" (and of {len(swapped) - 1} more)" if len(swapped) > 1 else ""
         notice(
             f"the language pair is {source_lang}-{target_lang}, but {wrong[0][1].share(LANGUAGE)} of {swapped[0]}{also} "
-            f"look like {source_lang}; if the pair is the wrong way round, give -l {target_lang}-{source_lang}"
+            f"look {language_name(source_lang or '')}; if the pair is reversed, give -l {target_lang}-{source_lang}"
         )
         return
     for name, found in wrong:
         if name in swapped:
-            looks, mend = f"{source_lang}, the source language", "check that it holds translations"
+            looks, fix = f"{language_name(source_lang or '')}, the source language", "is this the translation?"
         else:
-            looks, mend = f"{found.most}, not {target_lang}", "check the file and -l"
-        notice(f"{name}: {found.share(LANGUAGE)} look like {looks}; {mend}")
+            looks = f"{language_name(found.most)}, not {language_name(target_lang or '')}"
+            fix = "check the file and -l"
+        notice(f"{name}: {found.share(LANGUAGE)} look {looks}{': ' if fix.endswith('?') else '; '}{fix}")
     if source is not None and source[1].many(LANGUAGE):
         name, found = source
-        notice(f"{name}: {found.share(LANGUAGE)} look like {found.most}, not {source_lang}; check the file and -l")
+        looks = f"{language_name(found.most)}, not {language_name(source_lang or '')}"
+        notice(f"{name}: {found.share(LANGUAGE)} look {looks}; check the file and -l")

@@ -42,7 +42,8 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     >>> "resample:document" in str(metric.get_signature())
     True
     """
-    ranges = document_ranges(as_list("document ids", doc_ids))
+    doc_ids = as_list("document ids", doc_ids)
+    ranges = document_ranges(doc_ids)
     if len(ranges) < 2:
         documents = counted(len(ranges), "document", "documents")
         raise InputError(

@@ -54,7 +54,7 @@ def test_outputs_of_one_source_in_two_languages_are_not_compared(put):
     training = read_training_set([put("x.tsv", *ROWS)], "mt+src", normalise="none")
     assert training.groups == ["x.en-de:0", "x.en-de:0", "x.en-zh_TW:0", "x.en-zh_TW:1"]
     assert training.hypotheses == ["Haus", "Heim", "房子", "門"]
-    assert known_languages(training.datasets, None) == {"x.en-de": ("en", "de"), "x.en-zh_TW": ("en", "zh")}
+    assert known_languages(training.datasets, None) == {"x.en-de": ("en", "de"), "x.en-zh_TW": ("en", "zh_TW")}
 
 
 def test_each_pair_is_standardised_by_itself(put):

@@ -159,7 +159,7 @@ def test_a_home_folder_is_found_in_every_path(runs):
     home = runs["at home"].folder
     assert {path.name for path in home.iterdir()} == {"taken", "source.txt", "docids.txt", "scores", "slide.tsv"}
     assert [row["document"] for row in table(home / "slide.tsv") if row["level"] == "sentence"] == IDS
-    assert "slide-ref_en.doc.score" in {path.name for path in (home / "scores").iterdir()}
+    assert "slide-embedded-ref_en.doc.score" in {path.name for path in (home / "scores").iterdir()}
 
 
 @pytest.mark.parametrize("mode", some([[], ["-sl"], ["--paired-bs", *SMALL]], [[]]), ids=str)
@@ -184,7 +184,9 @@ def test_the_output_is_as_without_files(runs, name):
 def test_the_tree(runs):
     names = sorted(path.name for path in runs["three"].folder.glob("*-*"))
     levels = [
-        f"{name}-ref_en.{level}.score" for name in ("bleu", "comet", "slide", "ter") for level in ("doc", "seg", "sys")
+        f"{name}-ref_en.{level}.score"
+        for name in ("bleu", "comet-embedded", "slide-embedded", "ter")
+        for level in ("doc", "seg", "sys")
     ]
     assert names == levels
     for path in runs["three"].folder.glob("*.score"):
@@ -213,7 +215,8 @@ def test_stock_scores_are_sacrebleus(runs):
 
 def test_our_scores_are_the_metrics_own(runs):
     folder = runs["three"].folder
-    for name, metric in (("comet", COMET(target_lang="en")), ("slide", SLIDE(target_lang="en", doc_ids=IDS, window=3))):
+    slide = SLIDE(target_lang="en", doc_ids=IDS, window=3)
+    for name, metric in (("comet-embedded", COMET(target_lang="en")), ("slide-embedded", slide)):
         system, stem = lines_of(B), NAME_B  # the second of three
         expected = [score.score for score in metric.segment_scores(system, [REFERENCES])]
         assert read(folder / f"{name}-ref_en.seg.score")[stem] == pytest.approx(expected, abs=1e-3)
@@ -234,7 +237,7 @@ def test_paired_tests_write_the_same(runs):
 @pytest.mark.full
 def test_every_mode_writes_the_same(runs):
     single = runs["confidence"].folder
-    for name, other in (("slide-ref_en", "sentences"), ("bleu-ref_en", "bleu sentences")):
+    for name, other in (("slide-embedded-ref_en", "sentences"), ("bleu-ref_en", "bleu sentences")):
         for path in runs[other].folder.glob("*.score"):
             assert path.name.startswith(name) and (single / path.name).read_text() == path.read_text()
     printed = [float(line) for line in runs["bleu sentences"].stdout.splitlines()]
@@ -256,9 +259,9 @@ def test_names_of_systems_and_references(runs):
 
 
 def test_what_is_not_scored_is_none(runs):
-    scores = read(runs["dropped"].folder / "slide-ref_en.seg.score")["system_a.en"]
+    scores = read(runs["dropped"].folder / "slide-embedded-ref_en.seg.score")["system_a.en"]
     assert scores.count(None) > 5 and len(scores) == 59
-    documents = read(runs["dropped"].folder / "slide-ref_en.doc.score")["system_a.en"]
+    documents = read(runs["dropped"].folder / "slide-embedded-ref_en.doc.score")["system_a.en"]
     assert [score is None for score in documents] == [number == 4 for number in range(7)]  # it has 4 segments
     rows = table(runs["dropped"].folder / "slide.tsv")
     assert [row["score"] for row in rows if row["level"] == "sentence"] == list(map(files.shown, scores))

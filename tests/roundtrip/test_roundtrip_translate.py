@@ -235,10 +235,10 @@ def test_a_model_of_the_systems_own_direction_is_refused():
 @pytest.mark.parametrize(
     "model, languages, settings, said",
     [
-        (toys.random_nllb, ("eng", "de"), {}, "no code 'de'; name its code with --rtt-bt-from"),
+        (toys.random_nllb, ("eng", "xx"), {}, "no code 'xx'; name its code with --rtt-bt-from"),
         (toys.random_nllb, ("zho", "deu"), {}, "name one with --rtt-bt-to: zho_Hans, zho_Hant"),
         (toys.random_nllb, (None, None), {}, "name the language pair with -l"),
-        (toys.random_marian, ("en", "de"), {}, "no code 'en'; name its code with --rtt-bt-to"),
+        (toys.random_marian, ("xx", "de"), {}, "no code 'xx'; name its code with --rtt-bt-to"),
         (toys.random_marian, ("eng", "de"), {"source_code": "deu"}, "--rtt-bt-from deu: .* no code for the language"),
         (
             lambda: toys.trained_marian().folder,

@@ -60,10 +60,11 @@ def test_odd_segments_are_counted(caplog):
     [found] = metric.system_results()
     assert [weight for _, weight in found.rows] == [1, 1, 1, 0, 1]
     assert [value for value, _ in found.rows] == pytest.approx([1, 0, 0, 0, 1])
-    assert result.score == pytest.approx(50) and "(empty = 2 unreferenced = 1)" in str(result)
+    assert result.score == pytest.approx(50) and "(empty = 2 unreferenced = 1 ignored = 1)" in str(result)
     assert caplog.messages == [
         "segmentmean: 2 segments have an empty hypothesis or reference and score 0 (segments 2, 3)",
         "segmentmean: 1 segment has no reference and is left out (segment 4)",
+        "segmentmean: 1 segment has an empty reference beside others, which is left out (segment 5)",
     ]
 
 

@@ -61,11 +61,12 @@ def test_golden_values(stub, caplog):
     [result] = metric.system_results()
     assert result.rows == [[0.9, 1.0], [-0.25, 1.0], [0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.5, 1.0]]
     assert score.score == pytest.approx(100 * (0.9 - 0.25 + 0.5) / 5)
-    assert "(truncated = 1 empty = 2 unreferenced = 1)" in str(score)
+    assert "(truncated = 1 empty = 2 unreferenced = 1 ignored = 1)" in str(score)
     assert caplog.messages == [
         "sentencecosine: 1 segment was truncated (4 tokens per text): segment 2",
         "sentencecosine: 2 segments have an empty hypothesis or reference and score 0 (segments 4, 5)",
         "sentencecosine: 1 segment has no reference and is left out (segment 3)",
+        "sentencecosine: 1 segment has an empty reference beside others, which is left out (segment 6)",
     ]
     mean = SentenceCosine(streams, [hypotheses], target_lang="en", multiref="mean")
     assert mean.segment_scores(hypotheses)[0].score == pytest.approx(70)

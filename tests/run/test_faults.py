@@ -84,31 +84,30 @@ def test_the_source_in_the_references_place_is_no_translation(caplog):
 def test_copies_are_said_without_languages_too(caplog):
     for languages in (("de", "en"), (None, None)):
         [found] = said(caplog, [("a", GERMAN), ("b", ENGLISH)], [("ref", REFERENCE)], GERMAN, languages)
-        assert found == "a: 52 of 57 checked lines are copies of the source; check that it holds translations"
+        assert found == "a: 52 of 57 checked lines are copies of the source: is this the translation?"
     assert said(caplog, [("a", GERMAN)], [], GERMAN, ("de", "de")) == []
 
 
 def test_a_pair_that_is_the_wrong_way_round(caplog):
-    wrong = "the language pair is {}, but {} checked lines of a{} look like {}; if the pair is the wrong way round, give -l {}"
-    expected = wrong.format("de-en", "57 of 57", "", "de", "en-de")
+    wrong = "the language pair is {}, but {} checked lines of a{} look {}; if the pair is reversed, give -l {}"
+    expected = wrong.format("de-en", "57 of 57", "", "German (de)", "en-de")
     assert said(caplog, [("a", GERMAN)]) == [expected]
-    expected = wrong.format("en-de", "58 of 58", " (and of 2 more)", "en", "de-en")
+    expected = wrong.format("en-de", "58 of 58", " (and of 2 more)", "English (en)", "de-en")
     texts = [("a", ENGLISH), ("b", OTHER)], [("ref", REFERENCE)]
     assert said(caplog, *texts, None, ("en", "de")) == said(caplog, *texts, GERMAN, ("en", "de")) == [expected]
 
 
 def test_a_system_that_is_not_translated(caplog):
-    mend = "check that it holds translations"
-    expected = [f"b: 57 of 57 checked lines look like de, the source language; {mend}"]
+    expected = ["b: 57 of 57 checked lines look German (de), the source language: is this the translation?"]
     assert said(caplog, [("a", ENGLISH), ("b", GERMAN)], [("ref", REFERENCE)]) == expected
     other = [*GERMAN[1:], GERMAN[0]]  # no copies, and the source is what it should be
     assert said(caplog, [("b", other)], [], GERMAN) == expected
 
 
 def test_a_third_language(caplog):
-    looks = "checked lines look like fr, not {}; check the file and -l"
-    assert said(caplog, [("a", FRENCH)], [("ref", REFERENCE)]) == [f"a: 59 of 59 {looks.format('en')}"]
-    assert said(caplog, [("a", ENGLISH)], [], FRENCH) == [f"src: 59 of 59 {looks.format('de')}"]
+    looks = "checked lines look French (fr), not {}; check the file and -l"
+    assert said(caplog, [("a", FRENCH)], [("ref", REFERENCE)]) == [f"a: 59 of 59 {looks.format('English (en)')}"]
+    assert said(caplog, [("a", ENGLISH)], [], FRENCH) == [f"src: 59 of 59 {looks.format('German (de)')}"]
 
 
 def test_few_lines_are_chance(caplog):

@@ -76,7 +76,7 @@ def test_meta(ctx, folder, monkeypatch):
     assert said(ctx(*meta, "shifted.tsv", "escaped.tsv", "--no-text-checks")) == []
     [reversed_] = [line for line in said(ctx(*meta[:4], "en-de", *meta[5:], "good.tsv")) if "checked lines" in line]
     assert reversed_.startswith(
-        "the language pair is en-de, but 58 of 58 checked lines of good/A (and of 2 more) look like en;"
+        "the language pair is en-de, but 58 of 58 checked lines of good/A (and of 2 more) look English (en);"
     )
     assert said(ctx(*meta, "escaped.tsv"))[0].startswith(
         ESCAPED.replace("escaped.txt", "escaped/B").replace("ref.txt", "escaped/reference")
@@ -111,21 +111,19 @@ def test_sacrebleu(folder, forked_sacrebleu):
         assert done.returncode == 0, done.stderr
         lines[name] = [line.partition(": ")[2] for line in done.stderr.splitlines()]
     assert lines["good"] == lines["off"] == lines["stock"] == lines["all off"] == []
-    looks = "look like de, the source language; check that it holds translations"
+    looks = "look German (de), the source language: is this the translation?"
     assert lines["untranslated"][0] == f"src.txt: 57 of 57 checked lines {looks}"
-    assert [line.partition("; ")[2] for line in lines["reversed"]] == [
-        "if the pair is the wrong way round, give -l de-en"
-    ]
+    assert [line.partition("; ")[2] for line in lines["reversed"]] == ["if the pair is reversed, give -l de-en"]
     assert lines["shifted"] == [SHIFTED, "Found 2 systems."]
     assert lines["alone"] == [SHIFTED]
     assert lines["escaped"][0].startswith(ESCAPED)
     assert lines["marked"][0] == MARKED and len(lines["marked"]) == 2
 
 
-COPIES = "source.de.txt: 52 of 57 checked lines are copies of the source; check that it holds translations"
+COPIES = "source.de.txt: 52 of 57 checked lines are copies of the source: is this the translation?"
 REVERSED = (
-    "the language pair is en-de, but 58 of 58 checked lines of system_a.en.txt (and of 1 more) look like en; if the pair is "
-    "the wrong way round, give -l de-en"
+    "the language pair is en-de, but 58 of 58 checked lines of system_a.en.txt (and of 1 more) look English (en); if the pair is "
+    "reversed, give -l de-en"
 )
 
 
@@ -154,7 +152,7 @@ def test_a_pair_the_wrong_way_round(ctx, tmp_path):
     assert said(ctx(*given, "-l", "de-en")) == said(ctx(*given)) == []
     model = build(RECIPES["referenceless"], tmp_path / "model")
     alone = ["score", "-m", "comet", "--model", model, "-s", A, "-t", SOURCE, "-q", "--format", "tsv", "-l"]
-    assert said(ctx(*alone, "de-en"))[0].endswith("look like de; if the pair is the wrong way round, give -l en-de")
+    assert said(ctx(*alone, "de-en"))[0].endswith("look German (de); if the pair is reversed, give -l en-de")
 
 
 def test_the_page_shows_what_is_printed(ctx, tmp_path, monkeypatch):

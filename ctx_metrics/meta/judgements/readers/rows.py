@@ -194,12 +194,14 @@ def find(path: str) -> str | None:
 
 
 def language_pair(name: str) -> tuple[str | None, str | None]:
-    """The language codes in a name: its last part of the form xx-yy that is delimited by dots or underscores.
+    """The language codes in a name: its last part of the form xx-yy that is delimited by dots or underscores; each code may
+    have a script and a region after an underscore.
 
-    >>> language_pair("wmt20.news.en-de"), language_pair("ratings")
-    (('en', 'de'), (None, None))
+    >>> language_pair("wmt20.news.en-de"), language_pair("wmt26_eng_Latn-zho_Hans"), language_pair("ratings")
+    (('en', 'de'), ('eng_Latn', 'zho_Hans'), (None, None))
     """
-    pairs = re.findall(r"(?<![^._])([a-z]{2,3})-([a-z]{2,3})(?![^._])", name)
+    tag = r"([a-z]{2,3}(?:_[A-Z][a-z]{3})?(?:_[A-Z]{2})?)"
+    pairs = re.findall(rf"(?<![^._]){tag}-{tag}(?![^._])", name)
     return pairs[-1] if pairs else (None, None)
 
 
