@@ -15,9 +15,9 @@ from ..engine.memory import memory_for
 from ..engine.tokenizer import check_growth
 from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
+from ..language import primary
 from ..models.hub import HubKind, encoder_files, is_whole, located
 from ..notices import quiet_libraries
-from ..language import primary
 from ..opening import file_hashes, identity, opening, shown
 from ..wording import setting_named
 from .back_translation import BackTranslation, BackTranslator, Translation
