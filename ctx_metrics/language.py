@@ -22,6 +22,7 @@ READ_BY_MULTILINGUAL = frozenset(
 )
 # Chinese languages, whose texts in Chinese script need the same tokenizer as Mandarin
 CHINESE = frozenset("zh yue wuu nan hak gan hsn cdo cjy lzh".split())
+SCRIPT_OF_CHINESE = {"CN": "Hans", "SG": "Hans", "TW": "Hant", "HK": "Hant", "MO": "Hant"}
 EXTRA = "pip install 'ctx-metrics[multilingual]'"
 WORD = re.compile(r"[^\W\d_]+")
 MIN_LETTERS = 20  # of shorter texts no language is told, and no fault
@@ -79,13 +80,34 @@ def primary(language: str | None) -> str:
 
 
 def script(language: str | None) -> str:
-    """Return the ISO 15924 code of the script that a language tag names; "" if it names none.
+    """Return the ISO 15924 code of the script that a language tag names, or that a region implies for Chinese; else "".
 
-    >>> script("zho_hans"), script("sr-Latn-RS"), script("pt_BR")
-    ('Hans', 'Latn', '')
+    >>> script("zho_hans"), script("sr-Latn-RS"), script("zh-TW"), script("pt_BR")
+    ('Hans', 'Latn', 'Hant', '')
     """
     subtags = _before_private_use(re.split("[-_]", language or "")[1:])
-    return next((each.capitalize() for each in subtags if re.fullmatch("[A-Za-z]{4}", each)), "")
+    named = next((each.capitalize() for each in subtags if re.fullmatch("[A-Za-z]{4}", each)), "")
+    return named or (SCRIPT_OF_CHINESE.get(region(language), "") if primary(language) == "zh" else "")
+
+
+def region(language: str | None) -> str:
+    """Return the region that a language tag names, in capitals; "" if it names none.
+
+    >>> region("pt_br"), region("sr-Latn-RS"), region("es-419"), region("deu_Latn")
+    ('BR', 'RS', '419', '')
+    """
+    subtags = _before_private_use(re.split("[-_]", language or "")[1:])
+    return next((each.upper() for each in subtags if re.fullmatch(r"[A-Za-z]{2}|\d{3}", each)), "")
+
+
+def is_variant(tag: str, wanted: str) -> bool:
+    """Whether a tag names the wanted language, in the wanted script and region as far as both tags say so.
+
+    >>> is_variant("zho_Hans", "zh_CN"), is_variant("zh-TW", "zh_CN"), is_variant("pt-BR", "pt"), is_variant("de", "cs")
+    (True, False, True, False)
+    """
+    parts = ((script(tag), script(wanted)), (region(tag), region(wanted)))
+    return primary(tag) == primary(wanted) and all(not one or not other or one == other for one, other in parts)
 
 
 def language_name(tag: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..language import primary
+from ..language import is_variant
 from ..notices import counted, notice
 from ..reading import PACKED, holds_surrogate, json_object, read_text, split_lines, without_mark
 from ..subtitles import without_times
@@ -117,8 +117,7 @@ def differ(given: object, wanted: str | None) -> bool:
     """
     if not wanted or not isinstance(given, str) or not given:
         return False
-    ours, theirs = ({*code.lower().replace("_", "-").split("-")[1:]} for code in (wanted, given))
-    return primary(given) != primary(wanted) or bool(theirs and not ours <= theirs)
+    return not is_variant(given, wanted)
 
 
 def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence[Part], list[str]]:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
+from sacrebleu.metrics import BLEU
+
 from ..engine_options import EngineOptions
 from ..entry_points import loaded_or_named
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import File, KeptIn, NewFile
-from ..language import language_pair
+from ..language import bleu_language, language_name, language_pair
+from ..notices import notice
 from ..paths import Reads, Writes, check_paths
 from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
@@ -297,6 +300,18 @@ def may_read_inputs(metrics: Mapping[str, type], words: Iterable[str], known: Co
     )
 
 
+def _say_tokenizer_of_bleu(langpair: str) -> None:
+    """Give notice if sacrebleu, which knows only short codes right behind the first hyphen, misses the language."""
+    try:
+        _, target = language_pair(langpair)
+    except InputError:
+        return  # where it matters, `asked_by` raises it; sacrebleu's own metrics take any text
+    known, usual = BLEU._TOKENIZER_MAP, BLEU.TOKENIZER_DEFAULT
+    taken, right = (known.get(code, usual) for code in (langpair.split("-")[1], bleu_language(target)))
+    if taken != right:
+        notice(f"bleu: for {language_name(target)}, sacrebleu takes the tokenizer {taken}; give --tokenize {right}")
+
+
 def asked_by(
     line: CommandLine,
     engine: EngineOptions,
@@ -326,6 +341,8 @@ def asked_by(
         languages = language_pair(flags.langpair) if (chosen or reader) and flags.langpair else (None, None)
     except InputError as error:
         raise InputError(f"-l {error}") from error
+    if "bleu" in flags.metrics and not flags.bleu_tokenize and flags.langpair:
+        _say_tokenizer_of_bleu(flags.langpair)
     scores = not (flags.list or flags.download or flags.citation)
     if chosen and scores and flags.test_set is None and not flags.refs:
         raise InputError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..language import MIN_LETTERS, WORD, letters, primary
+from ..language import MIN_LETTERS, WORD, letters, primary, script
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -80,6 +80,15 @@ _WRITTEN_IN = {
     "Kana": "ja",
     "Han": "ja zh yue",
 }
+# Scripts that a tag can name; those that mix several, such as Jpan, and the kinds of Han say no more than the language.
+_ISO_15924 = dict(
+    each.split("=")
+    for each in (
+        "Latn=Latin Grek=Greek Cyrl=Cyrillic Armn=Armenian Hebr=Hebrew Arab=Arabic Aran=Arabic Deva=Devanagari Beng=Bengali "
+        "Guru=Gurmukhi Gujr=Gujarati Orya=Oriya Taml=Tamil Telu=Telugu Knda=Kannada Mlym=Malayalam Sinh=Sinhala Thai=Thai "
+        "Laoo=Lao Mymr=Burmese Geor=Georgian Ethi=Ethiopic Khmr=Khmer Hang=Hangul"
+    ).split()
+)
 _LATIN = re.compile(f"[{_SCRIPTS['Latin']}]")
 # What says nothing about the language: addresses, handles, and symbols such as emoji, whose bytes are n-grams of the model.
 _NO_WORDS = re.compile(
@@ -135,7 +144,7 @@ def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
     ('en', True)
     """
     code = primary(language)
-    own = _of_script(code)
+    own = _of_script(code, script(language))
     text = _NO_WORDS.sub(" ", text)
     written = letters(text)
     if len(written) < least:
@@ -150,7 +159,8 @@ def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
                 return None
     classes = _model().nb_classes
     same, others = _places(code)
-    if not len(same):
+    unusual = code not in _WRITTEN_IN.get(_ISO_15924.get(script(language), ""), code).split()
+    if not len(same) or unusual:  # as Chinese in Latin letters, which the model has not seen
         return None if own is None else Told(-math.inf)
     there = set(text.lower())
     if barred := {each for each, never in _NEVER.items() if not there.isdisjoint(never)}:
@@ -168,7 +178,7 @@ def in_other_script(text: str, language: str) -> bool:
     >>> in_other_script("你好，世界", "de"), in_other_script("Hello, world", "zh"), in_other_script("¯\\_(ツ)_/¯", "de")
     (True, False, False)
     """
-    own, written = _of_script(primary(language)), letters(_NO_WORDS.sub(" ", text))
+    own, written = _of_script(primary(language), script(language)), letters(_NO_WORDS.sub(" ", text))
     if own is None or written.isascii():
         return False
     other = len(_LATIN.sub("", own.sub("", written)))
@@ -208,8 +218,12 @@ def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def _of_script(code: str) -> re.Pattern[str] | None:
-    ranges = [_SCRIPTS[script] for script, codes in _WRITTEN_IN.items() if code in codes.split()]
+def _of_script(code: str, named: str) -> re.Pattern[str] | None:
+    """Return a pattern of the letters of the script that a tag names, or else of all scripts of its language."""
+    if named in _ISO_15924:
+        ranges = [_SCRIPTS[_ISO_15924[named]]]
+    else:
+        ranges = [_SCRIPTS[each] for each, codes in _WRITTEN_IN.items() if code in codes.split()]
     return re.compile(f"[{''.join(ranges)}]+") if ranges else None
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from ....errors import InputError
 from ....finite import LARGEST
+from ....language import is_variant
+from ....language import language_pair as languages_of
 from ....notices import counted, notice
 from ....reading import (
     BOM,
@@ -234,16 +236,32 @@ def read_aligned(path: str, length: int, other: str) -> list[str]:
 
 def asked_pairs(path: str, pairs: Sequence[str] | None, there: Sequence[str]) -> list[str]:
     """The requested language pairs among those available; all if `pairs` is None."""
-    chosen = [pair for pair in there if pairs is None or pair in pairs]
+    chosen = [pair for pair in there if is_of(pair, pairs)]
     if not chosen:
         raise InputError(f"{path}: none of the pairs {', '.join(pairs or ())}; there are {', '.join(there)}")
     return chosen
 
 
 def is_of(pair: str, pairs: Sequence[str] | None) -> bool:
-    """Whether a language pair is one of those asked for, which may leave out its region or script; None asks for all.
+    """Whether a language pair is one of those asked for, by any codes of its languages; None asks for all.
 
     >>> is_of("en-zh_TW", ["en-zh"]), is_of("en-zh_TW", ["en-zh_TW", "de-en"]), is_of("en-zh_TW", ["en-zh_CN"])
     (True, True, False)
+    >>> is_of("eng_Latn-zho_Hans", ["en-zh"]), is_of("en-de", ["eng-deu"])
+    (True, True)
     """
-    return pairs is None or pair in pairs or pair.partition("_")[0] in pairs
+    own = _halves(pair)
+    return (
+        pairs is None or pair in pairs or any(own and (asked := _halves(each)) and _fits(own, asked) for each in pairs)
+    )
+
+
+def _halves(pair: str) -> tuple[str, str] | None:
+    try:
+        return languages_of(pair)
+    except InputError:
+        return None  # a name that is not a language pair, which only an equal name asks for
+
+
+def _fits(own: tuple[str, str], asked: tuple[str, str]) -> bool:
+    return all(map(is_variant, own, asked))
