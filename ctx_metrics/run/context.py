@@ -240,7 +240,7 @@ def _check_settings(cls: type["Metric"], name: str, settings: Mapping[str, Any])
         except InputError as error:
             raise InputError(error.what, about=name) from None
         if key in choices and value is not None and value not in choices[key]:
-            raise InputError(f"{key} {value!r} is none of {', '.join(choices[key])}", about=name)
+            raise InputError(f"{key} {value!r} is not one of {', '.join(choices[key])}", about=name)
         if key in least and value < least[key]:
             raise InputError(f"{key}={value} is not a whole number of at least {least[key]}", about=name)
 

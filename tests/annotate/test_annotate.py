@@ -208,7 +208,7 @@ def test_a_first_block_of_copies_is_said_once(ctx, tmp_path):
     texts = [row | {"mt": row["src"]} for row in rows()]
     table = write_tsv(tmp_path / "copies.tsv", texts)
     run = ["annotate", table, "-m", "chrf", "-l", "de-en", "--block", "20", "-q"]
-    copies = r"column mt \(the first \d+ rows\): \d+ of \d+ checked lines are copies of the source; "
+    copies = r"column mt \(the first \d+ rows\): \d+ of \d+ checked lines are copies of the source: "
     assert len(re.findall(copies, ctx(*run, "-o", tmp_path / "out").err)) == 1
     assert "copies" not in ctx(*run, "-o", tmp_path / "quiet", "--no-text-checks").err
 
