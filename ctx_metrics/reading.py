@@ -205,7 +205,8 @@ def _pieces(file: IO[bytes], packing: Packing, path: str) -> Iterator[bytes]:
                     piece = member.decompress(left)
                 except packing.broken as error:
                     raise InputError(
-                        f"cannot read {path}: it is damaged, or no {packing.name} file ({error}); copy or fetch it again"
+                        f"cannot read {path}: it is damaged, or not in {packing.name} format ({error}); copy or "
+                        "fetch it again"
                     ) from error
                 left = b""
                 if member.eof:

@@ -48,7 +48,7 @@ def test_many_members_and_what_fills_up(kind):
     members = [PACK[kind](TEXT[start : start + 9]) for start in range(0, len(TEXT), 9)]
     assert unpack(b"".join(members), kind) == TEXT
     assert unpack(bytes(8).join([*members, b""]), kind) == TEXT
-    with pytest.raises(InputError, match="^cannot read a file: it is damaged, or no .* file "):
+    with pytest.raises(InputError, match="^cannot read a file: it is damaged, or not in .* format "):
         unpack(b"".join([*members, b"and more"]), kind)
     assert unpack(PACK[kind](b""), kind) == b""
 

@@ -58,24 +58,25 @@ class Texts:
         "The systems' hypotheses, one file or folder per system.", flag="HYP", group="texts", nargs="+", action="store"
     )
     reference: File | None = setting(
-        "Reference segments, one per line, or subtitles: a file, or a folder with one file per document. Without them, "
-        "hypotheses are aligned with the source; if both are given, with both (in English, where the reference leaves "
-        "doubt).",
+        "Reference segments, one per line, or subtitles: a file, or a folder with one file per document. Without "
+        "references, hypotheses are aligned with the source; with both, they are aligned with both (in English, where "
+        "the reference leaves doubt).",
         flag="-r --reference",
     )
     source: File | None = setting("Source segments, as the reference.", flag="-s --source")
     docids: File | None = setting(
-        "Document id of each line; consecutive equal ids form a document. (Default: the names of files in a folder -s or -r)"
+        "Document id of each line; consecutive equal ids form a document. (Default: the file names in the folder of -s "
+        "or -r)"
     )
     set: File | None = setting(
         'The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs ({"refA": {"ref": "..."}}), in place '
-        "of -s, -r and --docids; lines with another src_lang or tgt_lang than -l are left out. "
-        "Segments are its paragraphs. -o is then a folder in the layout of mt-metrics-eval, which has all texts."
+        "of -s, -r and --docids; lines whose src_lang or tgt_lang differs from -l are left out. Each paragraph is a "
+        "segment. -o is then a folder in the layout of mt-metrics-eval, with all texts."
     )
     language_pair: tuple[str, str] | None = flags.languages()
     output: Annotated[str, Writes(targets=_targets), "PATH"] = setting(
-        "File for the aligned lines, with the links in .jsonl beside it; with several systems, or a / at its end, a folder "
-        "for NAME.txt and NAME.jsonl.",
+        "File for the aligned lines; the links go to a .jsonl file beside it. With several systems, or if the name ends "
+        "in /, a folder for NAME.txt and NAME.jsonl.",
         flag="-o --output",
         required=True,
     )

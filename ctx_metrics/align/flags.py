@@ -33,8 +33,8 @@ class AlignSettings:
     align: bool = setting(
         "Read hypotheses whose lines do not match, and align them with the reference, the source, or both: a folder with "
         "one file per document, JSON lines with doc_id and hypothesis, or a text file with blank lines between documents. "
-        "In ctx-metrics, source and references may be such folders too, with one segment per line. Of a table: outputs on "
-        "the wrong rows of their document.",
+        "In ctx-metrics, source and references may be such folders too, with one segment per line. In a table, it aligns "
+        "outputs on the wrong rows of their document.",
         False,
     )
     align_output: Annotated[str, Writes(targets=_targets), "DIR"] | None = setting(
@@ -42,8 +42,8 @@ class AlignSettings:
     )
     align_set: File | None = setting(
         'The test set as JSON lines of WMT25 or later, with doc_id, src_text and refs ({"refA": {"ref": "..."}}), in place '
-        "of -s, -r and --docids; lines with another src_lang or tgt_lang than -l are left out. "
-        "Segments are its paragraphs."
+        "of -s, -r and --docids; lines whose src_lang or tgt_lang differs from -l are left out. Each paragraph is a "
+        "segment."
     )
 
     def __post_init__(self):

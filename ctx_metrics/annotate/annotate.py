@@ -226,7 +226,7 @@ def planned(run: Annotation) -> Iterator[Planned]:
             found = list(islice(blocks(reader.rows(), run.size, None, first=run.size), 2))
             if len(found) > 1:
                 raise InputError(
-                    f"{table.path}: {name} takes a table without document ids as one document, but it has more than "
+                    f"{table.path}: {name} treats a table without document ids as one document, but it has more than "
                     f"{run.size:,} rows; name the column of the document ids (--columns doc=NAME), or give a larger --block"
                 )
         first = 0
@@ -316,7 +316,7 @@ def _take(
 
 def _check_signature(name: str, before: str, now: str) -> None:
     if now != before:
-        raise InputError(f"{name}: its signature was {before}, and is {now} now; name a new folder")
+        raise InputError(f"{name}: its signature changed from {before} to {now}; name a new folder")
 
 
 def _passing(run: Annotation, kept: KeptScores) -> np.ndarray:
@@ -349,7 +349,7 @@ def _write_ranked(
     def kept(number: int) -> KeptScores:
         found = parts.scores(number, len(run.numbers), len(run.texts), records[number].rows)
         if found is None:
-            raise InputError(f"{parts.address}: the scores of part {number} have gone; run the same command again")
+            raise InputError(f"{parts.address}: the scores of part {number} are missing; run the same command again")
         return found
 
     def ranked(own: KeptScores) -> np.ndarray:

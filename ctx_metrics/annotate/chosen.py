@@ -42,9 +42,10 @@ def choices_of(tables: Iterable[Table]) -> dict[str, list[Choice]]:
         states = dict(enumerate(summary.states))
         changed = [path for path, number in parts if states.get(number) != file_sha256(Path(path))]
         if changed:
-            more = f" (nor {counted(len(changed) - 1, 'other', 'others')})" if len(changed) > 1 else ""
+            more = f" (and {counted(len(changed) - 1, 'other', 'others')})" if len(changed) > 1 else ""
             notice(
-                f"{changed[0]} is not what annotate wrote there{more}, so {SUMMARY} does not say what chose its rows"
+                f"{changed[0]} has changed since annotate wrote it{more}, so {SUMMARY} no longer describes how its rows "
+                "were chosen"
             )
         if len(changed) < len(parts):
             found[folder] = summary.chosen_by

@@ -102,7 +102,7 @@ class Scores:
     metrics: Metrics | None = metrics_setting("scores", DEFAULT_METRIC)
     model: Model | None = model_setting()
     keep: Sequence[Limit] = setting(
-        "Write only rows whose scores satisfy this limit, such as 'comet >= 70'; with several limits, all of them.",
+        "Write only rows that satisfy all these limits, such as 'comet >= 70'.",
         (),
         type=limit,
         nargs="+",
@@ -110,9 +110,9 @@ class Scores:
         metavar="LIMIT",
     )
     drop: Sequence[str] | None = setting(
-        "Leave out rows whose output is a copy of the source, in a wrong language (-l), or repeats a word many times: names "
-        "with commas between of copies, wrong-language, repeats. A column faults says what was found; with none, all rows "
-        "are written with it.",
+        "Leave out rows whose output copies the source, is in the wrong language (-l) or repeats a word many times: one "
+        "or more of copies, wrong-language, repeats, separated by commas. The column faults lists the faults of each "
+        "row; with none, all rows are written with this column.",
         type=text_checks.kinds,
         metavar="FAULTS",
     )

@@ -51,6 +51,6 @@ def say_faults(texts: Texts, columns: Mapping[str, Sequence[str]], languages: La
     for each in (*streams("mt"), *streams("ref"), *streams("src")):
         given = [text for text in each if text]
         if len(given) > 2 and all(map(_is_number, given)):
-            notice(f"{each.name}: holds only numbers; --columns says which columns are read")
+            notice(f"{each.name}: holds only numbers; choose the columns with --columns")
     source = streams("src")
     check_faults(streams("mt"), streams("ref"), source[0] if source else None, languages)

@@ -90,7 +90,7 @@ class Parts:
             if [name for name in names if name != KEPT]:
                 what = "it holds no parts of annotate"
                 if KEPT in names:
-                    what = f"what annotate kept in {KEPT} cannot be used"
+                    what = f"its state ({KEPT}) cannot be used"
                 elif any(name.startswith("part-") for name in names):
                     what = f"its state ({KEPT}) is gone"
                 raise InputError(f"{address} is not empty, but {what}; name a new folder")

@@ -139,8 +139,8 @@ def _text(
     if isinstance(value, int) and not isinstance(value, bool) and column in ids:
         return str(value)
     there = text_columns()
-    fix = f"its columns of texts are {', '.join(there)} (--columns says which to read)" if there else ""
-    raise InputError(f"{path}, row {row + 1}: column {column} holds {shown(value)}, not a text", fix=fix)
+    fix = f"its text columns are {', '.join(there)} (choose with --columns)" if there else ""
+    raise InputError(f"{path}, row {row + 1}: column {column} holds {shown(value)}, not text", fix=fix)
 
 
 class TextReader:
@@ -295,7 +295,7 @@ def no_column(path: str, names: Sequence[str], name: str, fix: str) -> InputErro
 def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added: Sequence[str]) -> None:
     for name in wanted:
         if names.count(name) != 1:
-            raise no_column(path, names, name, " (--columns says which to read)")
+            raise no_column(path, names, name, " (choose with --columns)")
     check_added(path, names, added)
 
 

@@ -119,7 +119,7 @@ def shown(summary: Mapping[str, Any]) -> str:
     which = "worst" if summary["worst_of_top"] else "best"
     best = "" if last is None else f"; the {which} of them has {last[0]} {last[1]:.1f}"
     lines = [f"{parts} in {counted(summary['parts'], 'part', 'parts')}{best}"]
-    for key, whose in (("dropped", "the dropped rows"), ("faults", "the rows, of which none was dropped")):
+    for key, whose in (("dropped", "the dropped rows"), ("faults", "the rows (none was dropped)")):
         if summary.get(key):
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in summary[key].items())
             lines[0] += f"\nfaults of {whose}: {kinds}"

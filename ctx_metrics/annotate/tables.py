@@ -42,7 +42,7 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
         if path == "-" or ("://" not in path and is_stream(path)):
             raise InputError(
                 f"{path}: annotate reads a table more than once, so it needs a file",
-                fix="save what you pipe (cat > table.tsv) and name the file",
+                fix="save the piped data to a file (cat > table.tsv) and name it",
             )
         with readable(path):
             system, inside = place_of(path)

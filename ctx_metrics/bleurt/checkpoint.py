@@ -170,7 +170,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         added = config[CONVERTED]
         if not isinstance(added, dict) or not all(isinstance(added.get(name), str) for name in ("ckpt", "files")):
             raise ModelError(
-                f"{folder}: config.json is not what ctx-metrics convert writes; convert the checkpoint again"
+                f"{folder}: config.json is not as ctx-metrics convert writes it; convert the checkpoint again"
             )
     return config
 
@@ -180,7 +180,7 @@ def encoder_config(folder: Path, config: Mapping[str, Any], hidden_act: str) -> 
     as_rembert = {**config, "model_type": "rembert", "input_embedding_size": config["embedding_size"]}
     checked = checked_config({**as_rembert, "hidden_act": "gelu"}, folder)
     if checked.get("type_vocab_size", 2) < 2:
-        raise ModelError(f"{folder}: config.json gives type_vocab_size {checked['type_vocab_size']}, and 2 are needed")
+        raise ModelError(f"{folder}: config.json gives type_vocab_size {checked['type_vocab_size']}, but 2 are needed")
     return {**checked, "hidden_act": hidden_act}
 
 

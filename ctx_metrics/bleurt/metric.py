@@ -27,8 +27,8 @@ class BleurtSettings(EstimatorSettings):
         metavar="MODEL",
     )
     activation: str | None = setting(
-        "The network's activation: gelu, with the error function, or gelu_tanh, as in Google's code. (Default: what the "
-        "folder says, which is gelu in the PyTorch port)",
+        "The network's activation: gelu, with the error function, or gelu_tanh, as in Google's code. (Default: as in the "
+        "folder's config.json; gelu in the PyTorch port)",
         choices=["gelu", "gelu_tanh"],
     )
 

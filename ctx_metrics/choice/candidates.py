@@ -213,7 +213,7 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
                 raise InputError(f"{where}: {found} for {counted(len(candidates), 'candidate', 'candidates')}")
         source = given.get("src")
         if source is not None and not isinstance(source, str):
-            raise InputError(f"{where}: src is not a text")
+            raise InputError(f"{where}: src is not text")
         try:
             known = None if scores is None or None in scores else tuple(map(float, scores))
         except OverflowError as error:  # an integer of more than 308 digits
@@ -268,7 +268,8 @@ def _of_fairseq(path: str, lines: Sequence[str], known: Sequence[Any] | None) ->
         if kind == "S":
             if sources.setdefault(number, content) != content:
                 raise InputError(
-                    f"{path}, line {place}: source {number} is another text than before; give the output of one test set"
+                    f"{path}, line {place}: the text of source {number} differs from an earlier one; give the output of "
+                    "one test set"
                 )
             continue
         score, _, text = content.partition("\t")

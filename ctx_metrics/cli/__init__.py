@@ -71,7 +71,7 @@ def parse(argv: Sequence[str]) -> CommandLine:
         parser.print_help(sys.stderr)
         parser.exit(2)
     if argv[0].startswith("-") and not any(flag.startswith(argv[0]) for flag in ("-h", "--help", "-V", "--version")):
-        parser.error(f"no subcommand is named; did you mean: ctx-metrics score {shlex.join(argv)}")
+        parser.error(f"no subcommand given; did you mean: ctx-metrics score {shlex.join(argv)}")
     args, unknown = parser.parse_known_args(argv, CommandLine())
     if unknown:
         hint = args.hints(unknown) if args.hints else ""

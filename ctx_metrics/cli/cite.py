@@ -99,7 +99,7 @@ def asked(text: str) -> Asked:
     if ":" in name:
         raise ArgumentTypeError(f"a signature must begin with its metric's name, such as comet|{text}")
     if name.lower() not in PAPERS:
-        raise ArgumentTypeError(f"no papers of {name!r} are known here; name one of {', '.join(PAPERS)}")
+        raise ArgumentTypeError(f"ctx-metrics has no papers of {name!r}; name one of {', '.join(PAPERS)}")
     keys = dict(setting.partition(":")[::2] for setting in settings)
     return Asked(name.lower(), keys.get("model", keys.get("m")), not keys.keys().isdisjoint(("tuned", "tu")))
 
@@ -152,8 +152,7 @@ def papers(metric: str, model: str | None) -> list[str]:
     found = next((keys for pattern, keys in MODEL_PAPERS.items() if re.search(pattern, model.lower())), None)
     if found is None:
         notice(
-            f"{metric}: the paper of the model {model} is not known to ctx-metrics; cite it too, in addition to the "
-            "paper of COMET"
+            f"{metric}: ctx-metrics does not know the paper of the model {model}; cite it in addition to the paper of COMET"
         )
     elif model.startswith("embedded"):
         notice(

@@ -52,7 +52,7 @@ class Written:
         "(Default: by the ending of -o, if it is .tsv, .csv, .jsonl, .json, .tex or .md, else table)", group="output"
     )
     rows: Literal["system", "pair"] | None = setting(
-        "What a row is: a system, with its score, interval and rank by each metric, or a pair of systems. (Default: "
+        "One row per system, with its score, interval and rank by each metric, or one row per pair of systems. (Default: "
         "system for latex and markdown and with --autorank, else pair)"
     )
     autorank: Literal["wmt24", "wmt25"] | None = setting(
@@ -96,9 +96,9 @@ def run(line: CommandLine) -> int:
     check_resample(testing.resample, texts, line)
     form = written.form
     if not written.of_systems and form in PAPERS:
-        line.error(f"--format {form} has one row for each system; leave out --rows pair, or choose another format")
+        line.error(f"--format {form} has one row per system; leave out --rows pair, or choose another format")
     if not written.of_systems and written.autorank:
-        line.error("--autorank is a number of each system; leave out --rows pair")
+        line.error("--autorank gives one number per system; leave out --rows pair")
     check_writable(written.output)
     if written.plot:
         from ..plots.figure import check_figure

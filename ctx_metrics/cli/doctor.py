@@ -165,7 +165,7 @@ def metrics() -> Iterator[Finding]:
         try:
             cls = table[name.upper()]
         except CtxMetricsError as error:
-            mend = REINSTALL if name in own else "update or uninstall the package that brings it"
+            mend = REINSTALL if name in own else "update or uninstall the package that adds it"
             yield Finding(name, "", str(error), mend)
         else:
             yield Finding(name, f"{cls.__module__}.{cls.__qualname__}")
@@ -249,7 +249,9 @@ def comet() -> Iterator[Finding]:
         except ModelError as error:
             return str(error)
         return (
-            f"needs the tokenizer of {encoder}, which is not here; score once with a network" if encoder else COMPLETE
+            f"needs the tokenizer of {encoder}, which is not in the cache; score once with a network connection"
+            if encoder
+            else COMPLETE
         )
 
     yield from checkpoints(state)

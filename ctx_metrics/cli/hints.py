@@ -6,7 +6,7 @@ COMET_SCORE = {
     "--gpus": "--gpus N: --ctx-device cpu or --ctx-device cuda (a GPU is used where there is one)",
     "--device": "--device DEVICE: --ctx-device DEVICE",
     "--to_json": "--to_json FILE: --format json -o FILE",
-    "--batch_size": "--batch_size N: not needed; --ctx-batch-tokens N bounds a batch, in tokens",
+    "--batch_size": "--batch_size N: not needed; --ctx-batch-tokens N limits the tokens in a batch",
     "--model_storage_path": "--model_storage_path DIR: the environment variable HF_HUB_CACHE=DIR",
     "--enable-context": "--enable-context: -m doccomet --docids FILE, with the texts as they are, not joined",
     "--num_workers": "--num_workers N: not needed",

@@ -111,7 +111,7 @@ def checked_config(config: dict, folder: Path) -> dict:
         raise ModelError(f"{folder} is a decoder; a text encoder must be bidirectional")
     if (positions := config["max_position_embeddings"]) < first_position(config) + 3:
         raise ModelError(
-            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no place for a word between the "
+            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no room for a word between the "
             "special tokens; fetch it again"
         )
     return config

@@ -156,7 +156,7 @@ def _chosen(
             example = "{'slide': {'window': 3}}"
             raise InputError(f"metrics: {short(name)}: {short(own)} are not a name and its settings, as in {example}")
     if not given:
-        raise InputError("metrics: none is named")
+        raise InputError("metrics: no metric given")
     chosen = [MetricSettings(name, _class(name), own) for name, own in given.items()]
     if model is None:
         return chosen

@@ -38,7 +38,7 @@ def context_of(
     several = isinstance(hypotheses, Mapping)
     of_systems = hypotheses if isinstance(hypotheses, Mapping) else {ONE: hypotheses}
     if not of_systems:
-        raise InputError("hypotheses: there is no system")
+        raise InputError("hypotheses: no system given")
     names = [str(name) for name in of_systems]
     if fault := names_fault(names, len(names), "hypotheses"):
         raise InputError(fault)

@@ -34,9 +34,9 @@ def tuned(text: str) -> Tuned:
 @dataclass(frozen=True)
 class TunedSettings:
     tuned_with: Sequence[Tuned] = setting(
-        "Metrics with which the systems were tuned or decoded, or their data filtered: METRIC or METRIC:MODEL, with SYSTEM= "
+        "Metrics used to tune or decode the systems, or to filter their training data: METRIC or METRIC:MODEL, with SYSTEM= "
         "before it for one system. A notice names these systems if the run scores with such a metric or a related one. "
-        "(Default: what records beside the files say)",
+        "(Default: from the records beside the files)",
         (),
         type=tuned,
         nargs="+",

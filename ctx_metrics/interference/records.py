@@ -64,8 +64,8 @@ def _choices(path: str) -> list[Choice]:
     if record is None or file_sha256(Path(path)) == record.sha256:
         return [] if record is None else record.chosen_by
     notice(
-        f"{path}{RECORD} is the record of another text than {path} holds now, so it is not used; if this text was made from "
-        "that one, name the metric with --tuned-with (sacrebleu: --ctx-tuned-with), else remove the record"
+        f"{path}{RECORD} belongs to another text than {path} holds now, so it is not used; if this text was made from that "
+        "one, name the metric with --tuned-with (sacrebleu: --ctx-tuned-with), else remove the record"
     )
     return []
 

@@ -153,7 +153,7 @@ def check_values(folder: Path, config: dict) -> None:
     sizes = ("layers", "width", "hidden", "projection", "feedforward")
     if bad := [name for name in sizes if type(given[name]) is not int or given[name] < 1]:
         size = repr(given[bad[0]])[:40]
-        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {size}, no size; copy the folder again")
+        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {size}, not a size; copy the folder again")
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:

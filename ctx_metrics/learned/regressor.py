@@ -242,9 +242,9 @@ def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None
     if not distinct or any(type(number) is not int or not 0 <= number <= layers for number in numbers):
         what = f"layers {json.dumps(numbers)[:60]} are not distinct numbers up to its encoder's {layers} layers"
     elif network.get("layers") != len(numbers):
-        what = f"it names {len(numbers)} layers, and a network of {network.get('layers')}"
+        what = f"it names {len(numbers)} layers, but its network has {network.get('layers')}"
     elif network.get("width") != width:
-        what = f"its network is of width {network.get('width')}, and its encoder of {width}"
+        what = f"its network has width {network.get('width')}, but its encoder {width}"
     else:
         return
     raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")

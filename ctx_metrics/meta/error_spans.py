@@ -34,8 +34,8 @@ def span_check(gold: str, predictions: Mapping[str, str], *, significance: Signi
     judged = read_marked(gold, texts=True)
     official = [row for row in judged if row.key.get("set_id") == OFFICIAL]
     if official and len(official) < len(judged):
-        left = counted(len(judged) - len(official), "row is", "rows are")
-        notice(f"{gold}: {left} of another set than {OFFICIAL}, and left out")
+        left = counted(len(judged) - len(official), "row", "rows")
+        notice(f"{gold}: left out {left} of other sets than {OFFICIAL}")
     sets = _by_pair(official or judged, gold)
     found = {name: _matched(path, gold, sets, official or judged) for name, path in predictions.items()}
     for name, of_sets in found.items():
@@ -70,9 +70,11 @@ def _matched(
     names = [name for name in rows[0].key if name in judged[0].key]
     predicted, wanted = _by_key(rows, names), _by_key(judged, names)
     if not predicted.keys() & wanted.keys():
-        raise InputError(f"{path}: no row is of a segment of {gold}; the columns {', '.join(names)} say which it is of")
+        raise InputError(
+            f"{path}: no row belongs to a segment of {gold}; rows are matched by the columns {', '.join(names)}"
+        )
     if extra := sum(key not in wanted for key in predicted):
-        notice(f"{path}: {counted(extra, 'row is', 'rows are')} not among the judgements that count, and left out")
+        notice(f"{path}: left out {counted(extra, 'row', 'rows')} without a judgement that counts")
     found: dict[str, list[Marked]] = {}
     for pair, of_set in sets.items():
         own = [predicted.get(tuple(row.key[name] for name in names)) for row in of_set]
@@ -115,7 +117,7 @@ def _say_odd(path: str, gold: Sequence[Marked], predicted: Sequence[Marked]) -> 
                 "row has a span that reaches beyond the hypothesis",
                 "rows have spans that reach beyond the hypothesis",
             )
-            notice(f"{counted(len(beyond), one, many)}; it is cut there ({beyond[0].where})")
+            notice(f"{counted(len(beyond), one, many)}; spans are cut at its end ({beyond[0].where})")
 
 
 def _parts(gold: Sequence[Marked], predicted: Sequence[Marked]) -> np.ndarray:

@@ -133,8 +133,9 @@ def _notes(report: Report) -> list[str]:
         notes.append(f"{NOTHING} The metric has no value here; it has no overall value if a set is missing.")
     if any(agreement.baseline for agreement in agreements):
         notes.append(
-            "length is a baseline, minus the number of characters of the source: long segments are hard, and a value of all "
-            "outputs together rewards a metric for that alone. Read it beside the agreement within segments or documents."
+            "length is a baseline: minus the number of characters in the source. Long segments are hard to translate, so "
+            "a value over all outputs together rewards a metric for length alone. Compare it with the agreement within "
+            "segments or documents."
         )
     if any(agreement.ranks is not None for agreement in agreements):
         notes.append("Metrics that share a rank form one significance cluster.")

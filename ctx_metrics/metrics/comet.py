@@ -30,7 +30,7 @@ class COMETSettings(EstimatorSettings):
     )
     inputs: str | None = setting(
         "Texts that the multilingual, a UniTE or an XCOMET model reads. (Default: all that the model can read; "
-        "multilingual: all of these that are given)",
+        "multilingual: all that are given)",
         choices=["mt+src", "mt+ref", "mt+src+ref"],
     )
     spans: bool = setting(

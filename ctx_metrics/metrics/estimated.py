@@ -53,7 +53,7 @@ class EstimatorSettings:
 
     model: str | None = None
     on_long: str = setting(
-        "For texts longer than the model reads: truncate cuts and counts them; error stops.",
+        "How to treat texts longer than the model reads: truncate cuts and counts them; error stops.",
         "truncate",
         choices=["truncate", "error"],
     )
@@ -146,7 +146,7 @@ class EstimatorMetric(ContextMetric):
 
     def say_one_document(self) -> None:
         ids = worded("--docids FILE", "doc_ids")
-        self._say(f"no document ids ({ids}), so all segments are taken as one document")
+        self._say(f"no document ids ({ids}), so all segments form one document")
 
     @property
     def estimator(self) -> Estimator:

@@ -36,7 +36,7 @@ NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])  # replaces WordNet, whic
 class METEORSettings(TokenizerSettings):
     stem: str = setting(
         "auto: Porter's stemmer for English, Snowball's for other target languages that it has; porter for any "
-        "language; none: only equal words match.",
+        "language; none: only identical words match.",
         "auto",
         choices=("auto", "porter", "none"),
     )
@@ -113,7 +113,7 @@ def stemmer_for(stem: str, language: str | None) -> str:
         return "porter"
     if code in SNOWBALL:
         return f"snowball-{SNOWBALL[code]}"
-    notice(f"there is no stemmer for {language!r}, so only equal words match", metric="meteor")
+    notice(f"there is no stemmer for {language!r}, so only identical words match", metric="meteor")
     return "none"
 
 

@@ -34,13 +34,13 @@ class SLIDESettings(COMETSettings):
 
     window: int | None = setting(f"Number of sentences in a window. (Default: {WINDOW})", type=int, metavar="W")
     stride: int | None = setting(
-        "Number of sentences between the starts of two windows, at most the window. (Default: the window)",
+        "Number of sentences between the starts of consecutive windows, at most the window. (Default: the window)",
         type=int,
         metavar="S",
     )
     partial: str | None = setting(
-        "Windows cut short by a document's end: drop leaves them out, include gives them full weight, weight gives "
-        f"each window its number of sentences as its weight. (Default: {PARTIAL_DEFAULT})",
+        "Windows cut short by a document's end: drop leaves them out, include gives them full weight, weight weights "
+        "each window by its number of sentences. (Default: {PARTIAL_DEFAULT})",
         choices=PARTIAL,
     )
     tokens: int | None = setting(
@@ -114,7 +114,7 @@ class SLIDE(COMET):
         if self.tokens is None and self.window >= LONG and self._chosen == (str(EMBEDDED_REFERENCELESS), "mt+src"):
             self._say(
                 f"without references, the embedded model agrees less with people over windows of {self.window} segments "
-                "than over single ones where these are paragraphs, and no better where they are sentences; give "
+                f"than over single segments if these are paragraphs, and no better if they are sentences; give "
                 f"{self.named('window', str(LONG - 1))} or less, or another model ({self.named('model')})"
             )
 
@@ -122,8 +122,8 @@ class SLIDE(COMET):
         if result.windows:
             return super()._why_nothing(result)
         return (
-            f"every document is shorter than the window of {self.window} sentences, and partial windows are dropped; take a "
-            f"smaller {self.named('window')}, or another {self.named('partial')} than drop"
+            f"every document is shorter than the window of {self.window} sentences, and partial windows are dropped; "
+            f"give a smaller {self.named('window')}, or another {self.named('partial')} than drop"
         )
 
     def _windows_of(self, corpus: Corpus, counts: Sequence[int]) -> list[Window]:

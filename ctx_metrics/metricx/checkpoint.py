@@ -109,7 +109,7 @@ class MetricXCheckpoint:
         if version is None:
             choose = f", or choose it with {flag}, 23 or 23-qe" if self._flags else ""
             raise InputError(
-                f"{name}: its files do not tell which MetricX it is; put metricx-24, metricx-23 or metricx-23-qe into the "
+                f"{name}: its files do not show which MetricX it is; put metricx-24, metricx-23 or metricx-23-qe into the "
                 f"folder's name{choose}"
             )
         return version
@@ -202,7 +202,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
         )
         if not strings or added["version"] not in INPUTS:
             raise ModelError(
-                f"{folder}: config.json is not what ctx-metrics convert writes; convert the checkpoint again"
+                f"{folder}: config.json is not as ctx-metrics convert writes it; convert the checkpoint again"
             )
     return config
 
@@ -229,7 +229,7 @@ def read_shape(folder: Path, config: Mapping[str, Any]) -> Shape:
             raise ModelError(f"{folder}: config.json gives {shown(value)} for {name}; fetch it again")
         sizes[name] = value
     if sizes["vocab_size"] <= ROW:
-        raise ModelError(f"{folder}: its vocabulary has {sizes['vocab_size']:,} rows, and the score is row {ROW:,}")
+        raise ModelError(f"{folder}: its vocabulary has {sizes['vocab_size']:,} rows, but the score is row {ROW:,}")
     return Shape(**sizes)
 
 
@@ -243,9 +243,7 @@ class PromptTokenizer:
     @staticmethod
     def _read(folder: Path) -> "Tokenizer":
         mend = (
-            ""
-            if (folder / "tokenizer.json").exists()
-            else "; what reads older ones: pip install sentencepiece protobuf"
+            "" if (folder / "tokenizer.json").exists() else "; to read older ones: pip install sentencepiece protobuf"
         )
         with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
             if (path := folder / "tokenizer.json").exists():

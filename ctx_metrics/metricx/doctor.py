@@ -21,4 +21,7 @@ def _state(name: str, folder: Path) -> str | None:
         return incomplete(name)
     if has_tokenizer(folder) or cached(TOKENIZER, MT5_TOKENIZER):
         return COMPLETE
-    return f"needs the tokenizer of {TOKENIZER}, which is not here; score once with a network, or --metricx-tokenizer"
+    return (
+        f"needs the tokenizer of {TOKENIZER}, which is not in the cache; score once with a network connection, or give "
+        "--metricx-tokenizer"
+    )

@@ -26,9 +26,7 @@ class MetricXSettings(EstimatorSettings):
         type=Reads(str),
         metavar="MODEL",
     )
-    version: str | None = setting(
-        "Which MetricX a folder holds. (Default: by the model's name)", choices=["24", "23", "23-qe"]
-    )
+    version: str | None = setting("Version of MetricX. (Default: by the model's name)", choices=["24", "23", "23-qe"])
     tokenizer: str | None = setting(
         "The tokenizer: a folder or a hub name. (Default: the model's own, else google/mt5-xl)",
         type=Reads(str),

@@ -61,7 +61,7 @@ def check_fields(folder: Path, config: Mapping, fields: Mapping[str, Any], comma
 
 def cannot_be(folder: Path, name: str, value: str) -> ModelError:
     """The error for a field of config.json with a value, shown as `value`, that no training writes."""
-    return ModelError(f"{folder / CONFIG}: {name} is {value}, which cannot be; copy the folder again")
+    return ModelError(f"{folder / CONFIG}: {name} is {value}, which is not valid; copy the folder again")
 
 
 def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
@@ -72,8 +72,8 @@ def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
         raise ModelError(f"{folder}: its encoder {config['encoder']!r} cannot be used: {error}") from error
     if encoder.ckpt != config["encoder_ckpt"]:
         raise ModelError(
-            f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, and {config['encoder']!r} hashes "
-            f"to {encoder.ckpt}; get the one it was trained on, or train the model again"
+            f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, but {config['encoder']!r} "
+            f"hashes to {encoder.ckpt}; get the original encoder, or train the model again"
         )
     return encoder
 
@@ -82,7 +82,7 @@ def checked_weights(folder: Path, config: Mapping) -> None:
     sha256 = file_sha256(folder / WEIGHTS)
     if sha256 != config["weights_sha256"]:
         raise ModelError(
-            f"{folder / WEIGHTS} hashes to {sha256[:12]}, and config.json says {config['weights_sha256'][:12]}: the "
+            f"{folder / WEIGHTS} hashes to {sha256[:12]}, but config.json names {config['weights_sha256'][:12]}: the "
             "weights were changed, or belong to another model; copy the folder again"
         )
 
@@ -90,7 +90,7 @@ def checked_weights(folder: Path, config: Mapping) -> None:
 @contextmanager
 def described(folder: Path) -> Iterator[None]:
     """Within the block, networks are built without memory, since config.json's sizes may be wrong; see `load_weights`."""
-    with opening(folder / CONFIG, ": its network cannot be: {why}; copy the folder again"), torch.device("meta"):
+    with opening(folder / CONFIG, ": its network is not valid: {why}; copy the folder again"), torch.device("meta"):
         yield
 
 

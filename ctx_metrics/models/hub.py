@@ -204,8 +204,8 @@ def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
         ) from error
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, *_network_errors()) as error:
         raise ModelError(
-            f"{label} is not in the cache and the hub cannot be reached; fetch it once where there is a "
-            f"network (hf download {repo}{f' --revision {revision}' if revision else ''}), or name a local folder"
+            f"{label} is not in the cache and the hub cannot be reached; fetch it once with a network connection (hf "
+            f"download {repo}{f' --revision {revision}' if revision else ''}), or name a local folder"
         ) from error
     if not kind.whole(folder):
         raise ModelError(f"{label} is not a complete {kind.what}")

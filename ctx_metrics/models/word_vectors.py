@@ -77,7 +77,7 @@ class VectorFile:
         self.path, self._quiet, self._unit = path, quiet, unit
         if os.path.exists(path) and not os.path.isfile(path):
             raise InputError(
-                f"cannot read {path}: word vectors are read more than once, so they must lie in a plain file"
+                f"cannot read {path}: word vectors are read more than once, so they must be in a plain file"
             )
         # errors at the start of the file are reported before anything is scored
         first = next(_lines(path, True), None)

@@ -159,7 +159,7 @@ class Pairwise(ContextMetric):
         for feature, now, was in zip(self.features, settings, self.model.feature_signatures, strict=True):
             if now.signature != was:
                 raise ModelError(
-                    f"pairwise: the model {self.model.model.name} was trained on {feature.spec} as {was}, and here it is "
+                    f"pairwise: the model {self.model.model.name} was trained on {feature.spec} as {was}, but here it is "
                     f"{now.signature}; {self._other_language()}train the model again"
                 )
         return settings
@@ -219,7 +219,7 @@ class Pairwise(ContextMetric):
             if len(texts) != len(corpus):
                 name = getattr(texts, "name", "") or "an opponent"
                 raise InputError(
-                    f"pairwise: {name} has {counted(len(texts), 'segment', 'segments')}, and the systems have {len(corpus)}"
+                    f"pairwise: {name} has {counted(len(texts), 'segment', 'segments')}, but the systems have {len(corpus)}"
                 )
         return opponents
 

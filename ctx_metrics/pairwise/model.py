@@ -220,7 +220,7 @@ def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
         raise ModelError(f"{folder / CONFIG}: its network has {', '.join(network)}; copy the folder again")
     if network["features"] != sum(each["columns"] for each in config["features"]):
         raise ModelError(
-            f"{folder / CONFIG}: a network of {network['features']} features, and others are named; copy the folder again"
+            f"{folder / CONFIG}: a network of {network['features']} features, but others are named; copy the folder again"
         )
     return PairwiseNumbers(Shape(**network), [(each["width"], each["dimensions"]) for each in config["vectors"]])
 
@@ -236,11 +236,11 @@ def _sources(folder: Path, entries: Sequence[Mapping]) -> list[VectorSource]:
         path = beside if beside.is_file() else Path(entry["path"])
         if not path.is_file():
             raise ModelError(
-                f"{folder} was trained on the word vectors {path}, which are not there; copy the file into the folder"
+                f"{folder} was trained on the word vectors {path}, which are missing; copy the file into the folder"
             )
         if (sha256 := file_sha256(path)) != entry["sha256"]:
             raise ModelError(
-                f"{path} hashes to {sha256[:12]}, and {folder} was trained on word vectors that hash to "
+                f"{path} hashes to {sha256[:12]}, but {folder} was trained on word vectors that hash to "
                 f"{str(entry['sha256'])[:12]}; copy the right file into the folder"
             )
         sources.append(VectorSource("words", None, str(path), entry["dimensions"]))

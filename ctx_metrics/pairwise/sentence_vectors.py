@@ -69,9 +69,7 @@ def parse_source(text: str) -> VectorSource:
         if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number)):
             path, number = text, None
     if number is not None and int(number) < 1:
-        raise InputError(
-            f"{FLAG} {text}: a PCA keeps at least 1 dimension; leave the colon away for vectors as they are"
-        )
+        raise InputError(f"{FLAG} {text}: a PCA keeps at least 1 dimension; leave out the colon to keep all dimensions")
     if path is not None and not os.path.exists(path):
         raise InputError(f"{FLAG}: no file {path!r}; name {_FORMS}")
     if path is not None and (not os.path.isfile(path) or not os.access(path, os.R_OK)):

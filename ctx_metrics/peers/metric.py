@@ -141,14 +141,14 @@ class Peers(OfInnerMetric):
         if copied := sum(number for of_segment in equal for number in of_segment.values() if number > 1):
             outputs = f"{copied:,} of {sum(map(len, self._pool)):,} outputs"
             notice(
-                f"peers: {outputs} are identical to another system's, but for case and punctuation, so they "
+                f"peers: {outputs} are identical to another system's except for case and punctuation, so they "
                 "inflate each other's scores"
             )
         for group in {tuple(group) for group in self._groups if len(group) > 1}:
             alike = ", ".join(self._names[k] or f"system {k + 1}" for k in group)
             notice(
-                f"peers: {alike}: at least {SAME:.0%} of their outputs are equal but for case and punctuation, so they "
-                "share one vote and are not each other's peers"
+                f"peers: {alike}: at least {SAME:.0%} of their outputs are identical except for case and punctuation, so "
+                "they share one vote and are not each other's peers"
             )
 
     def _judged(self) -> np.ndarray:

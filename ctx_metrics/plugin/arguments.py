@@ -46,8 +46,8 @@ class RunSettings:
 
     ctx_resample: Literal["segment", "document"] | None = setting(
         "The unit that --confidence, the paired tests and --ctx-report resample or swap. Segments of one document are "
-        "similar, so intervals from segments are too narrow; document needs --docids. (Default: segment; of "
-        "--ctx-report document if there are at least two)"
+        "similar, so intervals from segments are too narrow; document needs --docids. (Default: segment; for "
+        "--ctx-report, document if there are at least two)"
     )
     ctx_seg_scores: Annotated[str, Writes(inside=SCORES), "DIR"] | None = setting(
         "Also write the scores of segments, documents (with --docids) and systems to files in DIR, "

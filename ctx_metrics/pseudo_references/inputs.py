@@ -39,7 +39,7 @@ class PseudoFilter:
     PREFIX: ClassVar = "--pseudo-"
 
     kind: str = setting(
-        "Which pseudo-references are kept: bert keeps those that a classifier accepts as paraphrases of the "
+        "Pseudo-references to keep: bert keeps those that a classifier accepts as paraphrases of the "
         "reference, mas those whose words align with the reference's, none keeps all.",
         "bert",
         flag="filter",
@@ -58,8 +58,8 @@ class PseudoFilter:
         "embeddings, English only)"
     )
     guard: float | None = setting(
-        "For each system under test, leave out the pseudo-reference systems of which more than this share of lines is "
-        "(nearly) equal to its own; off leaves none out.",
+        "For each system under test, leave out pseudo-reference systems with more than this share of lines (nearly) "
+        "equal to its own; off keeps all.",
         GUARD,
         type=share_or_off,
         metavar="SHARE",

@@ -111,7 +111,7 @@ class BackTranslation:
         given.pop("label", None)
         if given and "spec" not in given:
             flag = next(iter(given.values()))
-            raise InputError(f"{flag} sets how --rtt-bt translates, but --rtt-bt is not given; leave it out")
+            raise InputError(f"{flag} works only with --rtt-bt; give both, or leave it out")
         of_models = [given[key] for key in ("source_code", "target_code", "beams", "max_length") if key in given]
         if self.is_command and of_models:
             raise InputError(f"{of_models[0]} is for hf: back-translators; for cmd:, put it into the command")

@@ -127,7 +127,7 @@ class ModelTranslator(BackTranslator):
             self.max_input = min(self.tokenizer.model_max_length, positions or self.tokenizer.model_max_length)
             self.beams = beams or generation.num_beams or 1
             if not isinstance(self.beams, int):
-                raise ValueError(f"its num_beams is {shown(self.beams)}, no number")
+                raise ValueError(f"its num_beams is {shown(self.beams)}, which is not a number")
             own = generation.max_new_tokens
             if own is None and generation.max_length not in UNSET_MAX_LENGTH:
                 own = generation.max_length - 1  # it includes the decoder's start token

@@ -90,8 +90,8 @@ def _kept(cache: TranslationCache, lines: Sequence[str], options: BackTranslatio
 def _say_cuts(translations: Sequence[Translation]) -> None:
     if cut := sum(each.input_cut for each in translations):
         notice(
-            f"round trip: {cut} of {counted(len(translations), 'distinct line', 'distinct lines')} too long for the "
-            "model; they were cut at the end before translation"
+            f"round trip: {cut} of {counted(len(translations), 'distinct line', 'distinct lines')} were too long for the "
+            "model and were truncated before translation"
         )
     if cut := sum(each.output_cut for each in translations):
         notice(

@@ -214,7 +214,7 @@ def build_all(
     stock = [name for name, cls, _ in chosen if cls.__module__.startswith("sacrebleu.")]
     say_empty(context.references or (), stock)
     if documents and any("doc_ids" in capabilities(metric).reads for metric in metrics.values()):
-        say_single(context.doc_ids, "no window holds two sentences, and each segment is scored without context")
+        say_single(context.doc_ids, "no window holds two sentences, so each segment is scored without context")
     for metric in metrics.values():
         if hasattr(metric, "in_blocks"):
             metric.in_blocks = context.in_blocks

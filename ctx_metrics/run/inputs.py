@@ -167,7 +167,9 @@ class StreamsOfSystems:
                     f"{where} has {lines}, but {whose} has {len(system)}; there must be {words} for each of its lines"
                 )
             if list(self._by_system.setdefault(digest(system), stream)) != list(stream):
-                equals = f"{whose} equals an earlier system, but has other {words}; those of the earlier one are used"
+                equals = (
+                    f"{whose} is identical to an earlier system but has different {words}; the earlier ones are used"
+                )
                 notice(equals, metric=metric)
 
     def of(self, hypotheses: Sequence[str]) -> Sequence[str | None]:

@@ -312,7 +312,7 @@ KINDS = (
     Kind(
         "binary",
         "contain control characters",
-        "this is no text file, or in an encoding other than that given with -e",
+        "this is not a text file, or its encoding is not the one given with -e",
         _each(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|\ufffd"),
         0.25,
     ),

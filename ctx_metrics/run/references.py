@@ -26,6 +26,6 @@ def reference_entry(*kinds: ReferenceKind | None) -> dict[str, str]:
 def say_empty(references: Sequence[Sequence[str | None]], stock: Sequence[str]) -> None:
     """Give notice of empty references beside others, which sacrebleu's own metrics (`stock`) score as any other."""
     if stock and (segments := without_empty(references)[1]):
-        counts = f"which counts as a reference of no words for {', '.join(stock)}"
+        counts = f"which counts as a reference without words for {', '.join(stock)}"
         empty = "an empty reference beside others"
         notice(Notice.at(segments, f"segment has {empty}, {counts}", f"segments have {empty}, {counts}"))

@@ -147,7 +147,7 @@ class BlockRun:
         if self.cache is not None:
             self.cache.trim()
         if self._reused:
-            notice(f"{self._of_all(self._reused)} were kept by an earlier run ({worded('--ctx-cache', 'cache')})")
+            notice(f"{self._of_all(self._reused)} were read from an earlier run ({worded('--ctx-cache', 'cache')})")
 
     def _tasks(self, blocks: Iterable[Block], bar: Progress) -> Iterator[tuple]:
         for block in blocks:

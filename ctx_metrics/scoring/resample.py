@@ -47,7 +47,7 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     if len(ranges) < 2:
         documents = counted(len(ranges), "document", "documents")
         raise InputError(
-            f"resampling by document: at least 2 documents are needed, but the document ids hold {documents}"
+            f"resampling by document: it needs at least 2 documents, but the document ids name {documents}"
         )
     say_few_documents(len(ranges))
     say_single(doc_ids, ALONE)
@@ -164,7 +164,7 @@ class DocumentPairedTest(PairedTest):
     ):
         ranges_of = [metric.document_ranges if isinstance(metric, ByDocument) else None for metric in metrics.values()]
         if any(ranges != ranges_of[0] for ranges in ranges_of):
-            raise InputError("a paired test takes all its metrics by the same documents, or none by documents")
+            raise InputError("a paired test resamples all its metrics by the same documents, or none by documents")
         self._unit = "document" if ranges_of[0] else "segment"
         if ranges_of[0]:
             named_systems = [(name, Documents(system, ranges_of[0])) for name, system in named_systems]

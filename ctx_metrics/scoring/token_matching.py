@@ -110,7 +110,7 @@ class TextSettings:
     """How much of the texts is read, and which reference counts."""
 
     max_length: int | None = setting(
-        "Maximum number of tokens of each text; longer texts are cut and counted. (Default: the model's limit)",
+        "Maximum number of tokens in each text; longer texts are truncated and counted. (Default: the model's limit)",
         type=int,
         metavar="N",
     )
@@ -167,7 +167,7 @@ class TokenMatchingMetric(EncoderMetric):
         self.encoder.require(self.mixes)
         dtype = number_format(engine.dtype, engine.device)
         if max_length is not None and max_length > self.encoder.max_content:
-            self._say(f"the model reads {self.encoder.max_content} tokens of a text, not {max_length}")
+            self._say(f"the model reads at most {self.encoder.max_content} tokens per text, not {max_length}")
         self.max_length = min(max_length or self.encoder.max_content, self.encoder.max_content)
         self.signature = {
             **self.model.signature(),

@@ -104,7 +104,7 @@ class Data:
         "pearson",
     )
     dev_threshold: AtLeast0 | None = setting(
-        "Least difference of two human scores that makes a pair for darr; WMT uses 25 points of 100. (Default: any)"
+        "Minimum difference between two human scores to form a pair for darr; WMT uses 25 points of 100. (Default: any)"
     )
     normalise: Literal["annotator", "file", "none"] = setting(
         "Turn human scores into z-scores: for each annotator within a data set, if annotators are named; for each "
@@ -123,29 +123,29 @@ class Data:
     )
     no_mqm_root: bool = setting("Learn penalties such as MQM's unchanged. (Default: as minus their square root)", False)
     centred: Files | None = setting(
-        "Paths of --train of which only the differences between the outputs of a segment are learned, not the scores: for "
-        "data whose scores say more about the source than about the outputs.",
+        "Paths of --train from which the model learns only the differences between the outputs of a segment, not the "
+        "scores. Use it for data whose scores depend more on the source than on the outputs.",
         metavar="PATH",
     )
     window: Positive | None = setting(
         "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
     )
     synthetic: Files | None = setting(
-        "Clean translations, sources with their references, for comet with --inputs mt+src and mt+src+ref: each epoch puts "
-        "errors into them, and the model learns from the source alone what these cost. Scores are not needed. ROWS limits "
-        "the translations of each data set.",
+        "Clean translations (sources with references) for comet with --inputs mt+src and mt+src+ref: each epoch inserts "
+        "errors into them, and the model learns from the source alone how much these lower the score. Scores are not "
+        "needed. ROWS limits the translations of each data set.",
         metavar="PATH[:WEIGHT[:ROWS]]",
     )
     rows: Positive | None = setting("Learn only from N rows, drawn by --seed. (Default: all)")
     leave_out: Files | None = setting(
-        "Learn from no row whose document or whose source is a line of these files: held-out documents, or the sources of "
-        "a test set. --dev keeps them."
+        "Leave out training rows whose document or source is a line of these files, such as held-out documents or the "
+        "sources of a test set. --dev keeps such rows."
     )
     no_text_checks: bool = flags.text_checks()
     teacher: Annotated[str, str.lower, "METRIC"] | None = setting(
-        "Learn this metric's scores of the training texts, as z-scores, instead of human scores, which then need not be "
-        "there. With mt+src the teacher reads references too, where there are any. `--teacher METRIC --help` shows its own "
-        "flags.",
+        "Learn this metric's scores of the training texts (as z-scores) instead of human scores, which are then not "
+        "needed. With mt+src, the teacher also reads the references, if there are any. `--teacher METRIC --help` shows "
+        "its own flags.",
         choices=metric_names,
     )
     taught: Files | None = setting(
@@ -154,8 +154,8 @@ class Data:
         metavar="PATH",
     )
     teacher_scores: NewFile | None = setting(
-        "Keep the teacher's scores here, or read them from here if the file is there, for several networks that learn from "
-        "the same texts."
+        "File for the teacher's scores; if it exists, they are read from it, so that several networks can learn from the "
+        "same texts."
     )
 
 

@@ -160,7 +160,7 @@ FOUND = {2: "copies,wrong-language", 5: "repeats", 7: "wrong-language"}
     [
         ("copies,wrong-language,repeats", [2, 5, 7], "dropped rows: 1 copies, 2 wrong-language, 1 repeats\n"),
         ("copies", [2], "dropped rows: 1 copies\n"),
-        ("none", [], "rows, of which none was dropped: 1 copies, 2 wrong-language, 1 repeats\n"),
+        ("none", [], "rows (none was dropped): 1 copies, 2 wrong-language, 1 repeats\n"),
     ],
 )
 def test_rows_with_faults_are_left_out(ctx, faulty, tmp_path, block, drop, left_out, said):
@@ -328,7 +328,7 @@ def test_numbers_are_no_texts(ctx, tmp_path):
     frame.to_parquet(typed)
     done = ctx("annotate", typed, "-m", "chrf", "--columns", "mt=id", "-o", tmp_path / "out")
     assert done.code == 1 and done.err.endswith(
-        "row 1: column id holds 1, not a text; its columns of texts are mt, ref (--columns says which to read)\n"
+        "row 1: column id holds 1, not text; its text columns are mt, ref (choose with --columns)\n"
     )
     assert ctx("annotate", typed, "-m", "chrf", "-o", tmp_path / "ids").code == 0
     frame.to_csv(tmp_path / "table.csv", index=False)
@@ -562,7 +562,7 @@ def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch
     table = write_tsv(tmp_path / "table.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in rows()])
     command = ["annotate", table, "-m", "slide", "-l", "de-en", "-o", tmp_path / "out"]
     done = ctx(*command, "--block", "58")
-    why = "slide takes a table without document ids as one document, but it has more than 58 rows"
+    why = "slide treats a table without document ids as one document, but it has more than 58 rows"
     mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
     assert done.code == 1 and done.err == f"ctx-metrics: error: {table}: {why}; {mend}\n"
     assert not (tmp_path / "out").exists() and ctx(*command, "--block", "59").code == 0

@@ -108,8 +108,8 @@ def test_columns_by_number(tmp_path):
         ("3", "has 2 columns, and no column 3"),
         ("0", "has 2 columns, and no column 0"),
         ("9" * 5000, f"has 2 columns, and no column {'9' * 40}"),
-        ("\u00b2", "has no column \u00b2; it has a, b (--columns says which to read)"),
-        ("\u0662", "has no column \u0662; it has a, b (--columns says which to read)"),
+        ("\u00b2", "has no column \u00b2; it has a, b (choose with --columns)"),
+        ("\u0662", "has no column \u0662; it has a, b (choose with --columns)"),
     ],
 )
 def test_columns_that_are_no_number_of_one(tmp_path, number, said):
@@ -156,7 +156,7 @@ def test_parquet_of_bytes(tmp_path):
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.table({"src": ["a"], "mt": pyarrow.array([b"b"])}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="a.parquet, row 1: column mt holds b'b', not a text"):
+    with pytest.raises(InputError, match="a.parquet, row 1: column mt holds b'b', not text"):
         all_rows(str(tmp_path / "a.parquet")).texts("mt")
 
 
@@ -201,16 +201,16 @@ def test_parquet(tmp_path):
     "name, content, message",
     [
         ("a.tsv", "src\tmt\tmt\n", "has two columns mt; it has src, mt, mt"),
-        ("a.jsonl", '{"src": "a", "mt": 1.5}\n', "row 1: column mt holds 1.5, not a text"),
+        ("a.jsonl", '{"src": "a", "mt": 1.5}\n', "row 1: column mt holds 1.5, not text"),
         ("a.jsonl", "[" * 100_000, "line 1: not JSON (it is nested too deeply); write one object per line"),
-        ("a.jsonl", '{"mt": ' + "[" * 500 + "]" * 500 + ', "src": "a"}', "row 1: column mt holds a list, not a text"),
+        ("a.jsonl", '{"mt": ' + "[" * 500 + "]" * 500 + ', "src": "a"}', "row 1: column mt holds a list, not text"),
         ("a.jsonl", '{"mt": 1' + "0" * 5000 + "}", "line 1: not JSON (Exceeds the limit"),
         (
             "a.tsv.gz",
             b"plain",
-            "it is damaged, or no gzip file (Error -3 while decompressing data: incorrect header check)",
+            "it is damaged, or not in gzip format (Error -3 while decompressing data: incorrect header check)",
         ),
-        ("a.tsv.xz", b"plain", "it is damaged, or no xz file (Input format not supported by decoder)"),
+        ("a.tsv.xz", b"plain", "it is damaged, or not in xz format (Input format not supported by decoder)"),
     ],
 )
 def test_broken_tables(tmp_path, name, content, message):

@@ -246,7 +246,7 @@ def broken_pieces(folder: Path) -> None:
         (lambda folder: stated(folder, vocab_size=10**9), "more than the .* bytes"),
         (lambda folder: stated(folder, vocab_size=9), "its tokenizer gives token .* do not belong together"),
         (lambda folder: stated(folder, num_hidden_layers=4), "lack the tensor 'encoder.layer.3"),
-        (lambda folder: stated(folder, ctx_metrics="x"), "is not what ctx-metrics convert writes"),
+        (lambda folder: stated(folder, ctx_metrics="x"), "is not as ctx-metrics convert writes it"),
     ],
 )
 def test_a_folder_that_cannot_be_used(folder, tmp_path, damage, words):

@@ -84,7 +84,11 @@ def test_the_output_of_fairseq(tmp_path, caplog):
     [
         (["D-1\t-0.65"], "", "g: source 1 has 2 H- lines, but 1 D-; the file is cut short or mixed"),
         (["S-0"], "", "g: source 0 has no S- line, but others have one"),
-        ([], "S-0\tein Haus", "g, line 14: source 0 is another text than before; give the output of one test set"),
+        (
+            [],
+            "S-0\tein Haus",
+            "g, line 14: the text of source 0 differs from an earlier one; give the output of one test set",
+        ),
         ([], "H-0\ta house", "g, line 14: 'a house' is not a score; fairseq writes H-NUMBER, a score and a text"),
         (["H-", "D-"], "", "g: no line is a hypothesis of fairseq's output (H- or D-)"),
         ([], f"H-{'9' * 18}\t-1\ta", "g: source 2 has no D- lines; every source from 0 on needs candidates"),
@@ -138,7 +142,7 @@ def test_pseudo_references_of_their_own(tmp_path):
         ("c.jsonl", ['{"candidates": ["\\ud800"]}'], {}, "c.jsonl, line 1: candidates hold a lone surrogate"),
         ("c.jsonl", ['{"candidates": ["a"], "scores": "x"}'], {}, "c.jsonl, line 1: scores is not a list of numbers"),
         ("c.jsonl", ['{"candidates": ["a"], "scores": [1, 2]}'], {}, "c.jsonl, line 1: 2 scores for 1 candidate"),
-        ("c.jsonl", ['{"candidates": ["a"], "src": 1}'], {}, "c.jsonl, line 1: src is not a text"),
+        ("c.jsonl", ['{"candidates": ["a"], "src": 1}'], {}, "c.jsonl, line 1: src is not text"),
         ("c.jsonl", ['{"candidates": ["a"], "references": []}'], {}, "c.jsonl, line 1: no references; every source"),
         ("c.jsonl", ['{"candidates": ["a"], "src": "x"}', '{"candidates": ["a"]}'], {}, "c.jsonl, line 2: no src"),
         ("c", ["a"], {"number": 1, "references": ["p", "q"]}, None),

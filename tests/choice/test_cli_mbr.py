@@ -96,9 +96,9 @@ def test_kept_results_are_found_however_they_are_computed(ctx, tmp_path):
     quiet = ctx(*words, "-q", "--ctx-batch-tokens", "300", "--ctx-device", "cpu", "--ctx-store-mb", "1")
     assert first.out == again.out == quiet.out and "|version:" in first.err and "|version:" in again.err
     for done in (again, quiet):
-        assert "mbr: 15 of 15 sources were kept by an earlier run (--ctx-cache)" in done.err
+        assert "mbr: 15 of 15 sources were read from an earlier run (--ctx-cache)" in done.err
     for other in (["--method", "exact"], ["--chrf-word-order", "1"], ["--ctx-dtype", "bf16"]):
-        assert "were kept" not in ctx(*words, *other).err
+        assert "were read" not in ctx(*words, *other).err
 
 
 def test_an_approximate_choice_says_so(ctx, tmp_path):

@@ -56,7 +56,7 @@ def test_score_is_proposed_where_no_subcommand_is_named(ctx):
     done = ctx("-t", "a b.txt", "--model", "m")
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines()[-1] == (
-        "ctx-metrics: error: no subcommand is named; did you mean: ctx-metrics score -t 'a b.txt' --model m"
+        "ctx-metrics: error: no subcommand given; did you mean: ctx-metrics score -t 'a b.txt' --model m"
     )
 
 
@@ -131,7 +131,7 @@ BOTH = "--slide-model Unbabel/wmt22-cometkiwi-da --comet-model Unbabel/wmt22-com
             "raunak-etal-2024-slide sellam-etal-2020-bleurt pu-etal-2021-learning",
             "",
         ),
-        ("comet --comet-model mine.ckpt", "rei-etal-2020-comet", "mine.ckpt is not known to ctx-metrics"),
+        ("comet --comet-model mine.ckpt", "rei-etal-2020-comet", "does not know the paper of the model mine.ckpt"),
         ("COMET-embedded|nrefs:1|model:embedded-alignment-regressor", KNOWN, "not a COMET model"),
         ("comet", " ".join(PAPERS["comet"]), "name yours with --comet-model, or give the signature"),
         ("BERTR|nrefs:1|model:multilingual-e5-small-q4", "mathur-etal-2019-putting wang-etal-2024-multilingual", ""),
@@ -249,7 +249,7 @@ def test_doctor_tells_which_comet_models_are_complete(hub_cache, tmp_path):
         return {finding.name: finding.text.split(", ", 2)[2] for finding in doctor.comet()}
 
     before = states()
-    lacking = "needs the tokenizer of microsoft/infoxlm-large, which is not here; score once with a network"
+    lacking = "needs the tokenizer of microsoft/infoxlm-large, which is not in the cache; score once with a network connection"
     assert "hparams.yaml cannot be read" in before.pop("own/odd")
     assert before == {
         "own/alone": "complete",

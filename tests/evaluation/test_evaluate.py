@@ -181,10 +181,10 @@ def test_keywords_do_what_flags_do(ctx, files, multilingual, option):
     assert len(rows) == (FEW + 1) * len(FOUR) * len(metrics)
     assert signatures_of_equal(rows, result) == result.signatures
     said = [line.removeprefix("ctx-metrics: ") for line in done.err.splitlines()]
-    told = [each for each in result.notices if "kept by an earlier run" not in each]
+    told = [each for each in result.notices if "read from an earlier run" not in each]
     assert [each for each in told if each not in said and "sources" not in each] == []
     if option == "kept":
-        assert "bertr: 88 of 88 outputs were kept by an earlier run (cache)" in result.notices
+        assert "bertr: 88 of 88 outputs were read from an earlier run (cache)" in result.notices
     assert ("metric interference: " in " ".join(told)) == ("tuned" in option)
 
 
@@ -366,7 +366,7 @@ WRONG = {
     "a number": (lambda: evaluate(["a", 7], ["a", "b"]), "hypotheses, segment 2: expected a string, got int"),
     "a missing value": (lambda: evaluate({"A": ["a", math.nan]}, ["a", "b"]), "A, segment 2: expected a string, got nan"),
     "no text": (lambda: evaluate([], []), "no hypotheses to score"),
-    "no system": (lambda: evaluate({}, []), "hypotheses: there is no system"),
+    "no system": (lambda: evaluate({}, []), "hypotheses: no system given"),
     "a name": (lambda: evaluate({" ": ["a"]}, ["a"]), "hypotheses has an empty name"),
     "lengths": (lambda: evaluate(["a"], ["a", "b"]), "references: 2 segments for 1 segment of hypotheses"),
     "lengths of systems": (lambda: evaluate({"A": ["a"], "B": []}, ["a"]), "B: 0 segments for 1 segment of A"),
@@ -376,7 +376,7 @@ WRONG = {
     "a metric": (lambda: evaluate(["a"], ["a"], metrics="comte"), "metrics: there is no 'comte'; did you mean comet?"),
     "another metric": (lambda: evaluate(["a"], ["a"], metrics=["rouge"]), "metrics: there is no 'rouge'; there are bleu, "),
     "a model": (lambda: evaluate(["a"], ["a"], metrics="xcomet"), "give metrics={'comet': {'model': 'Unbabel/XCOMET-XL'}}"),
-    "no metric": (lambda: evaluate(["a"], ["a"], metrics=[]), "metrics: none is named"),
+    "no metric": (lambda: evaluate(["a"], ["a"], metrics=[]), "metrics: no metric given"),
     "no model": (lambda: evaluate(["a"], ["a"], metrics="bleu", model="x"), "none of the metrics has a quality model"),
     "no reference": (lambda: evaluate(["a"], metrics="bleu"), "bleu: needs a reference: give references"),
     "inputs": (lambda: evaluate(["a"], ["a"], metrics="bleu", inputs={"roundtrips": []}), "none of the metrics reads"),
@@ -393,7 +393,7 @@ WRONG = {
         lambda: evaluate({"s": {"d": "a"}}, ["a"], docs=["d"], align=True, target_lang="en"),
         "s: this is a dict; give a list of its texts",
     ),
-    "nothing to align with": (lambda: evaluate(["a"], metrics="comet", align=True), "give references, or else the source"),
+    "nothing to align with": (lambda: evaluate(["a"], metrics="comet", align=True), "give references or the source"),
     "no language to align": (lambda: evaluate(["a"], ["a"], align=True), "name the language with target_lang"),
     "a weight alone": (lambda: evaluate(["a"], ["a"], peers_weight=0.5), "works only with peers; give peers=True too"),
     "the source alone": (lambda: evaluate(["a"], ["a"], peers_by_source=True), "give peers=True too"),
@@ -413,7 +413,7 @@ WRONG = {
     "alpha": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(alpha=5), "alpha=5 is not between 0 and 1"),
     "resample": (
         lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(resample="document"),
-        "resample='document' needs at least 2 documents, but the document ids hold 0 documents; use resample='segment'",
+        "resample='document' needs at least 2 documents, but the document ids name 0 documents; use resample='segment'",
     ),
 }  # fmt: skip
 

@@ -185,7 +185,7 @@ def test_a_record_is_of_one_content(ctx, best):
     assert record.read_bytes() == whole
     best.write_text(best.read_text().replace("e", "E"))
     [line] = said(ctx(*score))
-    assert line.startswith(f"{record} is the record of another text than {best} holds now, so it is not used; ")
+    assert line.startswith(f"{record} belongs to another text than {best} holds now, so it is not used; ")
     ctx(*MBR, best)
     assert said(ctx(*score))[0].startswith(START) and record.read_bytes() == whole
 
@@ -277,7 +277,7 @@ def test_selected_rows_that_are_annotated_again(ctx, table, tmp_path, flags):
     part.write_text(part.read_text(encoding="utf-8").replace(" the ", " The "), encoding="utf-8")
     changed = said(ctx("annotate", kept, "-o", other, *scored))
     assert [line for line in changed if "chose" in line or "interference" in line] == [
-        f"{part} is not what annotate wrote there, so _summary.json does not say what chose its rows"
+        f"{part} has changed since annotate wrote it, so _summary.json no longer describes how its rows were chosen"
     ]
 
 
@@ -302,7 +302,7 @@ def test_kept_results_stay(ctx, tmp_path):
     """What a run adds to the signature does not change the rows."""
     score = ["score", "-t", A, "-r", REF, "-m", "bertr", "-l", "de-en", "--ctx-cache", tmp_path / "kept"]
     ctx(*score)
-    assert "59 of 59 outputs were kept" in ctx(*score, "--tuned-with", "bertr").err
+    assert "59 of 59 outputs were read" in ctx(*score, "--tuned-with", "bertr").err
 
 
 def test_the_paper_can_be_cited(ctx, best):

@@ -166,22 +166,22 @@ FAULTS = [
     *(
         (
             fields(**{name: value}),
-            f"FOLDER/config.json: {name} is {json.dumps(value)}, which cannot be; copy the folder",
+            f"FOLDER/config.json: {name} is {json.dumps(value)}, which is not valid; copy the folder",
         )
         for name, values in OTHER_TYPES.items()
         for value in values
     ),
     (lacking("model_type"), "holds no esim model"),
     *((fields(model_type=kind), "holds no esim model") for kind in (3, None, ["ctx-esim"], {"ctx-esim": 1})),
-    (fields(inputs="mt"), "inputs is 'mt', which cannot be"),
+    (fields(inputs="mt"), "inputs is 'mt', which is not valid"),
     (fields(inputs="mt+src+ref"), "inputs is 'mt+src+ref'"),
     (fields(max_length=0), "max_length is 0"),
     (fields(max_length=-5), "max_length is -5"),
     (fields(empty_value=NAN), "empty_value is nan"),
     (fields(empty_value=-math.inf), "empty_value is -inf"),
     (fields(empty_value=10**400), "empty_value is over 1e60"),
-    (fields(layers=[]), "it names 0 layers, and a network of 3"),
-    (fields(layers=[1, 2]), "it names 2 layers, and a network of 3"),
+    (fields(layers=[]), "it names 0 layers, but its network has 3"),
+    (fields(layers=[1, 2]), "it names 2 layers, but its network has 3"),
     *(
         (fields(layers=layers), f"layers {json.dumps(layers)[:60]} {DISTINCT}")
         for layers in (*([1, 2, last] for last in (4, 2, -1, "3", 3.0, True)), [[1], {}, None], list(range(400)))
@@ -194,16 +194,16 @@ FAULTS = [
     *((sizes(**{name: size}), NO_FIT) for name, size in [("hidden", 9), ("projection", 5), ("feedforward", 300)]),
     *((sizes(**{name: size}), NO_FIT) for name, size in [("pooling", "avg"), ("width", 47), ("layers", 4)]),
     *((sizes(**{name: size}), NO_FIT) for name, size in [("layers", 10**9), ("hidden", 20_000)]),
-    *((sizes(hidden=size), f"its network's hidden is {size}, no size") for size in (0, -3, 8.0)),
-    (sizes(layers=True), "its network's layers is True, no size"),
+    *((sizes(hidden=size), f"its network's hidden is {size}, not a size") for size in (0, -3, 8.0)),
+    (sizes(layers=True), "its network's layers is True, not a size"),
     (sizes(feedforward="7" * 500), "its network's feedforward is '777"),
-    (sizes(width=None), "its network's width is None, no size"),
-    *((sizes(hidden=size), "its network cannot be: ") for size in (10**15, 10**40)),
-    (sizes(pooling="min"), "its network cannot be: pooling 'min' is not one of both, avg, max"),
-    (sizes(pooling=["avg"]), "its network cannot be: pooling ['avg'] is not one of"),
-    (sizes(dropout=1.5), "its network cannot be: dropout probability has to be between 0 and 1"),
-    *((sizes(dropout=rate), "its network cannot be: ") for rate in ("half", None)),
-    (sizes(dropout=NAN), "its network's dropout is nan, which cannot be; copy the folder again"),
+    (sizes(width=None), "its network's width is None, not a size"),
+    *((sizes(hidden=size), "its network is not valid: ") for size in (10**15, 10**40)),
+    (sizes(pooling="min"), "its network is not valid: pooling 'min' is not one of both, avg, max"),
+    (sizes(pooling=["avg"]), "its network is not valid: pooling ['avg'] is not one of"),
+    (sizes(dropout=1.5), "its network is not valid: dropout probability has to be between 0 and 1"),
+    *((sizes(dropout=rate), "its network is not valid: ") for rate in ("half", None)),
+    (sizes(dropout=NAN), "its network's dropout is nan, which is not valid; copy the folder again"),
     (sizes(extra=1), "its network has to name layers, width, hidden,"),
     *((no_size(name), f"look at {name}") for name in vars(TINY)),
 ]
@@ -211,14 +211,14 @@ OF_REGRESSORS = [
     (one_bit, "the weights were changed"),
     *((lacking(name), f"lacks {name}, which `ctx-metrics train` writes") for name in FIELDS if name != "model_type"),
     (fields(layers=[3, 4, 7]), "[3, 4, 7] are not distinct numbers up to its"),
-    (fields(layers=[3, 6]), "it names 2 layers, and a network of 3"),
-    (fields(encoder_ckpt="0" * 12), "was trained on an encoder that hashes to 000000000000, and 'embedded' hashes to"),
-    (fields(network={}), "its network cannot be: "),
+    (fields(layers=[3, 6]), "it names 2 layers, but its network has 3"),
+    (fields(encoder_ckpt="0" * 12), "was trained on an encoder that hashes to 000000000000, but 'embedded' hashes to"),
+    (fields(network={}), "its network is not valid: "),
     (sizes(pooled_hidden=8), NO_FIT),
     (sizes(features=10**9), NO_FIT),
-    (sizes(pooled_dropout=NAN), "its network's dropout is nan, which cannot be"),
-    *((sizes(features=number), "its network cannot be: ") for number in ("many", -1)),
-    (sizes(odd=1), "its network cannot be: "),
+    (sizes(pooled_dropout=NAN), "its network's dropout is nan, which is not valid"),
+    *((sizes(features=number), "its network is not valid: ") for number in ("many", -1)),
+    (sizes(odd=1), "its network is not valid: "),
     (
         # two layers make 11 features, and this network reads 14
         in_turn(fields(layers=[3, 6]), sizes(layers=2), tensor("pooled.mix", torch.zeros(2))),
@@ -243,7 +243,7 @@ def test_faults_of_a_regressor(regressor, damage, words):
 def test_sizes_of_another_encoder(folder, tmp_path, tiny_bert):
     """Weights and sizes agree, and the encoder is another."""
     other = write_learned(tmp_path / "wide", "esim", tiny_bert, type(TINY)(3, 40, 8, 6, 7))
-    assert "its network is of width 40, and its encoder of 48; copy the folder again" in message(other)
+    assert "its network has width 40, but its encoder 48; copy the folder again" in message(other)
 
 
 NO_JSON = [b"", b"{", b"\xef\xbb\xbf{}", b"nothing", b'{"layers": [1, 2}', b"\xff\xfe{", b"[" * 200_000]
@@ -269,12 +269,12 @@ def test_no_config(folder):
 def test_another_encoder(folder, tmp_path, tiny_bert, tiny_roberta):
     ckpt = read(folder)["encoder_ckpt"]
     said = message(change(folder, encoder=str(tiny_roberta)))
-    assert f"was trained on an encoder that hashes to {ckpt}, and " in said.replace(str(tiny_roberta), "")
-    assert "get the one it was trained on, or train the model again" in said
+    assert f"was trained on an encoder that hashes to {ckpt}, but " in said.replace(str(tiny_roberta), "")
+    assert "get the original encoder, or train the model again" in said
     changed = shutil.copytree(tiny_bert, tmp_path / "bert")
     weights = load_file(changed / "model.safetensors")
     save_file({name: tensor * 1.01 for name, tensor in weights.items()}, changed / "model.safetensors")
-    assert f"hashes to {ckpt}, and " in message(change(folder, encoder=str(changed))).replace(str(changed), "")
+    assert f"hashes to {ckpt}, but " in message(change(folder, encoder=str(changed))).replace(str(changed), "")
     change(folder, encoder=str(shutil.copytree(tiny_bert, tmp_path / "moved")))  # the same weights elsewhere
     assert load_learned("esim", str(folder), QUIET).encoder.checkpoint.folder == tmp_path / "moved"
 

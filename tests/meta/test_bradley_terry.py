@@ -185,9 +185,7 @@ def test_what_cannot_be_ranked_is_said():
     with pytest.raises(InputError, match="system 1: none"):
         rank(np.full((2, 2, 5), NAN))
     for shape in ((2, 2), (2, 3, 4), (2, 2, 2, 2)):
-        with pytest.raises(
-            InputError, match=r"an array \[systems, systems, segments\], and this one is of shape \(2, "
-        ):
+        with pytest.raises(InputError, match=r"an array \[systems, systems, segments\], but this one has shape \(2, "):
             rank(np.full(shape, 0.5))
     with pytest.raises(InputError, match="there are 4 document ids for 5 segments"):
         rank(chances(3, 5), groups=["d"] * 4)

@@ -177,7 +177,7 @@ def test_two_settings_of_a_metric(ctx, tmp_path):
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("bleu:lowercase=1", "-m bleu:lowercase=1: --lowercase is yes or no, not '1'"),
+        ("bleu:lowercase=1", "-m bleu:lowercase=1: --lowercase must be yes or no, not '1'"),
         ("chrf:beta=x", "-m chrf:beta=x: argument --chrf-beta: "),
         (
             "chrf:size=3",
@@ -442,7 +442,7 @@ def test_wrong_usage(ctx):
         (["-m", "chrf", "-p", "accuracy"], "invalid choice: 'accuracy'"),
         (["-m", "chrf", "--alpha", "5"], "5 is not a number between 0 and 1"),
         (["-m", "chrf", "--seen", "chrf"], "'chrf' is not METRIC:SET"),
-        (["-m", "chrf", "--plot-format", "pdf"], "--plot-format is for --plot DIR"),
+        (["-m", "chrf", "--plot-format", "pdf"], "--plot-format works only with --plot DIR"),
         (["--scores", "x", "--save-scores", "y"], "-m names no metric"),
     ):
         done = ctx("meta", JUDGED, *flags)

@@ -109,7 +109,7 @@ def test_spans_beyond_the_hypothesis_are_cut(five, tmp_path, ctx):
     rows = [row(k, text, own) for k, (text, own, _, _) in enumerate(FIVE, 1)]
     rows[3] = row(4, "She reads.", "4 99 minor")
     done = ctx("meta", "spans", judged, table(tmp_path / "long.tsv", rows), "--format", "json")
-    assert "1 row has a span that reaches beyond the hypothesis; it is cut there" in done.err
+    assert "1 row has a span that reaches beyond the hypothesis; spans are cut at its end" in done.err
     details = json.loads(done.out)["agreements"][0]["metrics"][0]["details"]["en-de"]
     assert details == {"credit": 23, "gold": 23, "predicted": 23 + len("She reads.") - 4}
 
@@ -128,8 +128,8 @@ def test_language_pairs_are_averaged_and_only_the_official_set_counts(tmp_path, 
     assert first.values.tolist()[0] == [1, 0.5] and first.overall[0] == 0.75
     assert first.values[1, 0] == 1 and np.isnan(first.overall[1]) and first.ranks == [1, 0]
     said = "\n".join(caplog.messages)
-    assert "1 row is of another set than official" in said and "half: no rows of en-is" in said
-    assert "a.tsv: 1 row is not among the judgements that count" in said
+    assert "left out 1 row of other sets than official" in said and "half: no rows of en-is" in said
+    assert "a.tsv: left out 1 row without a judgement that counts" in said
 
 
 def test_the_better_predictions_rank_first(tmp_path):
@@ -175,7 +175,7 @@ def test_rows_that_lack_or_come_twice(five, tmp_path, ctx):
     assert error(ctx("meta", "spans", judged, fewer)).endswith(f"1 row of en-de missing; the first is {judged}, line 2")
     assert "twice.tsv, line 7: a second row of source_lang en," in error(ctx("meta", "spans", judged, twice))
     other = table(tmp_path / "other.tsv", [row(9, "Yes.", "0 2 minor")])
-    assert f"other.tsv: no row is of a segment of {judged}" in error(ctx("meta", "spans", judged, other))
+    assert f"other.tsv: no row belongs to a segment of {judged}" in error(ctx("meta", "spans", judged, other))
 
 
 @pytest.fixture(scope="module")

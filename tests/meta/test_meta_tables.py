@@ -169,7 +169,7 @@ def test_a_baseline_and_the_agreement_within_segments():
         "│       length │  .500 │                 │               │      │",
         "╘══════════════╧═══════╧═════════════════╧═══════════════╧══════╛",
     ]
-    assert table[10].startswith("length is a baseline, minus the number of characters of the source")
+    assert table[10].startswith("length is a baseline: minus the number of characters in the source")
     assert "├" in render(report(agreement(**{**vars(one), "ranks": None})), "table")
     latex = render(report(one), "latex")
     assert "1 \\\\\n\\midrule\nlength & .500 &  &  &  \\\\\n\\bottomrule" in latex

@@ -83,7 +83,7 @@ def test_a_notice_of_every_system_is_said_once(stub, caplog):
 
 def test_a_maximum_length_beyond_the_model_is_said(stub, caplog):
     assert BERTR().signature["maxlen"] == BERTR(max_length=51).signature["maxlen"] == StubEncoder.max_content
-    assert caplog.messages == [f"bertr: the model reads {StubEncoder.max_content} tokens of a text, not 51"]
+    assert caplog.messages == [f"bertr: the model reads at most {StubEncoder.max_content} tokens per text, not 51"]
 
 
 def plain_recall(folder, hypothesis, reference, combine):

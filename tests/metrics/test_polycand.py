@@ -224,7 +224,7 @@ def test_candidates_are_reranked_beside_each_other(folders, ctx, tmp_path):
     kept = ["--top", "3", "--ctx-cache", str(tmp_path / "kept")]
     done, later = (ctx(*command, *kept, "-o", str(path)) for path in (best, again))
     assert "|candidates:2|scale:" in done.err and "comet: lacking = 1" in done.err
-    assert best.read_text() == again.read_text() and "9 of 9 sources were kept" in later.err
+    assert best.read_text() == again.read_text() and "9 of 9 sources were read" in later.err
     found = [json.loads(line)["scores"] for line in best.read_text(encoding="utf-8").splitlines()]
     assert [len(each) for each in found] == [1, *[3] * 8]
     for ours, own in zip(found, expected, strict=True):
@@ -276,7 +276,7 @@ def changed(folder, path, **hyperparameters):
 def test_checkpoints_that_cannot_be_used(folders, tmp_path):
     with pytest.raises(ModelError, match=r"additional_translation_in is 'yes', which no COMET model has"):
         made(changed(folders["polycand"], tmp_path / "odd", additional_translation_in="yes"), [A, B])
-    with pytest.raises(ModelError, match=r"where \[24, 448\] and \[24\] are wanted"):
+    with pytest.raises(ModelError, match=r"where \[24, 448\] and \[24\] are expected"):
         made(changed(folders["polycand"], tmp_path / "more", additional_translation_in=[True, True]), [A, B])
 
 

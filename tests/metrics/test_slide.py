@@ -193,7 +193,7 @@ def test_settings_are_checked(stub, settings, message):
 
 def test_no_ids_are_said(stub, caplog):
     SLIDE().corpus_score(SEVEN, [SEVEN])
-    assert "no document ids (doc_ids), so all segments are taken as one document" in caplog.text
+    assert "no document ids (doc_ids), so all segments form one document" in caplog.text
 
 
 HYPOTHESES = [

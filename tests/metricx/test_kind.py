@@ -144,8 +144,8 @@ def test_a_converted_folder_that_was_changed(ctx, folder, tmp_path):
     config = json.loads(path.read_text())
     for change, words in (
         ({"layer_norm_epsilon": 1e-3}, "was changed after ctx-metrics convert wrote it"),
-        ({"ctx_metrics": {"version": "25", "ckpt": "", "files": ""}}, "is not what ctx-metrics convert writes"),
-        ({"ctx_metrics": "24"}, "is not what ctx-metrics convert writes"),
+        ({"ctx_metrics": {"version": "25", "ckpt": "", "files": ""}}, "is not as ctx-metrics convert writes it"),
+        ({"ctx_metrics": "24"}, "is not as ctx-metrics convert writes it"),
     ):
         path.write_text(json.dumps(config | change))
         with pytest.raises(ModelError, match=words):
@@ -162,7 +162,7 @@ def test_doctor_lists_what_the_cache_holds(folder, hub_cache):
     for name in TOKENIZER_FILES:
         (alone / name).unlink(missing_ok=True)
     [lacking] = findings()
-    assert "needs the tokenizer of google/mt5-xl, which is not here" in lacking.text
+    assert "needs the tokenizer of google/mt5-xl, which is not in the cache" in lacking.text
     hub_cache("google/mt5-xl", folder)
     broken = hub_cache("google/metricx-23-qe-large-v2p0", alone)
     next(broken.glob("*.safetensors")).unlink()

@@ -84,7 +84,7 @@ def test_nothing_is_overwritten_or_half_written(comet_checkpoint, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-OTHER = "does not hold what was converted; convert the checkpoint again"
+OTHER = "has changed since it was converted; convert the checkpoint again"
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def described(name: str, without: Collection[str] = (), **changes) -> Damage:
         (weights("estimator.ff.0.bias", lambda bias: bias + 1), OTHER),
         (described("encoder", layer_norm_eps=0.5), OTHER),
         (described("hyperparameters", ["pool"]), "its hyper-parameters are not those of a COMET model"),
-        (text("config.json", '{"model_type": "ctx-comet"}'), "config.json is not what ctx-metrics convert writes"),
+        (text("config.json", '{"model_type": "ctx-comet"}'), "config.json is not as ctx-metrics convert writes it"),
         (without("model.safetensors"), "holds no model.safetensors; convert the checkpoint again"),
     ],
 )

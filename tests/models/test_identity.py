@@ -102,4 +102,4 @@ def test_a_changed_file_is_another_model(ctx, tiny_bert, tmp_path, kind, change)
         assert before == {path: path.read_bytes() for path in (tmp_path / "kept").glob("part-*")}
     else:
         assert code == 0, err
-        assert out == fresh[1] != first[1] and "kept by an earlier run" not in err
+        assert out == fresh[1] != first[1] and "read from an earlier run" not in err

@@ -74,7 +74,7 @@ def test_a_damaged_file_is_computed_again_and_said(tmp_path, damage, caplog):
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         np.testing.assert_array_equal(cache.columns("a", "b", compute), VALUES)
     assert compute.times == 2 and path.read_bytes() == whole
-    assert caplog.messages == [f"{path}: the file is damaged; what it held is computed again"]
+    assert caplog.messages == [f"{path}: the file is damaged; its content is computed again"]
 
 
 def test_objects_are_never_unpickled(tmp_path, caplog):

@@ -101,7 +101,7 @@ def test_a_table_with_systems(put, caplog):
     assert caplog.messages[1:] == [  # the first is the reader's, of outputs that some systems lack
         "da: left out human translations (refB)",
         "da: 1 score is of an output that has another; an output's scores are averaged",
-        "da: scores of 0 to 100, so outputs 25 points apart or more make a pair (--threshold)",
+        "da: scores of 0 to 100, so outputs 25 points apart or more form a pair (--threshold)",
     ]
     assert texts_of(read_pairs([path], threshold=0.0)) == [("a", "b", "r"), ("a", "c", "r"), ("b", "c", "r")]
     assert len(texts_of(read_pairs([path], threshold=26.0))) == 1
@@ -199,7 +199,7 @@ def test_a_set_of_a_folder_without_pairs(put, tmp_path, caplog):
         for kind, lines in {"mt-system": ["a", "b"], "reference": ["r", "r"], "human": scores}.items():
             put(f"DAseg.news.{kind}.{pair}", *lines)
     assert [judged.name for judged in read_pairs([str(tmp_path)])] == ["news.cs-en"]
-    assert caplog.messages == [f"{tmp_path}: news.de-en has no pair that can be taken"]
+    assert caplog.messages == [f"{tmp_path}: news.de-en has no usable pair"]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_set_of_a_folder_without_pairs(put, tmp_path, caplog):
         (["mt|score", "a|1", "b|2"], "has no references"),
         (
             ["better|worse|src", "a|b|s"],
-            "has no references, which pairwise compares outputs with; add a column ref, or of",
+            "has no references, which pairwise compares outputs with; add a column ref; for MQM",
         ),
         (
             ["better|worse|ref|better_sys|worse_sys", "a|a|r|A|B"],

@@ -110,12 +110,12 @@ def test_a_missing_field(folder, field):
 @pytest.mark.parametrize(
     "fields, match",
     [
-        ({"features": "bleu"}, "features is .*bleu.*, which cannot be"),
+        ({"features": "bleu"}, "features is .*bleu.*, which is not valid"),
         ({"features": [{"spec": "bleu"}]}, "features holds .*, which is not an entry with spec, columns, signature"),
         ({"features": [{"spec": "bleu", "columns": True, "signature": ""}]}, "features holds"),
         (
             {"features": [{"spec": "bleu", "columns": 1, "signature": ""}]},
-            "a network of 2 features, and others are named",
+            "a network of 2 features, but others are named",
         ),
         ({"vectors": [7]}, "vectors holds 7"),
         ({"vectors": []}, "sentence vectors have 0 numbers, and the network reads 389"),
@@ -169,6 +169,6 @@ def test_word_vectors(tmp_path):
     moved = file.rename(tmp_path / "model" / "words.txt")
     assert torch.equal(PairwiseModel(str(whole)).terms(["the cat"])[0], there[0])
     moved.write_text(moved.read_text().replace("cat 0 1", "cat 0 2"))
-    refused(whole, "words.txt hashes to .*, and .* was trained on word vectors that hash to .*; copy the right file")
+    refused(whole, "words.txt hashes to .*, but .* was trained on word vectors that hash to .*; copy the right file")
     moved.unlink()
-    refused(whole, "was trained on the word vectors .*words.txt, which are not there; copy the file into the folder")
+    refused(whole, "was trained on the word vectors .*words.txt, which are missing; copy the file into the folder")

@@ -144,7 +144,7 @@ def test_begun_anew_where_that_is_asked_for(train, tmp_path):
         (["--encoder", "./gone"], "no model folder './gone'"),
         (["--rank", "49"], "rank 49 is more than the encoder's width, 48"),
         (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
-        (["--max-length", "4"], "--max-length 4 leaves no token of each sentence beside the 3 special ones"),
+        (["--max-length", "4"], "--max-length 4 leaves no room for the sentences beside the 3 special tokens"),
         (["--dev", "gone.tsv"], "cannot read gone.tsv: No such file or directory"),
     ],
 )
@@ -224,7 +224,7 @@ def test_the_tokens_that_are_kept(command, tmp_path, bert, tiny_roberta):
     for model, given, special in ((bert, 2, 3), (bert, 4, 3), (roberta, 5, 4)):
         done = command("score", data, "--model", model, "--max-length", given)
         assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
-        assert f"--max-length {given} leaves no token" in done.err and done.err.endswith(f"at least {special + 2}\n")
+        assert f"--max-length {given} leaves no room" in done.err and done.err.endswith(f"at least {special + 2}\n")
 
 
 def test_labels_that_are_all_alike_are_scored(command, tmp_path, bert):

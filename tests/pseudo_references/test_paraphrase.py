@@ -139,7 +139,7 @@ def test_long_pairs_lose_the_end_of_their_longer_sentence_and_are_counted(bert, 
     same = ParaphraseClassifier(str(bert), QUIET).probabilities([("cat", "dog " * 16), ("a " * 12, "the " * 5)])
     assert found[:2] == pytest.approx(same, abs=1e-5)
     assert found[: len(pairs)] == found[len(pairs) :]
-    assert said_of(caplog) == ["paraphrase classifier bert: 2 pairs were cut at 20 tokens, of 8"]
+    assert said_of(caplog) == ["paraphrase classifier bert: 2 pairs were truncated to 20 tokens, of 8"]
 
 
 @pytest.mark.parametrize("encoder, most", [("tiny_bert", 70), ("tiny_roberta", 72), ("tiny_xlmr", 72)])
@@ -150,7 +150,7 @@ def test_no_more_tokens_than_the_model_has_positions(tmp_path, request, caplog, 
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         (found,) = ParaphraseClassifier(str(folder), QUIET).probabilities([pair])
     assert found == pytest.approx(float(logits_alone(folder, pair, most).softmax(-1)[1]), abs=1e-5)
-    assert said_of(caplog) == [f"paraphrase classifier c: 1 pair was cut at {most} tokens, of 1"]
+    assert said_of(caplog) == [f"paraphrase classifier c: 1 pair was truncated to {most} tokens, of 1"]
 
 
 def test_a_pair_is_computed_once(bert, monkeypatch):
@@ -298,7 +298,7 @@ def bias(value: list[float] | None):
             "FOLDER/config.json lacks rank, which `ctx-metrics paraphrase train`",
         ),
         *(
-            (other("config.json", rank=rank), f"rank is {json.dumps(rank)}, which cannot be; copy the folder again")
+            (other("config.json", rank=rank), f"rank is {json.dumps(rank)}, which is not valid; copy the folder again")
             for rank in (0, -1, True, "3", 1.0)
         ),
         (other("config.json", rank=99), "FOLDER/config.json: rank 99 is more than the encoder's width, 48"),

@@ -286,7 +286,7 @@ def test_settings_that_cannot_be(tiny_bert, caplog):
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         learn(str(tiny_bert), replace(SMALL, max_length=15, epochs=1), long, DEV, engine=QUIET)
     assert [r.getMessage() for r in caplog.records if r.name == "ctx_metrics"] == [
-        "2 pairs were cut at 15 tokens, of 7 to learn from"
+        "2 pairs were truncated to 15 tokens, of 7 training pairs"
     ]
 
 

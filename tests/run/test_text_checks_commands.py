@@ -187,4 +187,4 @@ def test_empty_references_beside_others_are_left_out_and_said(ctx, tmp_path):
         assert done.code == 0 and "has an empty reference beside others, which is left out (segment 2)" in done.err
         assert '"ignored": 1' in done.out
     done = ctx("score", "-t", hyp, "-r", *refs, "-m", "bleu", "ter", "nist", "-l", "de-en", "-q")
-    assert "which counts as a reference of no words for bleu, ter (segment 2)" in done.err
+    assert "which counts as a reference without words for bleu, ter (segment 2)" in done.err

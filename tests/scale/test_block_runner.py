@@ -61,7 +61,10 @@ def test_every_part_gets_its_result_and_notices_their_place():
 def test_kept_parts_are_not_computed_again(tmp_path):
     cache = ResultCache(str(tmp_path / "kept"))
     run(["a", "bc"], cache)
-    assert run(["bc", "def", "a"], cache) == ([2, 3, 1], ["lengths: 2 of 3 texts were kept by an earlier run (cache)"])
+    assert run(["bc", "def", "a"], cache) == (
+        [2, 3, 1],
+        ["lengths: 2 of 3 texts were read from an earlier run (cache)"],
+    )
 
 
 def test_an_interrupt_says_what_is_kept_and_the_next_run_goes_on(tmp_path, monkeypatch):
@@ -79,7 +82,7 @@ def test_an_interrupt_says_what_is_kept_and_the_next_run_goes_on(tmp_path, monke
     monkeypatch.setattr(ResultCache, "put", put)
     assert run(texts, ResultCache(str(tmp_path))) == (
         [1, 2, 3, 1],
-        ["lengths: 3 of 4 texts were kept by an earlier run (cache)"],
+        ["lengths: 3 of 4 texts were read from an earlier run (cache)"],
     )
 
 

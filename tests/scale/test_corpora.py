@@ -84,13 +84,13 @@ def refuse(*task):
 def test_what_is_kept_is_not_scored_again(small_blocks, monkeypatch, tmp_path, caplog):
     kept = ResultCache(str(tmp_path / "kept"))
     _, first = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=kept))
-    said = [message for message in caplog.messages if "kept by" not in message]
+    said = [message for message in caplog.messages if "read from an earlier run" not in message]
     caplog.clear()
     monkeypatch.setattr(module, "score_segments", refuse)
     _, again = results(SLIDE, {"window": 4, "partial": "drop"}, InBlocks(kept=ResultCache(str(tmp_path / "kept"))))
     assert again == first
-    assert [message for message in caplog.messages if "kept by" not in message] == said
-    assert "slide: 118 of 118 outputs were kept by an earlier run (cache)" in caplog.messages
+    assert [message for message in caplog.messages if "read from an earlier run" not in message] == said
+    assert "slide: 118 of 118 outputs were read from an earlier run (cache)" in caplog.messages
     for changed in ({"window": 5}, {"window": 4}, {"window": 4, "partial": "drop", "on_long": "error"}):
         with pytest.raises(AssertionError, match="scored again"):
             results(SLIDE, changed, InBlocks(kept=kept))
@@ -185,7 +185,7 @@ def test_score_keeps_results(ctx, tmp_path):
     plain = ctx("score", *FILES)
     first, again = (ctx("score", *FILES, "--resume", tmp_path / "kept") for _ in range(2))
     assert first.code == again.code == 0 and plain.out == first.out == again.out
-    assert plain.err == first.err and "slide: 118 of 118 outputs were kept" in again.err
+    assert plain.err == first.err and "slide: 118 of 118 outputs were read" in again.err
     more = ctx("score", *FILES, "bertscore", "--ctx-cache", tmp_path / "kept")
     assert more.code == 0 and "bertr: 118 of 118 outputs" in more.err and "bertscore: " not in more.err
     refused = ctx("score", *FILES, "--ctx-cache", REF)
@@ -201,7 +201,7 @@ def test_the_sacrebleu_command_keeps_results(tmp_path):
         sacrebleu(*command, *flags) for flags in ([], ["--ctx-cache", tmp_path], ["--ctx-cache", tmp_path])
     )
     assert plain.stdout == first.stdout == again.stdout and again.returncode == 0
-    assert "bertr: 118 of 118 outputs were kept by an earlier run" in again.stderr
+    assert "bertr: 118 of 118 outputs were read from an earlier run" in again.stderr
 
 
 def test_flags_that_contradict(ctx):

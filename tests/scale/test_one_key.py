@@ -55,7 +55,7 @@ def test_flags_of_the_work_are_not_part_of_the_key(ctx, forward, kept, tmp_path,
         assert done.code == 0, done.err
         assert forward == [], command
         for name in METRICS[1:]:
-            assert f"{name}: 118 of 118 outputs were kept by an earlier run" in done.err
+            assert f"{name}: 118 of 118 outputs were read from an earlier run" in done.err
 
 
 def test_the_other_front_ends_find_the_same_results(forward, kept):
@@ -75,7 +75,7 @@ def test_the_other_front_ends_find_the_same_results(forward, kept):
         done = sacrebleu(*command, *more)
         assert done.returncode == 0, done.stderr
         for name in METRICS[1:]:
-            assert f"{name}: 118 of 118 outputs were kept by an earlier run" in done.stderr
+            assert f"{name}: 118 of 118 outputs were read from an earlier run" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_all_else_is_part_of_the_key(ctx, forward, kept, changed):
     metrics = ["-m", "comet"] if changed[0] in ("-s", "-l") else METRICS
     done = ctx("score", *TEXTS, *metrics, *changed, "--ctx-cache", kept, "-q")
     assert done.code == 0 and forward, done.err
-    assert "kept by an earlier run" not in done.err
+    assert "read from an earlier run" not in done.err
 
 
 @pytest.mark.parametrize("command, metric", [("mbr", "bertr"), pytest.param("rerank", "comet", marks=pytest.mark.full)])
@@ -140,7 +140,7 @@ def test_ray_and_threads(ctx, forward, kept, monkeypatch):
     pytest.importorskip("ray")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     done = ctx("score", *TEXTS, *METRICS, "--ctx-cache", kept, "--on", "ray", "--workers", "1")
-    assert done.code == 0 and all(f"{name}: 118 of 118 outputs were kept" in done.err for name in METRICS[1:])
+    assert done.code == 0 and all(f"{name}: 118 of 118 outputs were read" in done.err for name in METRICS[1:])
 
 
 def test_how_a_judge_is_asked_does_not_matter():

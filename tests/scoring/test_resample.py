@@ -143,7 +143,7 @@ def test_workers_give_what_one_process_gives(kind):
 
 def test_what_cannot_be_resampled_is_refused():
     metric = stock(BLEU)
-    with pytest.raises(InputError, match="at least 2 documents are needed, but the document ids hold 1 document"):
+    with pytest.raises(InputError, match="it needs at least 2 documents, but the document ids name 1 document"):
         resample_documents(metric, ["a"] * 59)
     with pytest.raises(InputError, match="line 3: 'a' returns"):
         resample_documents(metric, ["a", "b", "a"])

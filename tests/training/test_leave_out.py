@@ -54,7 +54,7 @@ def test_a_file_without_effect_is_said(put, caplog):
     found = read_training_set([path], leave_out=[useful, quiet])
     assert found.left_out[quiet] == {"lines": 1, "found": 0} and len(found) == 6
     assert [message for message in caplog.messages if "none.txt" in message] == [
-        f"{quiet}: no line is a document or a source of the training data, so nothing is left out by it"
+        f"{quiet}: no line is a document or a source of the training data, so it leaves nothing out"
     ]
 
 

@@ -212,5 +212,5 @@ def test_a_tag_that_is_neither_true_nor_false(models, tmp_path):
     copy = shutil.copytree(models["xlmr"][0], tmp_path / "copy")
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "tag": "de"}))
-    with pytest.raises(ModelError, match="config.json: tag is 'de', which cannot be; copy the folder again"):
+    with pytest.raises(ModelError, match="config.json: tag is 'de', which is not valid; copy the folder again"):
         load_estimator(str(copy), QUIET)

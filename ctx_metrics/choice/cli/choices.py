@@ -31,9 +31,9 @@ finite = partial(number, float, lambda value: value > -math.inf, "a finite numbe
 COMET_MBR = {
     "--num_samples": "--num_samples N: -n N",
     "--rerank_top_k": "--rerank_top_k K: first ctx-metrics rerank FILE -s SRC --top K -o top.nbest, then mbr top.nbest",
-    "--qe_model": "--qe_model MODEL: the --model of ctx-metrics rerank, whose --top K best mbr reads",
-    "-t": "-t FILE: candidates have no flag here: ctx-metrics {} FILE",
-    "--translations": "-t FILE: candidates have no flag here: ctx-metrics {} FILE",
+    "--qe_model": "--qe_model MODEL: ctx-metrics rerank --model MODEL --top K; give its output to mbr",
+    "-t": "-t FILE: name the candidates without a flag: ctx-metrics {} FILE",
+    "--translations": "-t FILE: name the candidates without a flag: ctx-metrics {} FILE",
     "--sources": "--sources FILE: -s FILE",
 }
 

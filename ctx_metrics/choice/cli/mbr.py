@@ -56,8 +56,8 @@ def run(line: CommandLine) -> int:
     if number := found.exact.count(False):
         of_all = f"{number:,} of {counted(len(items), 'source', 'sources')}"
         notice(
-            f"mbr: --method {method.method} only approximates the scores of {of_all}, so other candidates may be chosen "
-            "than by --method exact, which scores all pairs"
+            f"mbr: --method {method.method} only approximates the scores of {of_all}, so it may choose other candidates "
+            "than --method exact, which scores all pairs"
         )
     asked.write(items, found.scores, found.signatures, ["" if exact else method.method for exact in found.exact])
     return 0

@@ -86,7 +86,7 @@ class Texts:
     kind_of_references: ReferenceKind | None = setting(REFERENCE_KIND)
     docids: File | None = setting("Document id of each line; consecutive equal ids form a document.")
     dataset: tuple[str, str] | None = setting(
-        "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, where it has them). "
+        "One of sacrebleu's test sets, such as wmt20:de-en, in place of -s, -r and -l (and --docids, if it has them). "
         "sacrebleu downloads it once.",
         flag="-d --dataset",
         type=test_set,
@@ -281,7 +281,7 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
     except OSError as error:
         raise InputError(
             f"-d: test set {names} is not on this machine and cannot be fetched ({type(error).__name__}: {error}); "
-            f"fetch it once where there is a network: {fetch}"
+            f"fetch it once with a network connection: {fetch}"
         ) from error
     if len({len(paths) for paths in of_sets}) > 1:
         raise InputError(f"-d: the test sets {names} have different numbers of references")

@@ -201,7 +201,7 @@ def _value(line: CommandLine, metric: str, flag: Action, text: str) -> Any:
     """Return the value of a setting, as its flag parses it; for a flag without a value, the text is yes or no."""
     if flag.nargs == 0:
         if text not in ("yes", "no"):
-            line.error(f"-m {metric}: {flag.option_strings[0]} is yes or no, not {text!r}")
+            line.error(f"-m {metric}: {flag.option_strings[0]} must be yes or no, not {text!r}")
         return flag.const if text == "yes" else flag.default
     try:
         return line.parser._get_values(flag, [text])

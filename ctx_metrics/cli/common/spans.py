@@ -79,5 +79,5 @@ def spans_of(result: SystemResult | None) -> dict[int, list[ErrorSpan]]:
 def unmarked(metrics: Sequence[str]) -> InputError:
     return InputError(
         f"--spans: no error spans, {', '.join(metrics)} marks none; score with comet and an XCOMET model, or with "
-        "--comet-spans and a model that was trained with word labels"
+        "--comet-spans and a model trained with word labels"
     )

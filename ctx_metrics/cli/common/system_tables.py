@@ -51,8 +51,8 @@ def overall_ranks(found: Compared, method: str) -> list[float]:
     scores = np.array([[each.sign * of.system for of in each.scores] for each in found.columns])
     if lacking := [found.names[s] for s in np.flatnonzero(np.isnan(scores).any(axis=0))]:
         one, many = (
-            "system has no score by some metric, and no AutoRank",
-            "systems have no score by some metric, and no AutoRank",
+            "system lacks the score of a metric and gets no AutoRank",
+            "systems lack the score of a metric and get no AutoRank",
         )
         notice(Notice(f"{one}: {lacking[0]}", f"{many}: {', '.join(lacking)}", len(lacking), about="--autorank"))
     return autorank(method, scores).tolist()

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 # a copy of the names in meta.protocols.make_protocols, in its order: importing it for --help would load scipy
 PROTOCOLS = {
-    "sys-acc": "share of system pairs in the order of people's scores, over all sets together (Kocmi et al. 2021)",
+    "sys-acc": "share of system pairs ordered as people do, over all sets together (Kocmi et al. 2021)",
     "spa": "soft pairwise accuracy: the same, but comparing how certain the orders are (Thompson et al. 2024)",
     **{
         f"sys-{kind}{left_out}": f"{words} of system scores"
@@ -179,8 +179,8 @@ class Evaluation:
         "them by source segment, system by system. (Default: none for correlations, item for acc-eq and tau-23)"
     )
     threshold: Number = setting(
-        "For data without preferences: the least difference of two human scores with which darr and the other taus "
-        "treat one output as preferred.",
+        "For data without preferences: the smallest difference between two human scores that darr and the other taus "
+        "count as a preference.",
         25.0,
     )
     test: Literal["auto", "perm-both", "bootstrap", "pairs", "williams", "none"] = setting(
@@ -254,7 +254,7 @@ def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | N
     names = [name_of(each.name) for each in chosen]
     slide = chosen_metrics(line, ["slide"], also=names)[0] if grid else None
     if plots.plot_format != "png" and not plots.plot:
-        error("--plot-format is for --plot DIR, which is not given")
+        error("--plot-format works only with --plot DIR; give both, or leave it out")
     if plots.plot and plots.plot.lower().endswith((".png", ".pdf", ".svg")):
         stem, form = os.path.splitext(plots.plot)
         error(

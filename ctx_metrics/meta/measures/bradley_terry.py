@@ -92,7 +92,7 @@ def strengths(wins: np.ndarray) -> np.ndarray:
         log_strengths += step * np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
         if spread.size == 0 or spread.max() < TOLERANCE:
             return log_strengths - log_strengths.mean(axis=-1, keepdims=True)
-    raise InputError("no finite strengths within reach: a system almost never loses")
+    raise InputError("no finite strengths found: a system almost never loses")
 
 
 def rank(
@@ -128,7 +128,7 @@ def rank(
         raise InputError("a ranking needs at least 2 systems")
     chances = np.array(probabilities, dtype=np.float64)
     if chances.ndim != 3 or chances.shape[1] != size:
-        raise InputError(f"chances are an array [systems, systems, segments], and this one is of shape {chances.shape}")
+        raise InputError(f"chances are an array [systems, systems, segments], but this one has shape {chances.shape}")
     if groups is not None and len(groups) != chances.shape[2]:
         raise InputError(f"there are {len(groups)} document ids for {chances.shape[2]} segments")
     chances[np.arange(size), np.arange(size)] = np.nan

@@ -290,7 +290,7 @@ class CometCheckpoint:
         ckpt = comet_identity(hashes, asdict(self.hyperparameters), self.config)
         if self._converted:
             if ckpt != self._converted["files"]:
-                raise ModelError(f"{self.root} does not hold what was converted; convert the checkpoint again")
+                raise ModelError(f"{self.root} has changed since it was converted; convert the checkpoint again")
             ckpt = self._converted["ckpt"]
         return ResolvedModel(self.model.name, self.model.folder, self.model.revision, ckpt)
 
@@ -453,7 +453,7 @@ def _local_model(root: Path) -> ResolvedModel:
 
 def read_comet_config(root: Path) -> dict:
     path = root / CONFIG_FILE
-    with opening(path, "is not what ctx-metrics convert writes ({why}); convert the checkpoint again"):
+    with opening(path, "is not as ctx-metrics convert writes it ({why}); convert the checkpoint again"):
         config = read_json(path)
         if config["model_type"] != CONFIG_KIND or not all(isinstance(config[key], str) for key in ("ckpt", "files")):
             raise ValueError("another kind")
@@ -525,7 +525,7 @@ def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) 
             )
     if (positions := config["max_position_embeddings"]) < 7:  # COMET leaves six of them free
         raise ModelError(
-            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no place for a word; fetch it "
+            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no room for a word; fetch it "
             "again"
         )
 

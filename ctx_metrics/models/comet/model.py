@@ -92,7 +92,7 @@ class FeedForward:
                 name = f"estimator.ff.{number}"
                 raise ModelError(
                     f"{self.file}: {name}.weight is {list(weight.shape)} and {name}.bias {list(bias.shape)}, where "
-                    f"[{outputs}, {width}] and [{outputs}] are wanted; is class_identifier right?"
+                    f"[{outputs}, {width}] and [{outputs}] are expected; is class_identifier right?"
                 )
             width = outputs
 

@@ -78,7 +78,7 @@ class Judgements(DataOptions):
     outputs: Folder | None = setting("With rankings: the folder of the systems' outputs.")
     no_text_checks: bool = flags.text_checks()
     threshold: AtLeast0 | None = setting(
-        "Least difference of two human scores of a segment that makes them a pair; preferences and rankings already "
+        "Minimum difference between two human scores of a segment to form a pair; preferences and rankings already "
         "are pairs. (Default: 25 for scores of 0 to 100, as at WMT; any for others, such as z-scores and MQM)"
     )
 

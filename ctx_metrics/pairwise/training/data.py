@@ -58,7 +58,7 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
                 names.add(judged.name)
                 sets.append(replace(judged, name=f"{judged.name} ({path})") if taken else judged)
             elif len(read) > 1:
-                notice(f"{path}: {judged.name} has no pair that can be taken")
+                notice(f"{path}: {judged.name} has no usable pair")
         counts[path] = dict(count)
         _say(path, count, threshold)
     return PairSets(sets, counts)
@@ -147,8 +147,8 @@ def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str 
     references = [[text if (text or "").strip() else None for text in stream] for stream in judged.references]
     if not any(text for stream in references for text in stream):
         raise InputError(
-            f"{judged.name}: has no references, which pairwise compares outputs with; add a column ref, or of MQM errors "
-            "name the system that is the reference with --reference"
+            f"{judged.name}: has no references, which pairwise compares outputs with; add a column ref; for MQM errors, "
+            "name the reference system with --reference"
         )
     judged = replace(judged, references=references)
     if judged.preferences is not None:
@@ -166,7 +166,7 @@ def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str 
     least = usual_threshold(judged.human_segments) if threshold is None else threshold
     if threshold is None and least:
         notice(
-            f"{judged.name}: scores of 0 to 100, so outputs {least:g} points apart or more make a pair (--threshold)"
+            f"{judged.name}: scores of 0 to 100, so outputs {least:g} points apart or more form a pair (--threshold)"
         )
     preferences = preferences_from_scores(judged.human_segments, least)
     return replace(judged, segment_scores=None, system_scores=None, preferences=preferences)

@@ -137,7 +137,7 @@ class FeatureCache:
             with suppress(ValueError):  # not a file of this cache, or an empty one
                 if content is not None:
                     return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-            notice(f"{path}: the file is damaged; what it held is computed again")
+            notice(f"{path}: the file is damaged; its content is computed again")
         values, written = compute(), io.BytesIO()
         np.save(written, values, allow_pickle=False)
         write_cached(path, written.getvalue())

@@ -87,7 +87,7 @@ class PairwiseRecipe:
     def __post_init__(self):
         for name in ("learning_rate", "weight_decay", "beta", "gamma"):
             if not 0 <= (value := getattr(self, name)) <= MOST:
-                raise InputError(f"{name.replace('_', ' ')} {value:g} is not from 0 to {MOST:,.0f}; name a smaller one")
+                raise InputError(f"{name.replace('_', ' ')} {value:g} must be from 0 to {MOST:,.0f}")
 
     @property
     def phases(self) -> tuple[str, ...]:

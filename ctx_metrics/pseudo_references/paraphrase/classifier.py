@@ -105,7 +105,10 @@ class ParaphraseClassifier:
         encodings, cut = encode_pairs(network.tokenizer, pairs, network.limit)
         if cut:
             were = counted(cut, "pair was", "pairs were")
-            notice(f"paraphrase classifier {self.resolved.name}: {were} cut at {network.limit} tokens, of {len(pairs)}")
+            notice(
+                f"paraphrase classifier {self.resolved.name}: {were} truncated to {network.limit} tokens, of "
+                f"{len(pairs)}"
+            )
         with Progress("paraphrase", "pair", len(pairs), quiet=self.quiet) as done:
             for part, found in probabilities_of(network.model, network.tokenizer, encodings, self.budget):
                 self._known.update(zip((pairs[i] for i in part), found, strict=True))
@@ -135,7 +138,7 @@ def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig"
     special = tokenizer.num_special_tokens_to_add(pair=True)
     if max_length < special + 2:
         raise InputError(
-            f"--max-length {max_length} leaves no token of each sentence beside the {special} special ones; "
+            f"--max-length {max_length} leaves no room for the sentences beside the {special} special tokens; "
             f"give at least {special + 2}"
         )
     return min(max_length, positions(tokenizer, config))
@@ -189,7 +192,7 @@ def load_tokenizer(folder: Path) -> "PreTrainedTokenizerBase":
         if tokenizer.is_fast:
             check_growth(tokenizer.backend_tokenizer)
         if not isinstance(tokenizer.model_max_length, (int, float)):
-            raise ValueError(f"its model_max_length is {shown(tokenizer.model_max_length)}, no number")
+            raise ValueError(f"its model_max_length is {shown(tokenizer.model_max_length)}, which is not a number")
     if tokenizer.pad_token_id is None:
         raise ModelError(f"{folder}: its tokenizer has no padding token, so pairs cannot be read in batches")
     return tokenizer

@@ -103,7 +103,7 @@ class ParaphraseTask(Task):
         self.turned, _ = encode_pairs(self.tokenizer, [pair[::-1] for pair in pairs], self.limit)
         if cut:
             notice(
-                f"{counted(cut, 'pair was', 'pairs were')} cut at {self.limit} tokens, of {len(pairs)} to learn from"
+                f"{counted(cut, 'pair was', 'pairs were')} truncated to {self.limit} tokens, of {len(pairs)} training pairs"
             )
 
     def optimizer(self) -> torch.optim.Optimizer:

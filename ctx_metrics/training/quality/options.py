@@ -18,14 +18,14 @@ class TrainingOptions(SharedOptions):
     """
 
     human: Sequence[str] | None = setting(
-        "Human scores of a tree: mqm, wmt-z, esa, ... Of several names, each language pair of a tree is read by the first "
-        "that it has. (Default: mqm)",
+        "Human scores of a tree: mqm, wmt-z, esa, ... With several names, each language pair of a tree uses the first "
+        "one that it has. (Default: mqm)",
         metavar="NAME",
     )
     score: Sequence[Sequence[str]] | None = setting(
         "Column of the human score in a table. With several names, or a weight, the score is the weighted sum of the "
-        "columns' z-scores in the data set; a row that lacks one of them has no score. Give the flag once more for tables "
-        "with other columns. A table with none of them is read by its usual column. (Default: score)",
+        "columns' z-scores in the data set; a row that lacks one of them has no score. Repeat the flag for tables with "
+        "other columns. A table without these columns uses its usual one. (Default: score)",
         flag="--score-column",
         metavar="NAME[:WEIGHT]",
         nargs="+",

@@ -40,7 +40,7 @@ class Architecture:
     layers: Layers | None = setting(
         "Layers of the encoder to read; 0 is the embeddings. (Default: all but 0; comet: three of them)"
     )
-    max_length: Positive | None = setting("Maximum number of tokens of a text. (Default: 100, as in the paper)")
+    max_length: Positive | None = setting("Maximum number of tokens in a text. (Default: 100, as in the paper)")
     hidden: Positive | None = setting(
         "Width of a BiLSTM in each direction, or of comet's alignment branch. (Default: the paper's 300; comet: 32)"
     )
