@@ -61,6 +61,12 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, origin or kind)
 
 
+def _elements(kind: Any) -> str:
+    if get_origin(kind) in (Sequence, Collection, list, tuple):
+        return f" of lists{_elements(get_args(kind)[0])}"
+    return {str: " of strings", int: " of whole numbers"}.get(kind, "")
+
+
 def _words(kind: Any) -> list[str]:
     origin = get_origin(kind)
     if origin is Annotated:
@@ -70,6 +76,6 @@ def _words(kind: Any) -> list[str]:
     if origin is Literal:
         return [repr(each) for each in get_args(kind)]
     if origin in (Sequence, Collection, list, tuple):
-        return ["a list" + {str: " of strings", int: " of whole numbers"}.get(get_args(kind)[0], "")]
+        return [f"a list{_elements(get_args(kind)[0])}"]
     kind = origin or kind
     return [_WORDS.get(kind, f"of type {kind.__name__}")]

@@ -50,11 +50,6 @@ class PairwiseSettings:
                 f"pairwise: the opponents are given twice, by {worded('--pairwise-against', 'against')} and "
                 f"{worded('--pairwise-baseline', 'baseline')}; leave one out"
             )
-        if self.against is not None and any(isinstance(stream, str) for stream in self.against):
-            raise InputError(
-                "pairwise: opponents must be lists of strings, not files; "
-                + worded("leave --pairwise-against out here", "read them for against with read_lines")
-            )
 
 
 class PairwiseKeywords(TypedDict, total=False):

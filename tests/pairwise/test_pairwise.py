@@ -223,7 +223,7 @@ def test_what_has_no_opponent_or_two_kinds_of_them(of_chrf):
     assert make(of_chrf, [SYSTEMS[0]], baseline=True).corpus_score(SYSTEMS[1], None).score != 50
     with pytest.raises(InputError, match="given twice, by against and baseline"):
         make(of_chrf, against=[SYSTEMS[0]], baseline=True)
-    with pytest.raises(InputError, match="must be lists of strings, not files"):
+    with pytest.raises(InputError, match="against=.* is not a list of lists"):
         make(of_chrf, against=["b.txt"])
     short = Segments(SYSTEMS[0][:-1])
     short.name = "short.txt"
