@@ -282,13 +282,15 @@ def test_streams_of_different_lengths(systems, references, sources):
 
 @pytest.mark.parametrize("spec", ["bleu:tokenize=klingon", "bleu:smooth_method=magic"])
 def test_an_option_that_the_metric_refuses(spec):
-    with pytest.raises(InputError, match=rf"^bleu: \w+ '{spec.partition('=')[2]}' is not one of ") as caught:
+    with pytest.raises(InputError, match=rf"^feature {spec}: \w+ '{spec.partition('=')[2]}' is not one of ") as caught:
         feature_scores(parse_features([spec]), [["a"]], references=[["a"]])
     assert "\n" not in str(caught.value)
 
 
 def test_an_option_with_which_the_metric_cannot_score(monkeypatch):
-    with pytest.raises(InputError, match="^chrf: char_order=0 is not a whole number of at least 1"):
+    with pytest.raises(
+        InputError, match="^feature chrf:char_order=0: char_order=0 is not a whole number of at least 1"
+    ):
         feature_scores(parse_features(["chrf:char_order=0"]), [["a b", "c d"]], references=[["a", "c"]])
 
     def broken(*texts):

@@ -227,7 +227,7 @@ def test_what_has_no_opponent_or_two_kinds_of_them(of_chrf):
         make(of_chrf, against=["b.txt"])
     short = Segments(SYSTEMS[0][:-1])
     short.name = "short.txt"
-    with pytest.raises(InputError, match="short.txt has 58 segments, and the systems have 59"):
+    with pytest.raises(InputError, match="short.txt has 58 segments, but the systems have 59"):
         make(of_chrf, against=[short]).corpus_score(SYSTEMS[0], None)
 
 
@@ -247,7 +247,7 @@ def test_signature(whole):
 def test_features_must_be_those_of_training(tmp_path):
     folder = write_pairwise(tmp_path / "model", ("bleu",))
     assert make(str(folder))
-    with pytest.raises(Exception, match=r"trained on bleu as bleu\|.*tok:13a.*, and here it is bleu\|.*tok:zh"):
+    with pytest.raises(Exception, match=r"trained on bleu as bleu\|.*tok:13a.*, but here it is bleu\|.*tok:zh"):
         Pairwise([REFERENCES], SYSTEMS, target_lang="zh", model=str(folder))
     folder = write_pairwise(tmp_path / "german", ("meteor",))
     [feature] = json.loads((folder / "config.json").read_text())["features"]

@@ -155,6 +155,10 @@ def _in_own_words(feature: Feature, failing: str) -> Iterator[None]:
     try:
         with by_flags(feature.name):
             yield
+    except InputError as error:  # sacrebleu's metrics do not name themselves
+        if not error.about and not error.what.startswith(feature.name):
+            error.about = f"feature {feature.spec}"
+        raise
     except CtxMetricsError:
         raise
     except Exception as error:
