@@ -234,7 +234,7 @@ def test_with_as_many_lines_as_segments_an_empty_line_is_an_empty_output(tmp_pat
     path.write_text("One.\n\nThree.\n")
     with collected() as notices:
         assert read(path, parts)[1] == ["One.", "Three."]  # two documents between blank lines
-    assert "which are read; if blank lines are empty outputs" in str(notices[0])
+    assert "the blocks are read. If blank lines are empty outputs" in str(notices[0])
     path.write_text("One.\n\n\n")
     assert read(path, parts)[1] == ["One.", ""]
     path.write_text("One.\n\nTwo.\n\nThree.\n")

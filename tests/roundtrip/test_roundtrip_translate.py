@@ -221,7 +221,7 @@ def test_cuts_are_counted_also_when_they_come_from_the_cache(caplog):
         by_model(systems, toys.trained_marian().folder, max_length=3)
         said = [message for message in caplog.messages if "from the cache" not in message]
         assert len(said) == 2
-        assert "1 of 3 distinct lines too long" in said[0] and "2 translations of 3 reached the maximum" in said[1]
+        assert "1 of 3 distinct lines were too long" in said[0] and "2 translations of 3 reached the maximum" in said[1]
 
 
 def test_a_model_of_the_systems_own_direction_is_refused():
