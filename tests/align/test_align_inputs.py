@@ -240,7 +240,7 @@ def test_with_as_many_lines_as_segments_an_empty_line_is_an_empty_output(tmp_pat
     path.write_text("One.\n\nTwo.\n\nThree.\n")
     with collected() as notices:
         assert read(path, parts_of(["a", "a", "a", "b", "b"], 5))[1] == ["One.\n\nTwo.", "\nThree."]
-    assert str(notices[0]).endswith("so its documents are those of the ids; 2 empty lines are empty outputs")
+    assert str(notices[0]).endswith("so the ids divide it into documents; 2 empty lines are empty outputs")
 
 
 def test_a_document_between_two_blank_lines_may_be_empty(tmp_path):
