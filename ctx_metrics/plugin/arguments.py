@@ -122,6 +122,9 @@ class OfSacrebleu:
     citation: bool = False
     bleu_tokenize: str | None = None
     bleu_lowercase: bool = False
+    paired_jobs: int = 1
+    paired_bs_n: int = 1000
+    paired_ar_n: int = 10000
 
 
 @dataclass(frozen=True)
@@ -343,6 +346,11 @@ def asked_by(
         raise InputError(f"-l {error}") from error
     if "bleu" in flags.metrics and not flags.bleu_tokenize and flags.langpair:
         _say_tokenizer_of_bleu(flags.langpair)
+    if flags.paired_jobs < 0:
+        raise InputError(f"-j {flags.paired_jobs}: give a number of processes of at least 1, or 0 for one per system")
+    for flag, number in (("--paired-bs-n", flags.paired_bs_n), ("--paired-ar-n", flags.paired_ar_n)):
+        if number < 1:
+            raise InputError(f"{flag} {number}: give at least 1")
     scores = not (flags.list or flags.download or flags.citation)
     if chosen and scores and flags.test_set is None and not flags.refs:
         raise InputError(
