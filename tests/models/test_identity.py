@@ -98,7 +98,7 @@ def test_a_changed_file_is_another_model(ctx, tiny_bert, tmp_path, kind, change)
     if fresh[0]:  # the changed model cannot be used at all
         assert code and err.splitlines()[-1] == fresh[2].splitlines()[-1]
     elif kind == "annotate":
-        assert code == 1 and "its signature was " in err and fresh[1] != first[1]
+        assert code == 1 and "its signature changed from " in err and fresh[1] != first[1]
         assert before == {path: path.read_bytes() for path in (tmp_path / "kept").glob("part-*")}
     else:
         assert code == 0, err
