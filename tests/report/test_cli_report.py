@@ -149,7 +149,7 @@ def test_meta_shows_people_beside_metrics(ctx, tmp_path):
     [page] = folder.iterdir()
     assert page.name == "judged.de-en.html" and f"pages: {page}" in done.err
     data = data_of(page)
-    assert list(scores_of(data)) == ["human", "chrf"]
+    assert list(scores_of(data)) == ["human", "chrF2"]
     assert data["metrics"][0]["segments"][1][:3] == [8, 4, 0]
 
 
@@ -159,7 +159,7 @@ def test_meta_writes_one_page_of_all_sets(ctx, tmp_path):
     page = tmp_path / "all.html"
     done = ctx("meta", *tables, "-m", "chrf", "--report", page, "-o", tmp_path / "table.txt")
     assert done.code == 0 and f"pages: {page}" in done.err, done.err
-    assert [list(scores_of(data_of(page, k))) for k in (0, 1)] == [["human", "chrf"]] * 2
+    assert [list(scores_of(data_of(page, k))) for k in (0, 1)] == [["human", "chrF2"]] * 2
     html = page.read_text()
     assert "<title>2 systems on 2 test sets" in html or f"{A} and {B} on 2 test sets</title>" in html
     assert '<a href="#2/overview">two.de-en</a>' in html
