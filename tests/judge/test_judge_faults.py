@@ -216,7 +216,8 @@ def test_one_readable_sample_is_enough(server, judge):
     server.answer = answer
     score, _, notices = scored(judge(samples=2, concurrency=1))
     assert score == pytest.approx(80) and any(
-        each.startswith("judge: 12 segments have fewer than 2 answers that can be read (segments 1,") for each in notices
+        each.startswith("judge: 12 segments have fewer than 2 answers that can be read (segments 1,")
+        for each in notices
     )
 
 
