@@ -99,9 +99,14 @@ class Output(NamedTuple):
 
     @property
     def folders(self) -> Iterator[str]:
-        """The existing folders in which the files are written, and all folders around them."""
-        below = os.path.dirname(self.pattern)
-        for folder in [self.folder, *(glob(os.path.join(escape(self.folder), below)) if below else ())]:
+        """The existing folders in which the files are written, and all folders around them.
+
+        A pattern may match folders beside those that are written to; only folders that hold such files already count.
+        """
+        below = _unescaped(os.path.dirname(self.pattern))
+        known = escape(below) == os.path.dirname(self.pattern)
+        inside = [os.path.join(self.folder, below)] if known else map(os.path.dirname, self.existing)
+        for folder in [self.folder, *inside]:
             folder = os.path.realpath(folder)
             while folder != (above := os.path.dirname(folder)):
                 if os.path.isdir(folder):

@@ -290,10 +290,10 @@ def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):
     quick = ["--no-text-checks", *QUICK]  # the sources of cs-en are German
     done = ctx("meta", tmp_path / "bare", JUDGED, "-m", "slide", "chrf", "-p", "sys-acc", "--format", "tsv", *quick)
     assert done.err == "ctx-metrics: slide: left out on bare.cs-en, bare.de-en: no document ids\n"
-    assert {row["set"] for row in done.rows() if row["metric"] == "slide" and row["value"]} == {"judged"}
+    assert {row["set"] for row in done.rows() if row["metric"] == "slide-embedded" and row["value"]} == {"judged"}
     nowhere = ctx("meta", tmp_path / "bare", "-m", "slide", "chrf", "-p", "sys-acc", *quick)
     assert nowhere.err == "ctx-metrics: slide: left out on every set: no document ids\n" and nowhere.code == 0
-    assert np.isnan(values(done, "sys-acc")["slide"]) and values(done, "sys-acc")["chrf"] > 0.5
+    assert np.isnan(values(done, "sys-acc")["slide-embedded"]) and values(done, "sys-acc")["chrf"] > 0.5
 
 
 @pytest.mark.full
@@ -305,15 +305,17 @@ def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
         for protocol in ("sys-acc", "sys-pearson"):
             found = values(done, protocol)
             assert len(found) == 6
-            assert found[f"slide({window},{stride})"] == pytest.approx(values(own, protocol)["slide"], abs=1e-5)
+            alone = values(own, protocol)["slide-embedded"]
+            assert found[f"slide-embedded({window},{stride})"] == pytest.approx(alone, abs=1e-5)
     assert {"slide-grid.sys-acc.png", "slide-grid.sys-pearson.png"} <= set(os.listdir(tmp_path))
     signatures = evaluation(ctx("meta", JUDGED, "--slide-grid", "2", "--format", "json", *QUICK))["signatures"]
-    assert set(signatures) == {"slide(1,1)", "slide(2,1)", "slide(2,2)"}
+    assert set(signatures) == {f"slide-embedded({shape})" for shape in ("1,1", "2,1", "2,2")}
     assert all("|window:1-2|stride:1-2|" in signature for signature in signatures.values())
     text = ctx("meta", JUDGED, "--slide-grid", "3", "-l", "de-en", *QUICK).out
     assert text.count("|window:1-3|stride:1-3|") == 1 and " - slide-embedded(1,1), ..., slide-embedded(3,3) " in text
     beside = ctx("meta", JUDGED, "-m", "slide", "--slide-tokens", "60", "--slide-grid", "3", *argv)
-    assert values(beside, "sys-acc").items() >= values(done, "sys-acc").items() and "slide" in values(beside, "sys-acc")
+    assert values(beside, "sys-acc").items() >= values(done, "sys-acc").items()
+    assert "slide-embedded" in values(beside, "sys-acc")
 
 
 @pytest.mark.full
@@ -425,13 +427,13 @@ def test_unjudged_and_missing_outputs(ctx, tmp_path):
     argv = ["-m", "chrf", "slide", "-p", "seg-pearson", "--format", "tsv", *QUICK]
     done, less = ctx("meta", tmp_path / "unjudged.tsv", *argv), ctx("meta", tmp_path / "missing.tsv", *argv)
     assert {row["n"] for row in done.rows()} == {"107"}  # of 125 outputs, every seventh is missing
-    assert [row["metric"] for row in done.rows()[::2]] == ["slide", "chrf", "length"] and done.err == ""
+    assert [row["metric"] for row in done.rows()[::2]] == ["slide-embedded", "chrf", "length"] and done.err == ""
     assert less.err.splitlines() == [
         "ctx-metrics: missing: of 25 segments, system_b lacks 3, system_c lacks 4, system_d lacks 3, system_e lacks 4, "
         "system_a lacks 4; so there are no system scores",
         "ctx-metrics: slide: left out on missing: no whole documents: outputs are missing",
     ]
-    of_both = {name: value for name, value in values(done, "seg-pearson").items() if name != "slide"}
+    of_both = {name: value for name, value in values(done, "seg-pearson").items() if name != "slide-embedded"}
     assert values(less, "seg-pearson") == pytest.approx(of_both, abs=1e-6)
     systems = ctx("meta", tmp_path / "missing.tsv", "-m", "chrf", "-p", "sys-acc", *QUICK)
     assert systems.code == 1 and "no metric has scores of systems" in systems.err

@@ -51,7 +51,7 @@ def test_a_model_from_end_to_end_with_guards(run, tmp_path, put):
         ["a", "30", "0", "0", "0", "a.rtt.txt"],
         ["b", "30", "1", "1", "0", "b.rtt.txt"],
     ]
-    equal = "round trips equal the source, so perhaps the source was given for the round trip (segment"
+    equal = "round trips equal the source, so perhaps the source was given for the round trip (segments"
     assert err.splitlines() == [
         f"ctx-metrics: a: 30 {equal} 1, 2, 3, 4, 5, ...)",
         "ctx-metrics: b: 1 output copies the source, which a round trip cannot show (segment 1)",
