@@ -1,11 +1,11 @@
 """Entry points through which installed packages add metrics, subcommands and kinds of model folders."""
 
 import functools
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import CtxMetricsError
+from .notices import say
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -38,7 +38,7 @@ def installed(group: str) -> "Sequence[metadata.EntryPoint]":
             entry_points[package.name] = ()
             if why := _fault(package, group, error):
                 what = group.rpartition(".")[2]
-                sys.stderr.write(f"ctx-metrics: the {what} of the package {package.name} are left out: {why}\n")
+                say(f"the {what} of the package {package.name} are left out: {why}")
     return tuple(entry_point for of_package in entry_points.values() for entry_point in of_package)
 
 
@@ -64,7 +64,7 @@ def loaded_or_named(group: str, kind: type[T]) -> list[T]:
         except (Exception, SystemExit) as error:  # another package's code may raise anything
             what, why = group.rpartition(".")[2].removesuffix("s"), f"{type(error).__name__}: {error}"
             where = f"the {what} {entry_point.name} ({entry_point.value})"
-            sys.stderr.write(f"ctx-metrics: {where} is left out: {why}\n")
+            say(f"{where} is left out: {why}")
     return found
 
 

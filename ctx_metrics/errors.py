@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
-from .wording import worded
+from .wording import printable, worded
 
 
 class CtxMetricsError(Exception):
@@ -26,7 +26,7 @@ class CtxMetricsError(Exception):
         self.what, self.about, self.segment, self.unit, self.fix = what, about, segment, unit, fix
 
     def __str__(self) -> str:
-        return "; ".join(filter(None, (self.fault, self.fix)))
+        return printable("; ".join(filter(None, (self.fault, self.fix))))
 
     @property
     def fault(self) -> str:
@@ -125,7 +125,7 @@ def as_line(error: Exception) -> str | None:
         line = shown
     else:
         return None
-    return " ".join(line.splitlines())
+    return printable(" ".join(line.splitlines()))
 
 
 def of_tokenizer(error: Exception) -> bool:

@@ -5,10 +5,12 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import ClassVar
+
+from .wording import printable
 
 logger = logging.getLogger("ctx_metrics")
 if os.environ.get("CTX_METRICS_DEBUG"):  # logs, for instance, which linear layers and which attention run
@@ -124,13 +126,21 @@ _of_run: dict[Notice, None] | None = (
 _show: Callable[[str], None] = logger.warning
 
 
+def say(line: str, program: str = "ctx-metrics") -> None:
+    """Print a line on stderr, if there is one that takes it: a full disk must not end a run."""
+    if sys.stderr:
+        with suppress(OSError):
+            sys.stderr.write(f"{program}: {printable(line)}\n")
+            sys.stderr.flush()
+
+
 def notice(what: Notice | str, metric: str = "", about: str = "") -> None:
     """Tell the user something that affects the scores; always shown, even with --quiet, but only once in a command."""
     given = what if isinstance(what, Notice) else Notice(what, metric=metric, about=about)
     if _collections:
         _collections[-1][given] = None
     elif _of_run is None or given not in _of_run:
-        _show(str(given))
+        _show(printable(str(given)))
         if _of_run is not None:
             _of_run[given] = None
 
@@ -170,7 +180,7 @@ def shows_bars() -> bool:
 def progress(message: str, quiet: bool = False) -> None:
     """Report the progress of a long run if stderr is not a terminal, and so shows no progress bar; nothing if `quiet`."""
     if not quiet and not shows_bars():
-        _show(message)
+        _show(printable(message))
 
 
 EVERY = 60.0  # seconds between two lines
@@ -196,7 +206,8 @@ class Progress:
         self._start = self._last = monotonic()
         from tqdm import tqdm
 
-        self._bar = tqdm(total=total, initial=done, desc=label, unit=unit, leave=False, disable=quiet or self._lines)
+        shown, hidden = printable(label), quiet or self._lines
+        self._bar = tqdm(total=total, initial=done, desc=shown, unit=unit, leave=False, disable=hidden)
 
     def __enter__(self) -> "Progress":
         return self

@@ -2,13 +2,13 @@
 
 import functools
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .entry_points import installed, loaded
 from .errors import CtxMetricsError
+from .notices import say
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -103,7 +103,7 @@ class MetricTable(dict):
 
 
 def _refuse(entry_point: "metadata.EntryPoint", why: str) -> None:
-    sys.stderr.write(f"ctx-metrics: metric {entry_point.name!r} of {entry_point.value} is left out: {why}\n")
+    say(f"metric {entry_point.name!r} of {entry_point.value} is left out: {why}")
 
 
 def extend(module: ModuleType) -> None:

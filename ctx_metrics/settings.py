@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from .errors import InputError
+from .wording import printable
 
 S = TypeVar("S")
 Group = argparse._ArgumentGroup | argparse.ArgumentParser
@@ -188,6 +189,9 @@ def closest(word: str, names: Iterable[str], abbreviated: bool = False) -> str:
 
 class SuggestingParser(argparse.ArgumentParser):
     """An ArgumentParser whose error for an invalid choice suggests the one that was probably meant."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:

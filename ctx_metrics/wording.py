@@ -1,10 +1,24 @@
-"""Names of settings in messages: the flag in a command, the keyword in Python."""
+"""Words of messages: names of settings (the flag in a command, the keyword in Python), and text that a terminal can show."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+# Characters that a terminal obeys: controls (C0, C1) and line separators, and those that reorder text (bidirectional).
+CONTROLS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_OBEYED = re.compile(f"(?![\t\n])[{CONTROLS}]")
 _by_flags = False
 _feature = ""
+
+
+def printable(text: str) -> str:
+    """Return a text for a terminal: all control characters but tabs and line feeds are escaped, so that names and texts
+    from files cannot move the cursor, set colours or turn the text around.
+
+    >>> print(printable("a\\x1b[2Jb\\u202ec"))
+    a\\x1b[2Jb\\u202ec
+    """
+    return _OBEYED.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 @contextmanager

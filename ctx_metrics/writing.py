@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import CtxMetricsError, InputError
+from .wording import printable
 
 if TYPE_CHECKING:
     import torch
@@ -275,8 +276,11 @@ def printing() -> Iterator[None]:
 
 
 @contextmanager
-def utf8_output() -> Iterator[None]:
-    """Context in which the standard output is UTF-8 and also accepts file names that are not valid text."""
+def utf8_output(escapes: bool = False) -> Iterator[None]:
+    """Context in which the standard output is UTF-8 and also accepts file names that are not valid text.
+
+    escapes    whether control characters are escaped where the output is a terminal; files and pipes get the text as it is
+    """
     before = sys.stdout
     if not isinstance(before, io.TextIOWrapper):
         yield
@@ -289,6 +293,7 @@ def utf8_output() -> Iterator[None]:
         line_buffering=before.line_buffering,
         write_through=before.write_through,
     )
+    own.escapes = escapes and own.isatty()
     sys.stdout = own
     try:
         yield
@@ -303,9 +308,11 @@ def utf8_output() -> Iterator[None]:
 class _Output(io.TextIOWrapper):
     """The standard output as text. An error while it is written becomes an InputError."""
 
+    escapes = False
+
     def write(self, text: str) -> int:
         try:
-            return super().write(text)
+            return super().write(printable(text) if self.escapes else text)
         except OSError as error:
             raise lost(error, self.fileno()) from error
 

@@ -7,12 +7,11 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.metadata import version
 
 from ..environment import OF_COMMANDS, environment
 from ..errors import as_line
-from ..notices import begin_run, end_run, logger, quiet_libraries
+from ..notices import begin_run, end_run, logger, quiet_libraries, say
 from ..paths import check_paths
 from ..settings import CommandLine, SuggestingParser, closest
 from ..wording import by_flags
@@ -27,35 +26,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     open_closed()
-    begin_run(_say)
+    begin_run(say)
     if logger.level == logging.DEBUG:
         logging.basicConfig(format="ctx-metrics: %(message)s")
     with by_flags(), environment(OF_COMMANDS):
         quiet_libraries()
         try:
             with utf8_output():
-                return _run(argv)
+                args = checked(argv)
+            with utf8_output(escapes=True):
+                return int(args.run(args))
         except KeyboardInterrupt as stopped:
-            _say(f"stopped{f'; {stopped}' if str(stopped) else ''}")
+            say(f"stopped{f'; {stopped}' if str(stopped) else ''}")
             return 130
         except Exception as error:
             line = as_line(error)
             if line is None:
                 raise
-            _say(f"error: {line}")
+            say(f"error: {line}")
             return 1
         finally:
             end_run()
-
-
-def _say(line: str) -> None:
-    with suppress(OSError):  # as where stderr is a file on a full disk
-        sys.stderr.write(f"ctx-metrics: {line}\n")
-
-
-def _run(argv: Sequence[str]) -> int:
-    args = checked(argv)
-    return int(args.run(args))
 
 
 def checked(argv: Sequence[str]) -> CommandLine:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from ..errors import CtxMetricsError, InputError, ModelError
-from ..notices import Progress, counted, notice
+from ..notices import Progress, counted, notice, say
 from ..scale.kept import KeptResults, key_of
-from ..wording import setting_named, worded
+from ..wording import printable, setting_named, worded
 from .answer import Judgement, Unreadable, read_answer
 from .judging import Judging
 from .prompt import RESPONSE_FORMATS, Messages
@@ -175,11 +175,10 @@ class Asking:
             raise CtxMetricsError(f"{self.label}: dry run: {where}; leave out {flag} to score")
         server.client  # noqa: B018  # raises if it is not installed, or the key is none
         server.planned += len(left)
-        if server.planned >= 2 * server.announced and sys.stderr:
+        if server.planned >= 2 * server.announced:
             earlier = f", after {server.planned - len(left):,} before" if server.announced else ""
             server.announced = server.planned
-            sys.stderr.write(f"ctx-metrics: {self.label}: {many} go to {own.host}{kept}{earlier}\n")
-            sys.stderr.flush()
+            say(f"{self.label}: {many} go to {own.host}{kept}{earlier}")
 
     def _request(self, left: Sequence[Sample], samples: int) -> None:
         """Request the answers to the open samples.
@@ -321,7 +320,9 @@ class Asking:
             says = not (self.server.answered or self.server.awaited or self.quiet)
             self.server.awaited = True
         if says and sys.stderr:
-            tqdm.write(f"ctx-metrics: {self._words(failed)}; it is sent up to {SENDS} times", file=sys.stderr)
+            tqdm.write(
+                printable(f"ctx-metrics: {self._words(failed)}; it is sent up to {SENDS} times"), file=sys.stderr
+            )
 
     def _wait_after(self, failed: Failed, sends: int) -> None:
         """Wait before a request is sent again: all workers if the server says how long, else this one."""

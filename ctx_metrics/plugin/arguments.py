@@ -13,7 +13,7 @@ from ..entry_points import loaded_or_named
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import File, KeptIn, NewFile
 from ..language import bleu_language, language_name, language_pair
-from ..notices import notice
+from ..notices import notice, say
 from ..paths import Reads, Writes, check_paths
 from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
@@ -21,6 +21,7 @@ from ..run.inputs import FileInput, Given, installed_inputs
 from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ..run.wrappers import Check, Reader, Wrap, checks_of, installed_wrappers, reader_of, wrapped, wraps_of
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
+from ..wording import printable
 from ..writing import check_output, open_closed
 from .capture import Command, Run
 from .overview import main_flags, overview
@@ -241,7 +242,7 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
                     self.error(f"unrecognized arguments: {' '.join(unknown)}{next(filter(None, meant), '')}")
             except SystemExit:  # --help or an unknown flag: say whose flags are missing
                 for fault in broken.values():
-                    sys.stderr.write(f"ctx-metrics: {fault}\n")
+                    say(str(fault))
                 raise
             owners = {dest: name for name, dests in own.items() for dest in dests} | {"slide_output": "slide"}
             for action in self._given:
@@ -272,7 +273,7 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
                 super()._check_value(action, value)
             except argparse.ArgumentError as error:
                 if action.dest == "metrics":  # without the usage, which is long
-                    self.exit(2, f"{self.prog}: error: {model_hint(value, command.table) or error}\n")
+                    self.exit(2, f"{self.prog}: error: {printable(str(model_hint(value, command.table) or error))}\n")
                 raise
 
         def _get_option_tuples(self, option_string):

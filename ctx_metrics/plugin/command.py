@@ -17,7 +17,7 @@ from sacrebleu.metrics.base import Metric, Score
 from ..corpus import named
 from ..environment import OF_COMMANDS, environment
 from ..errors import CtxMetricsError, InputError, as_line
-from ..notices import counted, notice
+from ..notices import counted, notice, say
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, building, capabilities
@@ -317,7 +317,7 @@ class Replacements:
         except KeyboardInterrupt as stopped:
             if not command.active:
                 raise
-            sys.stderr.write(f"sacreBLEU: stopped{f'; {stopped}' if str(stopped) else ''}\n")
+            say(f"stopped{f'; {stopped}' if str(stopped) else ''}", "sacreBLEU")
             sys.exit(130)
         except Exception as error:
             line = as_line(error) if command.active or isinstance(error, CtxMetricsError) else None
@@ -329,7 +329,7 @@ class Replacements:
                 if flags.sentence_level and error.filename is None:  # main() prints the scores itself
                     line = str(lost(error, sys.stdout.fileno()))
                 of_test_set = f"test set {flags.test_set}: " if flags.test_set else ""
-            sys.stderr.write(f"sacreBLEU: error: {of_test_set}{line}\n")
+            say(f"error: {of_test_set}{line}", "sacreBLEU")
             sys.exit(1)
 
 

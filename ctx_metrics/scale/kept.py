@@ -17,7 +17,7 @@ import msgspec
 
 from ..engine_options import EngineOptions
 from ..notices import Notice, notice
-from ..wording import worded
+from ..wording import CONTROLS, worded
 from .claims import claims_in
 from .folders import Folder, LocalFolder, Unusable
 
@@ -26,8 +26,8 @@ MOST = 2**24  # most bytes of one result, uncompressed
 ENDING = ".json.z"
 _HEAD = "ctx-metrics kept 1 "  # comes before the checksum; the number changes with the layout
 
-# a line for a terminal: without control characters, so that nobody can make it do anything but print, nor reorder it
-_LINE = r"\A[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*\Z"
+# a line without control characters, which signatures and names never have: nobody can plant them
+_LINE = rf"\A[^{CONTROLS}]*\Z"
 Line = Annotated[str, msgspec.Meta(pattern=_LINE)]
 T = TypeVar("T")
 
