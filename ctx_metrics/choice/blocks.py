@@ -21,22 +21,28 @@ SOURCES = 256
 
 class Chosen(NamedTuple):
     """The results of a block: for each item, the scores of its candidates (NaN for those left out); the metrics' signatures;
-    counts; and for each item, whether its scores equal those of all pairs."""
+    counts; for each item, whether its scores equal those of all pairs; and whether a later run may score texts that this one
+    could not, so that the block is not kept."""
 
     scores: list[list[float]]
     signatures: dict[str, str]
     counts: dict[str, dict[str, int]]
     exact: list[bool]
+    failed: bool = False
 
 
 @dataclass(frozen=True)
 class Chooser(ABC):
-    """Scores candidates with the weighted sum of some metrics. What is kept has its fields in its key."""
+    """Scores candidates with the weighted sum of some metrics."""
 
     NAME: ClassVar[str]
     metrics: Sequence[MetricSettings]
     weights: Sequence[float]
     context: Context
+
+    def asked(self) -> "Chooser":
+        """The same without settings that affect no score: what is kept has its fields in its key."""
+        return replace(self, metrics=[each._replace(own=score_settings(each.cls, each.own)) for each in self.metrics])
 
     @abstractmethod
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
@@ -57,7 +63,9 @@ class KeptChosen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact: list[bool]
 
     @classmethod
-    def of(cls, found: Chosen, said: list[Notice]) -> "KeptChosen":
+    def of(cls, found: Chosen, said: list[Notice]) -> "KeptChosen | None":
+        if found.failed:
+            return None
         scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
         return cls(scores, found.signatures, found.counts, said, found.exact)
 
@@ -91,7 +99,7 @@ def choose(
     If a metric raises, the cache holds the blocks that were finished.
     """
     signatures = chooser.signatures(items) if cache is not None else {}
-    asked = [each._replace(own=score_settings(each.cls, each.own)) for each in chooser.metrics]
+    asked = chooser.asked()
     whole = Chosen([[]] * len(items), {}, {}, [True] * len(items))
 
     def take(start: int, end: int, found: Chosen) -> None:
@@ -103,7 +111,7 @@ def choose(
 
     def block(start: int, end: int) -> Block:
         own = items[start:end]
-        key = partial(key_of, replace(chooser, metrics=asked), signatures, own)
+        key = partial(key_of, asked, signatures, [item._replace(scores=None) for item in own])
         fits = partial(KeptChosen.fits, items=own, signatures=signatures)
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 

@@ -33,7 +33,14 @@ from .candidates import Item
 from .ngrams import COUNTS
 from .utilities import CountedPairs, Distinct, ScoredPairs, Utility, WeightedSum, distinct
 
-METHODS = ("exact", "aggregate", "prune", "low-rank", "centroids")
+SETTINGS = {  # of each method
+    "exact": ["exclude_self"],
+    "aggregate": ["refine"],
+    "prune": ["confidence", "seed"],
+    "low-rank": ["share", "rank", "seed"],
+    "centroids": ["centroids", "seed"],
+}
+METHODS = tuple(SETTINGS)
 BOOTSTRAP = 500  # resamples of prune
 STEPS, REGULARISATION = 10, 1.0  # iterations and regularisation of the low-rank factorisation
 FIRST = 8  # number of references that prune starts with
@@ -96,6 +103,11 @@ class MinimumRisk(Chooser):
     method: Method
     nbest: int = 1
 
+    def asked(self) -> "MinimumRisk":
+        used = {name: getattr(self.method, name) for name in ("method", *SETTINGS[self.method.method])}
+        nbest = self.nbest if self.method.method == "prune" else 1
+        return replace(self, metrics=super().asked().metrics, method=Method(**used), nbest=nbest)
+
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         with collected():
             return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
@@ -112,6 +124,7 @@ class MinimumRisk(Chooser):
             {name: each.signature for name, each in named},
             {name: each.counts for name, each in named},
             [is_exact(item, scores, self.method, self.nbest) for item, scores in zip(texts, found, strict=True)],
+            any(each.failed for _, each in named),
         )
 
 

@@ -85,6 +85,7 @@ class Reranking(Chooser):
             {name: str(metric.get_signature().format()) for name, metric in built.items()},
             {name: found[name].counts for name in built},
             [True] * len(items),
+            any(found[name].failed for name in built),
         )
 
     def _alone(
@@ -97,14 +98,18 @@ class Reranking(Chooser):
         scored = Scorer(metrics, self.context, {})(texts, first)
         number = {each: k for k, each in enumerate(distinct)}
         places = [number[item.source, text] for item in items for text in item.candidates]
-        return {name: OfCandidates(own.oriented[places], own.counts) for name, own in scored.metrics.items()}
+        return {
+            name: OfCandidates(own.oriented[places], own.counts, own.failed) for name, own in scored.metrics.items()
+        }
 
 
 class OfCandidates(NamedTuple):
-    """One metric's scores of all candidates of some items in turn, float64, of which higher ones are better, and counts."""
+    """One metric's scores of all candidates of some items in turn (float64, higher is better), counts, and whether a later
+    run may score some that this one could not."""
 
     scores: np.ndarray
     counts: dict[str, int]
+    failed: bool = False
 
 
 def _beside(metric: ContextMetric, items: Sequence[Item]) -> OfCandidates:

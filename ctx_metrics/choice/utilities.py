@@ -51,6 +51,7 @@ class Utility(ABC):
     """One metric's values for pairs, on sacrebleu's scale; higher is better.
 
     counts             numbers of texts that were cut or empty
+    failed             whether a later run may score pairs that this one could not
     """
 
     aggregates = clusters = False  # whether against_mean and against_centroids are available
@@ -58,6 +59,7 @@ class Utility(ABC):
     def __init__(self, name: str, signature: str = ""):
         self.name, self.signature = name, signature
         self.counts: dict[str, int] = {}
+        self.failed = False
 
     @abstractmethod
     def read(self, items: Sequence[Distinct]) -> None:
@@ -150,6 +152,7 @@ class ScoredPairs(Utility):
     def _score(self, texts: Mapping[str, Any]) -> np.ndarray:
         found = self._scorer(texts, self._first).metrics[self.name]
         self._first = False
+        self.failed |= found.failed
         for kind, number in found.counts.items():
             self.counts[kind] = self.counts.get(kind, 0) + number
         return found.oriented

@@ -101,6 +101,21 @@ def test_kept_results_are_found_however_they_are_computed(ctx, tmp_path):
         assert "were read" not in ctx(*words, *other).err
 
 
+def test_kept_results_do_not_depend_on_the_output_nor_on_settings_of_other_methods(ctx, tmp_path):
+    words = ["mbr", *some_lines(tmp_path), "-m", "chrf", "--ctx-cache", tmp_path / "kept"]
+    assert ctx(*words).code == 0
+    found = "mbr: 15 of 15 sources were read from an earlier run (--ctx-cache)"
+    for other in (["--top", "2"], ["--format", "jsonl"], ["--seed", "3", "--share", "0.5", "-o", tmp_path / "out"]):
+        assert found in ctx(*words, *other).err
+    prune = [*words, "--method", "prune"]
+    assert [found in ctx(*prune, *other).err for other in ([], ["--rank", "3"], ["--seed", "3"], ["--top", "2"])] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_an_approximate_choice_says_so(ctx, tmp_path):
     """Once on stderr, also with -q, and in JSON lines; not where all pairs were scored."""
     few, many = [f"it rains {n}" for n in "abc"], [f"it rains {n * 7} times since {n * 3}" for n in range(24)]

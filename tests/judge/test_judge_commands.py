@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from judge_server import data_of, judgement, score_of, serving
+from judge_server import Fault, data_of, judgement, score_of, serving
 from plugin_conftest import lines_of
 from report_pages import data_in
 
 from ctx_metrics import Judge, read_lines, release
+from ctx_metrics.judge import asking
 
 NAMES = ["a", "b", "c"]
 SYSTEMS = [lines_of(f"system_{name}.en.txt")[:12] for name in NAMES]
@@ -204,6 +205,32 @@ def test_mbr(ctx, files, flags, server):
             others = sum(SYSTEMS[k][i] == data["reference"] for k in range(3))
             values[own, i] += score_of(request) * others
     assert done.out.splitlines() == [SYSTEMS[k][i] for i, k in enumerate(values.argmax(0))]
+
+
+@pytest.mark.parametrize("command", ["mbr", "rerank"])
+def test_choices_with_a_failed_request_are_not_kept(ctx, files, flags, server, tmp_path, monkeypatch, command):
+    """The next run sends it again, and then the choices are kept."""
+    monkeypatch.setattr(asking, "FIRST_WAIT", 0.001)
+    own = ["--judge-inputs", "mt+ref"] if command == "mbr" else ["-s", files / "src"]
+    flags += ["-q", "--format", "jsonl", "--ctx-cache", tmp_path / "kept"]
+    words = [*(files / each for each in NAMES), *own, *flags]
+    answer = server.answer
+
+    def failing(n, request):
+        data = data_of(request)
+        fails = data["translation"] == SYSTEMS[1][7] and data.get("reference", SYSTEMS[0][7]) == SYSTEMS[0][7]
+        return Fault(500) if fails else answer(n, request)
+
+    server.answer = failing
+    runs = []
+    for _ in range(3):
+        done = ctx(command, *words)
+        assert done.code == 0, done.err
+        runs.append((done.out, "unanswered" in done.err, len(server.requests)))
+        server.answer = answer
+        release()
+    (lost, said, _), (whole, still_said, sent), (again, _, after) = runs
+    assert said and not still_said and lost != whole == again and after == sent
 
 
 def test_meta(ctx, flags, segments, tmp_path):
