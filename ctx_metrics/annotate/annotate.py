@@ -132,12 +132,11 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     which is also written to the folder.
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
-    finished = parts.has_summary()
     written: dict[int, Written] = {}
-    records = _finished(run, parts, place, written)
-    known, done = len(records), sum(record.rows for record in records.values())
-    if records:
-        there = f"{done:,} rows in {counted(known, 'part', 'parts')}"
+    records, planned_blocks = _finished(run, parts, place, written)
+    whole, done = 0 < len(records) == planned_blocks, sum(record.rows for record in records.values())
+    if records and not whole:
+        there = f"{done:,} rows in {counted(len(records), 'part', 'parts')}"
         notice(f"{folder} already holds {there}; the run continues after them")
     unfinished = (
         block.block(partial(_take, run, parts, records, written, block))
@@ -152,9 +151,9 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     ordered, last = [records[number] for number in range(len(records))], None
     if run.top is not None:
         last = _write_ranked(run, parts, ordered, written)
-    if len(records) == known and finished and not parts.changed:
+    if whole and not parts.changed:
         notice(f"{folder}: all parts already exist, so nothing was scored")
-    elif len(records) == known and finished:
+    elif whole:
         notice(f"{folder}: all rows were scored already, so only {counted(parts.changed, 'part', 'parts')} changed")
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
@@ -247,14 +246,19 @@ def _run(place: Place, **more: Any) -> BlockRun:
     return BlockRun("annotate", "row", place=place, single=True, **more)
 
 
-def _finished(run: Annotation, parts: Parts, place: Place, written: dict[int, Written]) -> dict[int, Record]:
-    """The records of the blocks that an earlier run scored, by block number. Their parts are written anew if they differ.
+def _finished(
+    run: Annotation, parts: Parts, place: Place, written: dict[int, Written]
+) -> tuple[dict[int, Record], int]:
+    """The records of the blocks that an earlier run scored, by block number, and the number of all blocks (0 if there was no
+    earlier run). The parts of these blocks are written anew if they differ.
 
     The metrics are built with the texts of the first block, to compare their signatures with those of the earlier run.
     """
     found: dict[int, Record] = {}
     signatures: dict[str, str] = {}
+    planned_blocks = 0
     for block in planned(run) if parts.has_records() else ():
+        planned_blocks += 1
         record = parts.record(block.number, partial(_fits, key=block.key, rows=len(block.rows), run=run))
         kept = parts.scores(block.number, len(run.numbers), len(run.texts), len(block.rows))
         if record is None or kept is None:
@@ -272,7 +276,7 @@ def _finished(run: Annotation, parts: Parts, place: Place, written: dict[int, Wr
             if len(record.metrics[name].sums) not in (0, widths.most_common(1)[0][0]):
                 parts.ignore(number)
                 del found[number]
-    return found
+    return found, planned_blocks
 
 
 def _fits(record: Record, key: str, rows: int, run: Annotation) -> bool:

@@ -253,10 +253,11 @@ def test_other_rows_of_a_finished_run_are_selected_without_scoring(ctx, faulty, 
     for k, words in enumerate([*selections[1:], selections[0]], 1):
         done = ctx(*command, tmp_path / "0", *words)
         assert done.code == 0 and "all rows were scored already, so only " in done.err, done.err
+        assert "continues" not in done.err
         if k < len(selections):
             assert everything(tmp_path / "0") == everything(tmp_path / str(k))
     done = ctx(*command, tmp_path / "0", *selections[0])
-    assert "all parts already exist, so nothing was scored" in done.err
+    assert "all parts already exist, so nothing was scored" in done.err and "continues" not in done.err
 
 
 def test_a_run_that_ends_while_it_selects_other_rows_is_not_taken_for_finished(ctx, table, tmp_path, monkeypatch):
@@ -272,7 +273,9 @@ def test_a_run_that_ends_while_it_selects_other_rows_is_not_taken_for_finished(c
     monkeypatch.setattr(Parts, "write_part", interrupted)
     assert ctx(*command, "--bottom", "9").code == 130 and not (tmp_path / "out/_summary.json").exists()
     monkeypatch.setattr(Parts, "write_part", write)
-    assert ctx(*command, "--bottom", "9").code == 0 and len(annotated(tmp_path / "out")) == 9
+    done = ctx(*command, "--bottom", "9")
+    assert done.code == 0 and len(annotated(tmp_path / "out")) == 9
+    assert "all rows were scored already, so only " in done.err and "continues" not in done.err
 
 
 def test_shares_lie_between_the_extremes(ctx, tmp_path):
