@@ -335,15 +335,17 @@ def test_predict_without_references_or_with_some(caplog):
         {"src": "Es regnet.", "mt": "It rains.", "ref": "It is raining.", "id": "7"},
         {"mt": "We went.", "ref": None},
     ]
-    with pytest.raises(InputError, match="sources, segment 2: expected a string, got NoneType"):
+    with pytest.raises(InputError, match="^samples, sample 2: src: expected a string, got NoneType"):
         ctx_metrics.predict(samples)
     for each in samples:
         each.pop("src", None)
+    samples[0]["mt"] += "\0"
     scored = ctx_metrics.predict(samples, engine=CPU)
     assert "|inputs:mt+ref|" in scored.signature
     assert scored.scores[0] > 0 and math.isnan(scored.scores[1]) and scored.error_spans is None
     assert "samples: 1 sample has keys that are not read (id)" in caplog.text
-    assert "1 segment has no whole reference and is left out (segment 2)" in caplog.text
+    assert "1 sample has no whole reference and is left out (sample 2)" in caplog.text
+    assert "samples: mt: 1 sample holds NUL characters, which are kept (sample 1)" in caplog.text
 
 
 def test_sources_are_read_where_there_are_no_references(multilingual):
@@ -406,6 +408,8 @@ WRONG = {
     ),
     "a file as cache": (lambda: evaluate(["a"], ["a"], cache=__file__), "is a file, but a folder is needed there"),
     "samples": (lambda: ctx_metrics.predict([{"src": "a"}]), "samples, sample 1: this is not a dict with mt"),
+    "no samples": (lambda: ctx_metrics.predict([]), "samples: there are none to score"),
+    "bare samples": (lambda: ctx_metrics.predict([{"mt": "a"}]), "samples: none has src or ref"),
     "one system": (lambda: evaluate(["a"], ["a"], metrics="bleu").compare(), "there is only one system"),
     "several systems": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").system, "such as result['a'].system"),
     "a level": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("word"), "level 'word' is not one of system"),

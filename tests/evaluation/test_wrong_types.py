@@ -100,7 +100,7 @@ def test_a_missing_text_is_named(stream, value):
     given: dict[str, Any] = {"hypotheses": TEXTS, "references": TEXTS, stream: [TEXTS[0], value]}
     with pytest.raises(InputError, match=f"{stream}, segment 2: expected a string, got .*, a missing value"):
         evaluate(**given, metrics="chrf", target_lang="en")
-    with pytest.raises(InputError, match="hypotheses, segment 1: expected a string, got .*, a missing value"):
+    with pytest.raises(InputError, match="^samples, sample 1: mt: expected a string, got .*, a missing value"):
         predict([{"mt": value, "ref": "b"}], target_lang="en")
 
 
