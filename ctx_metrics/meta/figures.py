@@ -66,20 +66,21 @@ def draw(
     sets: Sequence[JudgedSet],
     scores: Mapping[str, Sequence[MetricScores]],
     protocols: Sequence[Protocol],
-    folder: str,
-    form: str,
+    path: str,
     largest: int | None,
 ) -> None:
     """Draw every figure for which this evaluation has data, and say which files were written.
 
-    form       png, pdf or svg
+    path       of all figures: x.png becomes x.agreement.sys-acc.png, and so on
     largest    the largest window of --slide-grid; without it, the grid comes from score files
     """
-    written = []
+    written: list[str] = []
+    stem, ending = os.path.splitext(path)
     for name, figure in _figures(report, sets, scores, protocols, largest):
-        written.append(re.sub(r"[^\w.-]", "_", name) + f".{form}")
-        save(figure, os.path.join(folder, written[-1]))
-    notice(f"figures in {folder}: {', '.join(written)}" if written else "--plot: there is nothing to draw")
+        shown = re.sub(r"[^\w.-]", "_", name)
+        written.append(f"{stem}.{shown}{ending}")
+        save(figure, written[-1])
+    notice(f"figures: {', '.join(written)}" if written else "--plot: there is nothing to draw")
 
 
 def _figures(

@@ -299,7 +299,7 @@ def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):
 @pytest.mark.full
 def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
     argv = ["-l", "de-en", "-p", "sys-acc", "sys-pearson", "--format", "tsv", *QUICK]
-    done = ctx("meta", JUDGED, "--slide-grid", "3", "--plot", tmp_path, *argv)
+    done = ctx("meta", JUDGED, "--slide-grid", "3", "--plot", tmp_path / "x.png", *argv)
     for window, stride in ((1, 1), (2, 1), (3, 2), (3, 3)):
         own = ctx("meta", JUDGED, "-m", "slide", "--slide-window", window, "--slide-stride", stride, *argv)
         for protocol in ("sys-acc", "sys-pearson"):
@@ -307,7 +307,7 @@ def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
             assert len(found) == 6
             alone = values(own, protocol)["slide-embedded"]
             assert found[f"slide-embedded({window},{stride})"] == pytest.approx(alone, abs=1e-5)
-    assert {"slide-grid.sys-acc.png", "slide-grid.sys-pearson.png"} <= set(os.listdir(tmp_path))
+    assert {"x.slide-grid.sys-acc.png", "x.slide-grid.sys-pearson.png"} <= set(os.listdir(tmp_path))
     signatures = evaluation(ctx("meta", JUDGED, "--slide-grid", "2", "--format", "json", *QUICK))["signatures"]
     assert set(signatures) == {f"slide-embedded({shape})" for shape in ("1,1", "2,1", "2,2")}
     assert all("|window:1-2|stride:1-2|" in signature for signature in signatures.values())
@@ -330,9 +330,9 @@ def test_the_grid_alone_takes_protocols_of_systems(ctx):
 def test_figures(ctx, tmp_path):
     pytest.importorskip("matplotlib")
     argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--format", "tsv", *QUICK]
-    done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new", "--plot-format", "svg")
-    assert done.err.startswith(f"ctx-metrics: figures in {tmp_path / 'new'}: agreement.sys-acc.svg, ")
-    assert sorted(os.listdir(tmp_path / "new")) == [f"{name}.svg" for name in FIGURES]
+    done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new" / "x.SVG")
+    assert done.err.startswith(f"ctx-metrics: figures: {tmp_path / 'new' / 'x.agreement.sys-acc.SVG'}, ")
+    assert sorted(os.listdir(tmp_path / "new")) == [f"x.{name}.SVG" for name in FIGURES]
     assert all(path.read_bytes().startswith(b"<?xml") for path in (tmp_path / "new").iterdir())
     assert all(row["low"] and row["high"] for row in done.rows() if row["set"] == "overall")  # the figure has intervals
 
@@ -341,22 +341,23 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, m
     pytest.importorskip("matplotlib")
     monkeypatch.setattr("ctx_metrics.meta.cli.data.read_sets", lambda *_: pytest.fail("nothing must be read"))
     (tmp_path / "file").write_text("mine")
-    for flag in ("--plot", "--save-scores"):
+    for flag, path in (("--plot", "file/x.png"), ("--save-scores", "file")):
         assert f"{tmp_path / 'file'} is a file, but a folder is needed there" in error(
-            ctx("meta", JUDGED, "-m", "chrf", flag, tmp_path / "file")
+            ctx("meta", JUDGED, "-m", "chrf", flag, tmp_path / path)
         )
+    assert "a figure's name ends in .png, .pdf, .svg" in error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path))
     assert "it is a folder" in error(ctx("meta", JUDGED, "-m", "chrf", "-o", tmp_path))
     monkeypatch.setattr("tempfile.TemporaryFile", refused)
     assert (
-        error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path))
-        == f"cannot write into {tmp_path}: Permission denied"
+        error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path / "x.png"))
+        == f"cannot write {tmp_path / 'x.png'}: Permission denied"
     )
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_figures_without_matplotlib(ctx, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "figures need matplotlib" in error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path / "new"))
+    assert "figures need matplotlib" in error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path / "new" / "x.png"))
     assert not (tmp_path / "new").exists()
 
 
@@ -444,7 +445,6 @@ def test_wrong_usage(ctx):
         (["-m", "chrf", "-p", "accuracy"], "invalid choice: 'accuracy'"),
         (["-m", "chrf", "--alpha", "5"], "5 is not a number between 0 and 1"),
         (["-m", "chrf", "--seen", "chrf"], "'chrf' is not METRIC:SET"),
-        (["-m", "chrf", "--plot-format", "pdf"], "--plot-format works only with --plot DIR"),
         (["--scores", "x", "--save-scores", "y"], "-m names no metric"),
     ):
         done = ctx("meta", JUDGED, *flags)

@@ -9,6 +9,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from glob import escape
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common import flags
@@ -24,7 +25,18 @@ from ...cli.common.metrics import (
 from ...cli.common.work import Kept, Work, checked_work, in_blocks
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Decimals, Directory, File, Files, Number, OutputFile, Positive, Probability, Whole
+from ...flag_types import (
+    Decimals,
+    Directory,
+    File,
+    Files,
+    Number,
+    OutputFile,
+    Positive,
+    Probability,
+    Whole,
+    output_file,
+)
 from ...notices import notice
 from ...paths import Target, Writes, file_target
 from ...registry import metric_table
@@ -93,7 +105,7 @@ examples:
 
   # better/worse lists; all windows and strides of slide as a heat map
   ctx-metrics meta kk-en.tsv gu-en.tsv -m bleu chrf bertr
-  ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot figures
+  ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot wmt22.pdf
 
 `ctx-metrics meta paraphrase --help`: how well metrics tell paraphrases apart (PAWS, MRPC, STS-B).
 `ctx-metrics meta spans --help`: how well predicted error spans agree with those of people (WMT25's predictions.tsv).
@@ -216,6 +228,12 @@ def _pages(line: CommandLine, path: str) -> list[Target]:
     return [file_target(path)] if line[Plots].single else [(path, "*.html")]
 
 
+def _figures(line: CommandLine, path: str) -> list[Target]:
+    folder, name = os.path.split(path)
+    stem, ending = os.path.splitext(name)
+    return [file_target(path), (folder, f"{escape(stem)}.*{escape(ending)}")]
+
+
 @dataclass(frozen=True)
 class Plots:
     report: Annotated[str, Writes(targets=_pages), "PATH"] | None = setting(
@@ -227,11 +245,11 @@ class Plots:
     def single(self) -> bool:
         return self.report is not None and self.report.lower().endswith(".html")
 
-    plot: Annotated[str, Writes(inside=("*.png", "*.pdf", "*.svg")), "DIR"] | None = setting(
-        "Draw figures: metrics against people for each set, agreement with intervals, agreement by document length, the "
-        "heat map of --slide-grid."
+    plot: Annotated[str, Writes(output_file, targets=_figures), "FILE"] | None = setting(
+        "Draw figures to .png, .pdf or .svg files: metrics against people for each set, agreement with intervals, agreement "
+        "by document length, the heat map of --slide-grid. Each file's name has the figure's name before the ending, such "
+        "as x.agreement.sys-acc.png for --plot x.png."
     )
-    plot_format: Literal["png", "pdf", "svg"] = setting("Format of the figures.", "png")
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
@@ -244,7 +262,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | None]:
     """Return the metrics of -m, and slide for --slide-grid."""
-    asked, plots, error = line[Evaluation], line[Plots], line.error
+    asked, error = line[Evaluation], line.error
     grid = asked.slide_grid is not None
     if not (asked.metrics or asked.scores or grid):
         error("nothing to evaluate: name metrics (-m), score files (--scores) or --slide-grid W")
@@ -253,13 +271,6 @@ def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | N
     chosen = chosen_metrics(line, asked.metrics or (), also=["slide"] * grid)
     names = [name_of(each.name) for each in chosen]
     slide = chosen_metrics(line, ["slide"], also=names)[0] if grid else None
-    if plots.plot_format != "png" and not plots.plot:
-        error("--plot-format works only with --plot DIR; give both, or leave it out")
-    if plots.plot and plots.plot.lower().endswith((".png", ".pdf", ".svg")):
-        stem, form = os.path.splitext(plots.plot)
-        error(
-            f"--plot {plots.plot}: meta draws several figures; name a folder: --plot {stem} --plot-format {form[1:].lower()}"
-        )
     if slide and "slide" not in names and any(slide.own.get(each) is not None for each in GRID_SETTINGS):
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if asked.save_scores and not chosen:
@@ -278,16 +289,16 @@ def run(line: CommandLine) -> int:
     engine, work, written = line[EngineOptions], checked_work(line), line[Output]
     check_writable(written.output)
     if plots.plot:
-        from ...plots.figure import check
+        from ...plots.figure import check_figure
 
-        check()
+        check_figure(plots.plot)
     if plots.report:
         from ...report import page
 
         page.check_installed()
         check_writable(plots.report, folder=not plots.single)
-    for folder in filter(None, (plots.plot, asked.save_scores)):
-        check_writable(folder, folder=True)
+    if asked.save_scores:
+        check_writable(asked.save_scores, folder=True)
     sets = meta_data.read_sets(line[Paths].data, data)
     protocols = _protocols(sets, asked)
     with in_blocks(work, line[Kept]) as blocks:
@@ -298,7 +309,7 @@ def run(line: CommandLine) -> int:
     if plots.plot:
         from ..figures import draw
 
-        draw(report, sets, scores, protocols, plots.plot, plots.plot_format, asked.slide_grid)
+        draw(report, sets, scores, protocols, plots.plot, asked.slide_grid)
     if plots.report:
         _write_pages(sets, scores, plots.report, plots.single)
     return 0
