@@ -17,7 +17,7 @@ FAMILIES: dict[str, set[str]] = {
     "annotate": {"interference"},
     "bleurt": set(),
     "choice": {"annotate", "interference"},
-    "evaluation": {"align", "interference", "peers", "report"},
+    "evaluation": {"report"},
     "interference": set(),
     "judge": {"roundtrip"},
     "learned": set(),

@@ -13,6 +13,8 @@ from typing import get_type_hints
 import pytest
 
 import ctx_metrics
+from ctx_metrics.evaluation.keywords import WrapperKeywords
+from ctx_metrics.run.wrappers import installed_wrappers
 from ctx_metrics.scoring.base import ContextMetric
 
 
@@ -68,6 +70,10 @@ def test_keywords_for_type_checkers_are_those_of_the_signatures():
         assert types == together
 
 
+def test_keywords_of_evaluate_for_type_checkers_are_those_of_the_wrappers():
+    assert {*WrapperKeywords.__annotations__} == {name for each in installed_wrappers() for name in each.offered}
+
+
 RIGHT = """
 from collections.abc import Sequence
 from pathlib import Path
@@ -94,7 +100,7 @@ bleu: float = result.system["bleu"]
 each_one: list[float] = result["system"].segments["comet"]
 several = evaluate({"A": texts, "B": texts}, [texts, [None, "a"]], metrics={"slide": {"window": 3}}, target_lang="en")
 ranks: dict[str, dict[str, int]] = several.compare(test="bootstrap", samples=100).ranks
-evaluate(texts, texts, docs=texts, align=True, cache=Path("kept"), tuned_with="comet:x")
+evaluate(texts, texts, docs=texts, align=True, cache=Path("kept"), tuned_with="comet:x", kind_of_references="human")
 evaluate({"A": texts}, texts, peers=True, peers_weight=0.3, peers_by_source=True, tuned_with={"A": ["comet", "bleu"]})
 predicted: list[float] = predict([{"src": "a", "mt": "b"}], model="x").scores
 try:
@@ -117,6 +123,7 @@ WRONG = {
     "evaluate(texts, cache=True)": "incompatible type",
     "evaluate(texts, align=texts)": "incompatible type",
     "evaluate(texts, tuned_with=7)": "incompatible type",
+    'evaluate(texts, kind_of_references="people")': "incompatible type",
     'several.compare(tset="bootstrap")': 'Unexpected keyword argument "tset"',
     'several.compare(test="t")': "incompatible type",
     "result.scorse": 'has no attribute "scorse"',

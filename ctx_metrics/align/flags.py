@@ -13,8 +13,9 @@ from ..paths import Target, Writes, file_target
 from ..run.context import Context
 from ..run.references import reference_entry
 from ..run.streams import system_names
-from ..run.wrappers import Read, Reader, RowReader, Wrapper
+from ..run.wrappers import Read, Reader, TextReader, Wrapper
 from ..settings import CommandLine, setting
+from ..wording import worded
 from ..writing import check_writable
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class AlignSettings:
 
     def __post_init__(self):
         if self.align_output is not None and not self.align:
-            raise InputError("--align-output works only with --align; give both, or leave it out")
+            both = worded("--align-output works only with --align", "align_output works only with align=True")
+            raise InputError(f"{both}; give both, or leave it out")
         if self.align_set is not None and not self.align:
             raise InputError("--align-set works only with --align; give both, or leave it out")
 
@@ -56,16 +58,22 @@ class AlignSettings:
 class AlignedTexts(Wrapper):
     title = "hypotheses whose lines do not match"
     settings = AlignSettings
-    hint = "{}align aligns documents whose lines do not match, and reads folders of them"
     of_tables = ("align",)
     reads = True
-    elsewhere = ("align_set",)  # sacrebleu has read its references before
+    elsewhere = ("align_set",)  # sacrebleu has read its references before, and Python has lists of them
 
     def reader(self, settings: AlignSettings) -> Reader | None:
         return partial(_read, settings.align_output, settings.align_set) if settings.align else None
 
-    def row_reader(self, settings: AlignSettings) -> RowReader | None:
+    def text_reader(self, settings: AlignSettings) -> TextReader | None:
+        return partial(_read_texts, settings.align_output) if settings.align else None
+
+    def row_reader(self, settings: AlignSettings) -> TextReader | None:
         return _read_rows if settings.align else None
+
+    def hint(self, prefix: str) -> str:
+        fits = "aligns documents whose lines do not match"
+        return worded(f"{prefix}align {fits}, and reads folders of them", f"align=True {fits}")
 
 
 def _read(
@@ -77,13 +85,10 @@ def _read(
     folders: Mapping[str, Sequence[str]],
 ) -> Read:
     from .folders import read_streams, with_streams
-    from .output import both, files, write
     from .systems import align_systems
     from .testset import read_test_set
 
-    targets = [] if output is None else files(output, system_names(paths))
-    for path in both(targets):
-        check_writable(path)
+    targets = _files(output, system_names(paths))
     streams: dict[str, list[Segments]] = {}
     signature: dict[str, str] = {}
     if test_set is not None:
@@ -95,16 +100,37 @@ def _read(
         streams = read_streams(folders, encoding, beside)
     beside = with_streams(beside, streams)
     systems = align_systems(paths, encoding, beside)
-    for target, system in zip(targets, systems, strict=False):
-        write(target, system, beside.doc_ids, encoding)
+    _write(targets, systems, beside, encoding)
     return _as_read(systems, system_names(paths), signature, streams)
 
 
-def aligned_texts(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> Read:
-    """What a reader gives, from systems' lists of texts in place of files."""
+def _read_texts(output: str | None, beside: Context) -> Read:
     from .systems import align_texts
 
-    return _as_read(align_texts(names, systems, beside), names, {}, {})
+    names = [str(getattr(system, "name", "")) for system in beside.systems]
+    targets = _files(output, names)
+    systems = align_texts(names, beside.systems, beside)
+    _write(targets, systems, beside, "utf-8")
+    return _as_read(systems, names, {}, {})
+
+
+def _files(folder: str | None, names: Sequence[str]) -> list[str]:
+    """The file of each system's lines; raises InputError unless all can be written."""
+    from .output import both, files
+
+    found = [] if folder is None else files(folder, names)
+    if twice := next((path for path in found if found.count(path) > 1), ""):
+        raise InputError(f"the aligned lines of two systems would be written to {twice}; give the systems other names")
+    for path in both(found):
+        check_writable(path)
+    return found
+
+
+def _write(targets: Sequence[str], systems: "Sequence[AlignedSystem]", beside: Context, encoding: str) -> None:
+    from .output import write
+
+    for target, system in zip(targets, systems, strict=False):
+        write(target, system, beside.doc_ids, encoding)
 
 
 def _as_read(

@@ -25,7 +25,7 @@ from ..run import text_checks
 from ..run.context import Context
 from ..run.inputs import installed_inputs
 from ..run.streams import name_fault
-from ..run.wrappers import installed_wrappers, row_reader_of
+from ..run.wrappers import asked_by_line, installed_wrappers, row_reader_of
 from ..scale.blocks import opened
 from ..settings import CommandLine, add_all, add_flags, setting
 from ..writing import check_output
@@ -216,7 +216,7 @@ def run(line: CommandLine) -> int:
     names = names or [each.name for each in metrics]
     if scores.drop is not None and len(names) == len(metrics):
         names.append(COLUMN)
-    reader = row_reader_of(line)
+    reader = row_reader_of(asked_by_line(line))
     if reader:
         names.append(annotate.OUTPUTS)
         if "doc" not in columns:

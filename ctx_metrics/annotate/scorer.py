@@ -15,7 +15,7 @@ from ..models.estimator import ErrorSpan
 from ..notices import Notice, collected, notice, tallied
 from ..run.context import Context, MetricSettings, build_all, capabilities
 from ..run.inputs import FileInput, installed_inputs
-from ..run.wrappers import Read, RowReader
+from ..run.wrappers import Read, TextReader
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import weighted_mean
 from ..scoring.results import without_reference
@@ -78,7 +78,7 @@ class Scorer:
     columns: Mapping[str, Sequence[str]]
     checks: bool = False
     faults: bool = False
-    reader: RowReader | None = None
+    reader: TextReader | None = None
     spans: bool = False
 
     @property

@@ -1,22 +1,19 @@
 """`evaluate`: one run over lists of texts, as `ctx-metrics score` runs over files."""
 
 import os
-from argparse import ArgumentTypeError
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from ..cli.common.work import Kept, Work, in_blocks
-from ..corpus import checked_stream, list_of_strings
+from ..corpus import list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
-from ..interference.flags import INTERFERENCE, TunedSettings, tuned
-from ..interference.related import Tuned
-from ..peers.flags import PEERS, PeerSettings
 from ..registry import metric_table, model_named
 from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread
-from ..run.wrappers import wrapped
+from ..run.references import ReferenceKind, kind_entry
+from ..run.wrappers import asked_by_keywords, checks_of, text_reader_of, wrapped, wraps_of
 from ..scoring.base import ContextMetric
 from ..scoring.scores import all_scores
 from ..settings import closest
@@ -27,15 +24,18 @@ from .texts import References, Texts, context_of, with_given_inputs
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
+    from typing_extensions import Unpack
+
+    from .keywords import WrapperKeywords
 
 Metrics = str | Collection[str] | Mapping[str, Mapping[str, Any]]
-TunedWith = str | Collection[str] | Mapping[str, str | Collection[str]]
 
 
 def evaluate(
     hypotheses: Texts | Mapping[str, Texts],
     references: References | None = None,
     *,
+    kind_of_references: ReferenceKind | None = None,
     sources: Texts | None = None,
     docs: Collection[Any] | None = None,
     metrics: Metrics | None = None,
@@ -43,15 +43,11 @@ def evaluate(
     source_lang: str | None = None,
     target_lang: str | None = None,
     inputs: Mapping[str, Any] = {},
-    align: bool = False,
-    peers: bool = False,
-    peers_weight: float | None = None,
-    peers_by_source: bool = False,
-    tuned_with: TunedWith = (),
     cache: str | os.PathLike[str] | None = None,
     engine: EngineOptions = EngineOptions(),
     explain: bool = False,
     text_checks: bool = True,
+    **settings: "Unpack[WrapperKeywords]",
 ) -> Evaluation:
     """Score one system or several by any metrics, with the figures that the commands print.
 
@@ -60,40 +56,38 @@ def evaluate(
     hypotheses     a system's outputs, or those of several by name: {"A": [...], "B": [...]}
     references     one reference for each segment; several as a list of lists, each with one for every segment. None marks a
                    missing one
+    kind_of_references    how they were made, for the signatures: human, post-edited or synthetic
     docs           the document id of each segment; equal ids in a row are a document
     metrics        names, as after -m; {"slide": {"window": 3}} gives settings, and {"comet:a": {...}, "comet:b": {...}} is
                    one metric twice. By default bleu, chrf and comet, or comet alone without references
     model          the model of comet, slide and doccomet, unless their own settings name one
     inputs         what some metrics read besides, such as roundtrips and pseudo_references
-    align          find the segments in hypotheses that are one text for each document of `docs`
-    peers          compare every output with those of the other systems, at least three
-    peers_weight       the peers' share of a segment's score beside references, above 0 and at most 1; by default .5
-    peers_by_source    count a peer by how good the multilingual comet finds its system's outputs, given the sources
-    tuned_with     metrics with which the systems were tuned or decoded, such as "comet:Unbabel/wmt22-comet-da", or those of
-                   some systems: {"A": "comet"}; a notice names these systems if such a metric or a related one scores
     cache          a folder that keeps results, so that the next run scores only what is new
     explain        keep what a report shows of token matches, which takes memory
     text_checks    check the texts for HTML entities, shifted lines, copies of the source, other languages and repetitions
+    settings       what changes how every metric scores, as the flags of `ctx-metrics score` do: those of WrapperKeywords,
+                   such as align and peers, and those that other packages add
 
     >>> result = evaluate(["It rains today.", "We went home."], ["It rains today.", "We left."], metrics=["chrf", "ter"])
     >>> round(result.system["ter"], 1), [round(score, 1) for score in result.segments["ter"]]
     (40.0, [0.0, 100.0])
     """
     _check_types(locals())
+    asked = asked_by_keywords("evaluate", settings)
     kept = Kept(None if cache is None else os.fspath(cache))
     with one_run() as notices, in_blocks(Work(), kept) as blocks:
-        wrap = PEERS.wrap(PeerSettings(peers, peers_weight, peers_by_source))
-        check = INTERFERENCE.check(TunedSettings(_tuned(tuned_with)), ())
+        reader, wraps, checks = text_reader_of(asked), wraps_of(asked), checks_of(asked, ())
         languages = source_lang, target_lang
-        names, context = context_of(hypotheses, references, sources, docs, languages, engine, text_checks, align)
+        names, context = context_of(hypotheses, references, sources, docs, languages, engine, text_checks, reader)
+        context = replace(context, signature=kind_entry(kind_of_references, context.references))
         chosen = _chosen(metrics, model, references is not None)
         context = with_given_inputs(context, names, chosen, inputs)
         context = replace(context, inputs={**context.inputs, "explain": explain}, in_blocks=blocks)
-        built = build_all(wrapped(chosen, [wrap] if wrap else []), context, reference="give references")
+        built = build_all(wrapped(chosen, wraps), context, reference="give references")
         _check_references(built, context)
-        if check:
+        for check in checks:
             check(built, names)
-        say_unread({} if sources is None or align else {"sources": "the sources"}, built)
+        say_unread({} if sources is None or reader else {"sources": "the sources"}, built)
         scores = all_scores(built.values(), context.systems, context.doc_ids)
     return Evaluation(names, context, built, scores, notices)
 
@@ -104,10 +98,10 @@ _TYPES = {
     "source_lang": str | None,
     "target_lang": str | None,
     "inputs": Mapping,
-    "peers_weight": float | None,
+    "kind_of_references": ReferenceKind | None,
     "cache": str | os.PathLike | None,
     "engine": EngineOptions,
-    **dict.fromkeys(("align", "peers", "peers_by_source", "explain", "text_checks"), bool),
+    **dict.fromkeys(("explain", "text_checks"), bool),
 }
 
 
@@ -126,20 +120,6 @@ def _check_references(metrics: "Mapping[str, Metric]", context: Context) -> None
         raise InputError(
             f"references: segment {missing[0] + 1} has none, which {', '.join(stock)} cannot score", fix=fix
         )
-
-
-def _tuned(given: TunedWith) -> list[Tuned]:
-    of_systems = given if isinstance(given, Mapping) else {"": given}
-    found = []
-    for system, metrics in of_systems.items():
-        check_type("tuned_with", system, str)
-        for text in [metrics] if isinstance(metrics, str) else checked_stream("tuned_with", metrics):
-            try:
-                each = tuned(text)
-            except ArgumentTypeError as error:
-                raise InputError(f"tuned_with: {error}") from None
-            found.append(each._replace(system=system) if system else each)
-    return found
 
 
 def _chosen(

@@ -6,7 +6,6 @@ from typing import Any
 
 from sacrebleu.metrics import CHRF
 
-from ..align.flags import aligned_texts
 from ..corpus import Segments, checked_stream, document_id, document_ranges, list_of_strings, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
@@ -16,6 +15,7 @@ from ..run.context import Context, MetricSettings, capabilities
 from ..run.inputs import FileInput
 from ..run.streams import names_fault
 from ..run.text_checks import check_texts
+from ..run.wrappers import TextReader, reader_hint
 
 Texts = Collection[str]
 References = Collection[str | None] | Collection[Collection[str | None]]
@@ -31,10 +31,10 @@ def context_of(
     languages: tuple[str | None, str | None],
     engine: EngineOptions,
     checks: bool,
-    align: bool,
+    reader: TextReader | None,
 ) -> tuple[list[str], Context]:
-    """Return the systems' names, and the context of their texts, which are aligned first if `align` says so; gives notice
-    of odd texts if `checks`."""
+    """Return the systems' names, and the context of their texts, after a reader has read them anew, if there is one; gives
+    notice of odd texts if `checks`."""
     several = isinstance(hypotheses, Mapping)
     of_systems = hypotheses if isinstance(hypotheses, Mapping) else {ONE: hypotheses}
     if not of_systems:
@@ -46,16 +46,16 @@ def context_of(
     systems = [_stream(title, texts) for title, texts in zip(titles, of_systems.values(), strict=True)]
     if not systems[0]:
         raise InputError("no hypotheses to score")
-    against = [] if references is None else _references(references, 0 if align else len(systems[0]))
-    if checks and not align and len(against) == len(systems[0]):
+    against = [] if references is None else _references(references, 0 if reader else len(systems[0]))
+    if checks and not reader and len(against) == len(systems[0]):
         _say_transposed(systems[0], against)
     source = None if sources is None else _stream("sources", sources)
     doc_ids = None if docs is None else named([document_id(each) for each in list_of_strings("docs", docs)], "docs")
-    of_segments = [*([] if align else systems), *against, *filter(None, (source, doc_ids))]
+    of_segments = [*([] if reader else systems), *against, *filter(None, (source, doc_ids))]
     for stream in of_segments:
         if len(stream) != len(of_segments[0]):
             lengths = f"{_segments(stream)} for {_segments(of_segments[0])} of {of_segments[0].name}"
-            fix = "" if align or stream is doc_ids else "align=True aligns documents whose lines do not match"
+            fix = "" if reader or stream is doc_ids else reader_hint()
             raise InputError(f"{stream.name}: {lengths}", fix=fix)
     if doc_ids is not None:
         document_ranges(doc_ids, "docs")
@@ -63,8 +63,8 @@ def context_of(
         if language is not None:
             check_language(name, language)
     context = Context(against, systems, source, doc_ids, *languages, engine)
-    if align:
-        read = aligned_texts(titles, systems, context)
+    if reader:
+        read = reader(context)
         systems, context = read.systems, replace(context, systems=read.systems, read=read)
     if checks:
         check_texts(systems, against, source, languages)

@@ -2,14 +2,18 @@
 
 import os
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from ..corpus import checked_stream
+from ..errors import InputError
 from ..plugin import RECORD
 from ..registry import metric_table, model_named
 from ..run.wrappers import Check, Wrapper
 from ..settings import closest, setting
+from ..types_of_values import check_type
 from .related import Measure, Tuned
 
 
@@ -51,12 +55,30 @@ class Interference(Wrapper):
     of_tables = ("tuned_with",)
     reads = True
 
+    def from_keywords(self, given: Mapping[str, Any]) -> TunedSettings:
+        return TunedSettings(**{name: _from_keyword(value) for name, value in given.items()})
+
     def check(self, settings: TunedSettings, paths: Sequence[str]) -> Check | None:
         if not settings.tuned_with and not any(os.path.lexists(path + RECORD) for path in paths):
             return None
         from .said import check_systems
 
         return partial(check_systems, settings.tuned_with, paths)
+
+
+def _from_keyword(given: Any) -> list[Tuned]:
+    """Parse names of metrics: one, several, or those of some systems."""
+    of_systems = given if isinstance(given, Mapping) else {"": given}
+    found = []
+    for system, metrics in of_systems.items():
+        check_type("tuned_with", system, str)
+        for text in [metrics] if isinstance(metrics, str) else checked_stream("tuned_with", metrics):
+            try:
+                each = tuned(text)
+            except ArgumentTypeError as error:
+                raise InputError(f"tuned_with: {error}") from None
+            found.append(each._replace(system=system) if system else each)
+    return found
 
 
 INTERFERENCE = Interference()

@@ -19,7 +19,17 @@ from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
 from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ..run.inputs import FileInput, Given, installed_inputs
 from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
-from ..run.wrappers import Check, Reader, Wrap, checks_of, installed_wrappers, reader_of, wrapped, wraps_of
+from ..run.wrappers import (
+    Check,
+    Reader,
+    Wrap,
+    asked_by_line,
+    checks_of,
+    installed_wrappers,
+    reader_of,
+    wrapped,
+    wraps_of,
+)
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..wording import printable
 from ..writing import check_output, open_closed
@@ -340,7 +350,8 @@ def asked_by(
         MetricSettings(name, table[name.upper()], {dest.removeprefix(f"{name}_"): values[dest] for dest in own[name]})
         for name in names
     ]
-    reader = reader_of(line, "ctx_")
+    of_wrappers = asked_by_line(line, "ctx_")
+    reader = reader_of(of_wrappers)
     try:
         languages = language_pair(flags.langpair) if (chosen or reader) and flags.langpair else (None, None)
     except InputError as error:
@@ -364,9 +375,9 @@ def asked_by(
     words = {keyword: flag for keyword, flag in by_flags.items() if flag}
     needed = {keyword for metric in chosen for each in capabilities(metric.cls).inputs for keyword in each.keywords}
     given = {each: each.read(line) for each in inputs if each.keywords.keys() & needed}
-    wraps = wraps_of(line, "ctx_")
+    wraps = wraps_of(of_wrappers)
     chosen = wrapped(chosen, wraps)
-    checks = checks_of(line, list(dict.fromkeys(flags.input or ())), "ctx_")
+    checks = checks_of(of_wrappers, list(dict.fromkeys(flags.input or ())))
     return Asked(
         engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps, reader, checks
     )
@@ -388,9 +399,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
     group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
     for wrapper in installed_wrappers():
         title = f"{wrapper.title[:1].upper()}{wrapper.title[1:]} (ctx-metrics)"
-        add_flags(
-            parser.add_argument_group(title), wrapper.settings, prefix="--ctx-", dest="ctx_", only=wrapper.of_sacrebleu
-        )
+        own = parser.add_argument_group(title)
+        add_flags(own, wrapper.settings, prefix="--ctx-", dest="ctx_", only=wrapper.offered)
     names = [each.name for each in fields(RunSettings) if each.name != "slide_output" or "slide" in wanted]
     others = names.index("ctx_seg_scores") + 1
     add_flags(group, RunSettings, only=names[:others])

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..corpus import without_empty
+from ..errors import InputError
 from ..notices import Notice, notice
+from ..wording import worded
 
 ReferenceKind = Literal["human", "post-edited", "synthetic"]
 REFERENCE_KIND = (
@@ -21,6 +23,14 @@ def reference_entry(*kinds: ReferenceKind | None) -> dict[str, str]:
     """
     known = dict.fromkeys(kind for kind in kinds if kind)
     return {"refs": "+".join(known)} if known else {}
+
+
+def kind_entry(kind: ReferenceKind | None, references: Sequence[Sequence[str | None]] | None) -> dict[str, str]:
+    """The entry of the kind that a user names; raises InputError without references."""
+    if kind and not references:
+        named, give = worded("--kind-of-references", "kind_of_references"), worded("give -r", "give references")
+        raise InputError(f"{named} says how the references were made, but there are none; {give}, or leave it out")
+    return reference_entry(kind)
 
 
 def say_empty(references: Sequence[Sequence[str | None]], stock: Sequence[str]) -> None:

@@ -1,16 +1,19 @@
-"""What changes how every metric of a run scores, how the systems' texts are read, or checks both, by flags of its own."""
+"""What changes how every metric of a run scores, how the systems' texts are read, or checks both, by settings of its own:
+the flags of a command, or keywords in Python."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..notices import Notice
-from ..settings import CommandLine, from_flags
+from ..settings import CommandLine, check_choices, closest, from_flags
+from ..types_of_values import checked_settings
+from ..wording import worded
 from .context import Context, MetricSettings
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 GROUP = "ctx_metrics.wrappers"
 Wrap = Callable[[type["Metric"]], type["Metric"]]
+R = TypeVar("R")
 
 
 class Table(NamedTuple):
@@ -54,8 +58,8 @@ class Read(NamedTuple):
 # Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run, and
 # beside those that are folders, by role.
 Reader = Callable[[Sequence[str], str, Context, Mapping[str, Sequence[str]]], Read]
-# Reads the outputs of a table's rows anew, which are the context's only system.
-RowReader = Callable[[Context], Read]
+# Reads the texts of the context's systems anew; those of a table's rows are its only system.
+TextReader = Callable[[Context], Read]
 # Looks at a run's metrics, by name, once they are built, and at the names of its systems; may give notices.
 Check = Callable[[Mapping[str, "Metric"], Sequence[str]], None]
 
@@ -64,11 +68,10 @@ class Wrapper:
     """A wrapper, which an entry point of the group `ctx_metrics.wrappers` names.
 
     title       title of its group of flags
-    settings    its settings class; in sacrebleu's command, its flags begin with --ctx-
-    elsewhere   the settings that sacrebleu's command does not offer
+    settings    its settings class, for flags (in sacrebleu's command, they begin with --ctx-) and keywords of `evaluate`
+    elsewhere   the settings that only the commands of `ctx-metrics` offer
     of_tables   the settings that `ctx-metrics annotate` offers
     reads       whether it reads the systems' files; commands that read other texts do not have its flags
-    hint        what it does for texts of the wrong length, where {} stands for the start of its flags
     """
 
     title: str
@@ -76,12 +79,17 @@ class Wrapper:
     elsewhere: Collection[str] = ()
     of_tables: Collection[str] = ()
     reads: bool = False
-    hint: str = ""
 
     @property
-    def of_sacrebleu(self) -> list[str]:
-        """The settings that sacrebleu's command offers."""
+    def offered(self) -> list[str]:
+        """The settings that sacrebleu's command and `evaluate` offer."""
         return [each.name for each in fields(self.settings) if each.name not in self.elsewhere]
+
+    def from_keywords(self, given: Mapping[str, Any]) -> Any:
+        """The settings that keywords give; raises InputError for a wrong value."""
+        settings = self.settings(**checked_settings(self.settings, given, ""))
+        check_choices(settings)
+        return settings
 
     def wrap(self, settings: Any) -> Wrap | None:
         """What makes the class of each metric of a run into one that scores otherwise, and takes the same arguments; None if
@@ -92,12 +100,20 @@ class Wrapper:
         """What reads the systems' texts, whose lines need not match; None if the settings do not ask for it."""
         return None
 
-    def row_reader(self, settings: Any) -> RowReader | None:
+    def text_reader(self, settings: Any) -> TextReader | None:
+        """The same of texts that Python gives as lists."""
+        return None
+
+    def row_reader(self, settings: Any) -> TextReader | None:
         return None
 
     def check(self, settings: Any, paths: Sequence[str]) -> Check | None:
-        """What looks at the metrics that score the systems in these files (none: the standard input); None for nothing."""
+        """What looks at the metrics that score the systems in these files (none: other texts); None for nothing."""
         return None
+
+    def hint(self, prefix: str) -> str:
+        """How it reads texts of the wrong length; `prefix` is the start of its flags."""
+        return ""
 
 
 @cache
@@ -105,13 +121,27 @@ def installed_wrappers() -> tuple[Wrapper, ...]:
     return tuple(loaded_or_named(GROUP, Wrapper))
 
 
-def wraps_of(line: CommandLine, dest: str = "") -> list[Wrap]:
+Asked = Mapping[Wrapper, Any]  # the settings of each installed wrapper
+
+
+def asked_by_line(line: CommandLine, dest: str = "") -> Asked:
     """What a command line asks for; `dest` is the start of the attributes of the wrappers' flags."""
-    found = [each.wrap(_settings(each, line, dest)) for each in installed_wrappers()]
-    return [wrap for wrap in found if wrap is not None]
+    return {each: _from_line(each, line, dest) for each in installed_wrappers()}
 
 
-def _settings(of: Wrapper, line: CommandLine, dest: str) -> Any:
+def asked_by_keywords(function: str, given: Mapping[str, Any]) -> Asked:
+    """What the keywords of a function ask for; raises TypeError for one that no wrapper has."""
+    known = [name for each in installed_wrappers() for name in each.offered]
+    if unknown := [name for name in given if name not in known]:
+        meant = closest(unknown[0], known)
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}{meant}")
+    return {
+        each: each.from_keywords({name: given[name] for name in each.offered if name in given})
+        for each in installed_wrappers()
+    }
+
+
+def _from_line(of: Wrapper, line: CommandLine, dest: str) -> Any:
     """A wrapper's settings from a command line; an error names its flags as they begin there."""
     try:
         return from_flags(of.settings, line, dest=dest)
@@ -121,6 +151,11 @@ def _settings(of: Wrapper, line: CommandLine, dest: str) -> Any:
         raise InputError(re.sub(rf"--(?=(?:{flags})(?![\w-]))", prefix, str(error))) from error
 
 
+def wraps_of(asked: Asked) -> list[Wrap]:
+    found = [each.wrap(settings) for each, settings in asked.items()]
+    return [wrap for wrap in found if wrap is not None]
+
+
 def wrapped(metrics: Sequence[MetricSettings], wraps: Sequence[Wrap]) -> list[MetricSettings]:
     found = [*metrics]
     for wrap in wraps:
@@ -128,28 +163,32 @@ def wrapped(metrics: Sequence[MetricSettings], wraps: Sequence[Wrap]) -> list[Me
     return found
 
 
-def reader_of(line: CommandLine, dest: str = "") -> Reader | None:
-    """The reader that a command line asks for; `dest` as in wraps_of."""
-    offered = [each for each in installed_wrappers() if each.reads]
-    found = [each.reader(_settings(each, line, dest)) for each in offered]
-    readers = [reader for reader in found if reader is not None]
+def reader_of(asked: Asked) -> Reader | None:
+    return _only(each.reader(settings) for each, settings in asked.items() if each.reads)
+
+
+def text_reader_of(asked: Asked) -> TextReader | None:
+    return _only(each.text_reader(settings) for each, settings in asked.items() if each.reads)
+
+
+def row_reader_of(asked: Asked) -> TextReader | None:
+    return _only(each.row_reader(settings) for each, settings in asked.items() if each.of_tables)
+
+
+def _only(offered: Iterable[R | None]) -> R | None:
+    readers = [reader for reader in offered if reader is not None]
     if len(readers) > 1:
-        raise InputError("two flags read the systems' texts, each in its own way; leave one out")
+        given = worded("flags", "keywords")
+        raise InputError(f"two {given} read the systems' texts, each in its own way; leave one out")
     return readers[0] if readers else None
 
 
-def checks_of(line: CommandLine, paths: Sequence[str], dest: str = "") -> list[Check]:
-    """The checks of the systems in these files; `dest` as in wraps_of."""
-    offered = [each for each in installed_wrappers() if each.reads]
-    found = [each.check(_settings(each, line, dest), paths) for each in offered]
+def checks_of(asked: Asked, paths: Sequence[str]) -> list[Check]:
+    """The checks of the systems in these files; none: other texts."""
+    found = [each.check(settings, paths) for each, settings in asked.items() if each.reads]
     return [check for check in found if check is not None]
 
 
 def reader_hint(prefix: str = "--") -> str:
     """What to say of texts of the wrong length, or of a folder of texts."""
-    return next((each.hint.format(prefix) for each in installed_wrappers() if each.hint), "")
-
-
-def row_reader_of(line: CommandLine) -> RowReader | None:
-    found = [each.row_reader(from_flags(each.settings, line)) for each in installed_wrappers() if each.of_tables]
-    return next((reader for reader in found if reader is not None), None)
+    return next(filter(None, (each.hint(prefix) for each in installed_wrappers())), "")

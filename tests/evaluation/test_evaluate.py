@@ -158,7 +158,7 @@ SHARED: dict[str, tuple[list[str], dict[str, Any]]] = {
     "peers": (["--peers"], {"peers": True}),
     "weighted peers": (["--peers", "--peers-weight", "0.3"], {"peers": True, "peers_weight": 0.3}),
     "peers by source": (["--peers", "--peers-by-source"], {"peers": True, "peers_by_source": True}),
-    "tuned": (["--tuned-with", "chrf", "bleu:x"], {"tuned_with": ["chrf", "bleu:x"]}),
+    "tuned": (["--tuned-with", "chrf", "bleu:x", "--kind-of-references", "synthetic"], {"tuned_with": ["chrf", "bleu:x"], "kind_of_references": "synthetic"}),
     "one tuned": (["--tuned-with", "b=prchrf", "c=ter", "c=nist"], {"tuned_with": {"b": "prchrf", "c": ["ter", "nist"]}}),
     "kept": (["--ctx-cache", "kept"], {"cache": Path("kept")}),
 }  # fmt: skip
@@ -194,10 +194,19 @@ def test_documents_are_aligned_as_by_the_command(ctx, files):
         (files / f"{name}.aligned").write_text("\n\n".join(texts), encoding="utf-8")
     argv = ["-t", "a.aligned", "b.aligned", "--names", "a", "b", "-r", "ref", "--docids", "doc", "-l", "de-en"]
     argv += ["-m", "bleu", "chrf", "--align", "--format", "jsonl", "--level", "segment", "system"]
-    done = ctx("score", *argv, "--ctx-device", "cpu")
-    result = evaluate(
-        documents, REFERENCES, docs=DOCS, metrics=["bleu", "chrf"], align=True, target_lang="en", engine=CPU
-    )
+    done = ctx("score", *argv, "--ctx-device", "cpu", "--align-output", "lines")
+    aligned: dict[str, Any] = {
+        "docs": DOCS,
+        "metrics": ["bleu", "chrf"],
+        "target_lang": "en",
+        "engine": CPU,
+        "align": True,
+    }
+    result = evaluate(documents, REFERENCES, align_output=files / "of_lists", **aligned)
+    of_files, of_lists = (sorted((files / folder).iterdir()) for folder in ("lines", "of_lists"))
+    assert [each.name for each in of_lists] == ["a.jsonl", "a.txt", "b.jsonl", "b.txt"]
+    for theirs, ours in zip(of_files, of_lists, strict=True):
+        assert theirs.read_text(encoding="utf-8").replace(".aligned", "") == ours.read_text(encoding="utf-8")
     rows = done.objects()
     assert len(rows) == (FEW + 1) * 2 * 2
     signatures = signatures_of_equal(rows, result)
@@ -399,6 +408,8 @@ WRONG = {
     "no language to align": (lambda: evaluate(["a"], ["a"], align=True), "name the language with target_lang"),
     "a weight alone": (lambda: evaluate(["a"], ["a"], peers_weight=0.5), "works only with peers; give peers=True too"),
     "the source alone": (lambda: evaluate(["a"], ["a"], peers_by_source=True), "give peers=True too"),
+    "a folder alone": (lambda: evaluate(["a"], ["a"], align_output="x"), "works only with align=True; give both, or"),
+    "a kind of no references": (lambda: evaluate(["a"], kind_of_references="human"), "there are none; give references, or"),
     "few peers": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf", peers=True), "chrf: peers need at least 4"),
     "tuned with no metric": (lambda: evaluate(["a"], ["a"], tuned_with="chfr"), "tuned_with: 'chfr' is not [SYSTEM=]"),
     "tuned with a number": (lambda: evaluate(["a"], ["a"], tuned_with=7), "tuned_with: expected a list of strings, got int"),
@@ -433,6 +444,13 @@ def test_bad_input_is_one_line_that_names_the_fix(fault):
 def test_a_misspelt_setting_is_a_type_error():
     with pytest.raises(TypeError, match="did you mean 'window'"):
         evaluate(["a"], ["a"], metrics={"slide": {"windw": 3}})
+
+
+def test_a_misspelt_keyword_is_a_type_error():
+    with pytest.raises(
+        TypeError, match=r"evaluate\(\) got an unexpected keyword argument 'peer'; did you mean peers\?"
+    ):
+        evaluate(["a"], ["a"], peer=True)
 
 
 def test_sacrebleus_metrics_need_a_reference_for_each_segment():

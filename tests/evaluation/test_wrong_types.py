@@ -13,6 +13,7 @@ import ctx_metrics
 from ctx_metrics import InputError, evaluate, predict
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import parameters
+from ctx_metrics.run.wrappers import installed_wrappers
 
 TEXTS = ["It rains.", "We left."]
 WRONG = [None, 5, 1.5, "x", [None], object(), math.nan, -1, True, {}, b"x"]
@@ -57,7 +58,8 @@ def test_settings_of_metrics(metric, setting):
     assert wrong > len(WRONG) / 2
 
 
-PARAMETERS = list(inspect.signature(evaluate).parameters)
+*OF_EVERY_RUN, _ = inspect.signature(evaluate).parameters  # and the keywords of wrappers
+PARAMETERS = [*OF_EVERY_RUN, *(name for each in installed_wrappers() for name in each.offered)]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

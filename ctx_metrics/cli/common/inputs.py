@@ -18,10 +18,10 @@ from ...reading import decode, read_lines, without_mark
 from ...run.context import Context, MetricSettings, build_all, check_references, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.plain_text import check_plain_text
-from ...run.references import REFERENCE_KIND, ReferenceKind, reference_entry
+from ...run.references import REFERENCE_KIND, ReferenceKind, kind_entry
 from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
 from ...run.text_checks import check_texts, unescape, unescaped
-from ...run.wrappers import Check, checks_of, reader_hint, reader_of
+from ...run.wrappers import Check, asked_by_line, checks_of, reader_hint, reader_of
 from ...settings import CommandLine, setting
 from . import flags
 
@@ -173,7 +173,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
     given = given_inputs(line)
     if texts.dataset:
         _add_test_set(streams, *texts.dataset)
-    reader, read = reader_of(line), None
+    asked = asked_by_line(line)
+    reader, read = reader_of(asked), None
     one = {"src": texts.source, "doc": texts.docids}
     paths: dict[str, Sequence[str]] = {role: [path] for role, path in one.items() if path} | {
         "ref": texts.references or []
@@ -226,17 +227,13 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
 
     names = [*(texts.names or of_files)]
     context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
-    context = replace(context, read=read, signature=reference_entry(texts.kind_of_references))
-    if context.signature and not context.references:
-        raise InputError(
-            "--kind-of-references says how the references were made, but there are none; give -r, or leave it out"
-        )
+    context = replace(context, read=read, signature=kind_entry(texts.kind_of_references, context.references))
     context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
     words |= {"doc_ids": "the document ids"} if texts.docids else {}
     words = {} if reader else words
     words |= {each.name: f"the {each.words}" for each in given if each.name in streams}
-    checks = checks_of(line, texts.files)
+    checks = checks_of(asked, texts.files)
     return Inputs(names, context, [with_lines(each, lines) for each in metrics], words, checks)
 
 

@@ -11,7 +11,7 @@ from sacrebleu.metrics import BLEU
 from ...flag_types import Name, Number, Whole
 from ...registry import MetricTable, asks_for_help, metric_table, model_hint, wanted_metrics
 from ...run.context import MetricSettings, capabilities, checked_flags, own_prefixes
-from ...run.wrappers import installed_wrappers, wrapped, wraps_of
+from ...run.wrappers import asked_by_line, installed_wrappers, wrapped, wraps_of
 from ...settings import CommandLine, add_flags, setting
 
 
@@ -168,8 +168,9 @@ def chosen_metrics(
             f"{flag} is a flag of {name}, which is not among the metrics of -m; add the metric, or leave the flag out"
         )
     chosen = [MetricSettings(name, table[name_of(name).upper()], settings) for name, settings in own.items()]
+    wraps = wraps_of(asked_by_line(line))
     if model is None:
-        return wrapped(chosen, wraps_of(line))
+        return wrapped(chosen, wraps)
     with_model = [each.name for each in chosen if capabilities(each.cls).estimator]  # not text encoders such as bertr's
     if not with_model:
         line.error(f"--model is given, but none of the metrics has a quality model ({', '.join(names)})")
@@ -179,7 +180,7 @@ def chosen_metrics(
         else each
         for each in chosen
     ]
-    return wrapped(chosen, wraps_of(line))
+    return wrapped(chosen, wraps)
 
 
 def _own_settings(metric: str, line: CommandLine) -> dict[str, Any]:
