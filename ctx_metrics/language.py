@@ -18,7 +18,7 @@ FUNCTION_WORDS = frozenset(
 READ_BY_MULTILINGUAL = frozenset(
     "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is "
     "it ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my nb ne nl nn no om or pa pl ps pt ro ru sa sd si "
-    "sk sl so sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh fil".split()
+    "sk sl so sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh".split()
 )
 # Chinese languages, whose texts in Chinese script need the same tokenizer as Mandarin
 CHINESE = frozenset("zh yue wuu nan hak gan hsn cdo cjy lzh".split())
@@ -141,19 +141,19 @@ def guard_multilingual(metric: str, flag: str, asked: bool, language: str | None
     if language and primary(language) not in READ_BY_MULTILINGUAL:
         if not asked:
             raise _unread(metric, flag, language)
-        untrained = f"the multilingual encoder was not trained on the language {language!r}"
+        untrained = f"the multilingual encoder was not trained on {language_name(language)}"
         notice(f"{untrained}; the scores may be unreliable", metric=metric)
 
 
 def say_unread_source(metric: str, language: str | None) -> None:
     if language and primary(language) not in READ_BY_MULTILINGUAL:
-        untrained = f"the multilingual encoder was not trained on the language {language!r} of the sources"
+        untrained = f"the multilingual encoder was not trained on {language_name(language)}, the source language"
         notice(f"{untrained}; the scores may be unreliable{likely(language)}", metric=metric)
 
 
 def _unread(metric: str, flag: str, language: str) -> InputError:
     fix = f"name another with {flag}{likely(language)}"
-    return InputError(f"no embedded model reads the language {language!r}", about=metric, fix=fix)
+    return InputError(f"no embedded model reads {language_name(language)}", about=metric, fix=fix)
 
 
 def guard_english(
@@ -179,7 +179,7 @@ def guard_english(
         assert language is not None
         if multilingual and not asked and known not in READ_BY_MULTILINGUAL:
             raise _unread(metric, flag, language)
-        message = f"the model reads only English, but the language is {language!r}"
+        message = f"the model reads only English, but the language is {language_name(language)}"
         if not asked:
             install = f", or install the one for this language with: {EXTRA}" if multilingual else ""
             raise InputError(message, about=metric, fix=f"name another with {flag}{install}")
@@ -237,6 +237,17 @@ def language_pair(text: str) -> tuple[str, str]:
     if not (source and target and "-" not in target and faults):
         raise InputError(f"{text} is not a language pair such as de-en or zh-Hans-en{_of_region(text)}")
     raise InputError(f"{text}: {faults[0]}")
+
+
+def named_languages(text: str) -> tuple[str | None, str | None]:
+    """Return the source and target languages of a pair, or of a single tag, which is the target's; None if not named.
+
+    >>> named_languages("en-zh-Hans"), named_languages("pt-BR"), named_languages("")
+    (('en', 'zh-Hans'), (None, 'pt-BR'), (None, None))
+    """
+    if not text or not (_is_pair(text) or _fault(text)):
+        return None, text or None
+    return language_pair(text)
 
 
 def likely(tag: str) -> str:

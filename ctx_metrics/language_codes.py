@@ -1,7 +1,7 @@
 """The languages' codes and English names."""
 
-# Each language: its shortest code of ISO 639, its other codes (ISO 639-2/B, 639-2/T, 639-3, withdrawn ones, and those of
-# languages that it comprises and that models and test sets name, such as arz of ar), and its name.
+# Each language: its shortest code of ISO 639, its other codes (ISO 639-2/B, 639-2/T, 639-3, withdrawn ones, that of
+# M2M-100, and those of languages that it comprises and that models and test sets name, such as arz of ar), and its name.
 _TABLE = """
 aa aar Afar | ab abk Abkhazian | ae ave Avestan | af afr Afrikaans | ak aka Akan | am amh Amharic | an arg Aragonese |
 ar ara arb acm acq aeb ajp apc arz ary ars acw afb apd Arabic | as asm Assamese | av ava Avaric | ay aym ayr Aymara |
@@ -29,20 +29,20 @@ Russian | rw kin Kinyarwanda | sa san Sanskrit | sc srd sro Sardinian | sd snd S
 Sango | sh hbs Serbo-Croatian | si sin Sinhala | sk slk slo Slovak | sl slv Slovenian | sm smo Samoan | sn sna Shona |
 so som Somali | sq sqi alb als Albanian | sr srp scc Serbian | ss ssw Swati | st sot Southern Sotho | su sun Sundanese
 | sv swe Swedish | sw swa swh Swahili | ta tam Tamil | te tel Telugu | tg tgk Tajik | th tha Thai | ti tir Tigrinya |
-tk tuk Turkmen | tl tgl Tagalog | tn tsn Tswana | to ton Tongan | tr tur Turkish | ts tso Tsonga | tt tat Tatar | tw
-twi Twi | ty tah Tahitian | ug uig Uyghur | uk ukr Ukrainian | ur urd Urdu | uz uzb uzn Uzbek | ve ven Venda | vi vie
-Vietnamese | vo vol Volapük | wa wln Walloon | wo wol Wolof | xh xho Xhosa | yi yid ydd ji Yiddish | yo yor Yoruba |
-za zha Zhuang | zh zho chi cmn Chinese | zu zul Zulu | ast Asturian | azb South Azerbaijani | awa Awadhi | bho
-Bhojpuri | ban Balinese | bem Bemba | ceb Cebuano | ckb Central Kurdish | crh Crimean Tatar | fil Filipino | fur
-Friulian | gan Gan Chinese | gsw Swiss German | hak Hakka Chinese | hsb Upper Sorbian | dsb Lower Sorbian | hsn Xiang
-Chinese | kab Kabyle | kea Kabuverdianu | lld Ladin | lij Ligurian | lmo Lombard | lzh Literary Chinese | mag Magahi |
-mai Maithili | mas Masai | mni Manipuri | nan Min Nan Chinese | nso Northern Sotho | pap Papiamento | sah Yakut | sat
-Santali | scn Sicilian | szl Silesian | tpi Tok Pisin | vec Venetian | wuu Wu Chinese | yue Cantonese | zza Zaza | tzm
-Central Atlas Tamazight | cjy Jinyu Chinese | cdo Min Dong Chinese | kbp Kabiyè | luo Luo | ltg Latgalian | lus Mizo |
-min Minangkabau | pag Pangasinan | war Waray | ace Acehnese | bjn Banjar | bug Buginese | cjk Chokwe | dik
-Southwestern Dinka | dyu Dyula | fon Fon | hne Chhattisgarhi | kac Kachin | kam Kamba | kmb Kimbundu | lua Luba-Lulua
-| mos Mossi | nus Nuer | taq Tamasheq | tum Tumbuka | umb Umbundu | bgc Haryanvi | gom Goan Konkani | ilo Iloko | bsk
-Burushaski | brx Bodo | doi Dogri | cnh Hakha Chin | tcy Tulu
+tk tuk Turkmen | tl tgl fil Filipino | tn tsn Tswana | to ton Tongan | tr tur Turkish | ts tso Tsonga | tt tat Tatar |
+tw twi Twi | ty tah Tahitian | ug uig Uyghur | uk ukr Ukrainian | ur urd Urdu | uz uzb uzn Uzbek | ve ven Venda | vi
+vie Vietnamese | vo vol Volapük | wa wln Walloon | wo wol Wolof | xh xho Xhosa | yi yid ydd ji Yiddish | yo yor Yoruba
+| za zha Zhuang | zh zho chi cmn Chinese | zu zul Zulu | ast Asturian | azb South Azerbaijani | awa Awadhi | bho
+Bhojpuri | ban Balinese | bem Bemba | ceb Cebuano | ckb Central Kurdish | crh Crimean Tatar | fur Friulian | gan Gan
+Chinese | gsw Swiss German | hak Hakka Chinese | hsb Upper Sorbian | dsb Lower Sorbian | hsn Xiang Chinese | kab
+Kabyle | kea Kabuverdianu | lld Ladin | lij Ligurian | liv Livonian | lmo Lombard | lzh Literary Chinese | mag Magahi
+| mai Maithili | mas Masai | mni Manipuri | nan Min Nan Chinese | nso ns Northern Sotho | pap Papiamento | sah Yakut |
+sat Santali | scn Sicilian | shn Shan | szl Silesian | tpi Tok Pisin | vec Venetian | wuu Wu Chinese | yue Cantonese |
+zza Zaza | tzm Central Atlas Tamazight | cjy Jinyu Chinese | cdo Min Dong Chinese | kbp Kabiyè | luo Luo | ltg
+Latgalian | lus Mizo | min Minangkabau | pag Pangasinan | war Waray | ace Acehnese | bjn Banjar | bug Buginese | cjk
+Chokwe | dik Southwestern Dinka | dyu Dyula | fon Fon | hne Chhattisgarhi | kac Kachin | kam Kamba | kmb Kimbundu |
+lua Luba-Lulua | mos Mossi | nus Nuer | taq Tamasheq | tum Tumbuka | umb Umbundu | bgc Haryanvi | gom Goan Konkani |
+ilo Iloko | bsk Burushaski | brx Bodo | doi Dogri | cnh Hakha Chin | tcy Tulu
 """
 NAMES: dict[str, str] = {}  # by shortest code
 SHORTEST: dict[str, str] = {}  # the shortest code for each code

@@ -19,6 +19,7 @@ from eole.scorers.scorer import Scorer
 
 from ctx_metrics import read_lines
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build, capabilities
 
@@ -35,8 +36,8 @@ class CtxScorer(Scorer):
         super().__init__(config)
         configured = getattr(config, "scorer_configs", None) or {}
         self.settings = dict(configured.get(f"CTX-{self.metric}") or {})
-        source, _, target = self.settings.pop("languages", "").rpartition("-")
-        self.languages = {"source_lang": source or None, "target_lang": target or None}
+        source, target = named_languages(self.settings.pop("languages", ""))
+        self.languages = {"source_lang": source, "target_lang": target}
         docids = self.settings.pop("docids", None)
         self.doc_ids = read_lines(docids) if docids else None
         self.device = self.settings.pop("device", "auto")

@@ -16,6 +16,7 @@ from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.requests import Doc, SamplingMethod
 
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build
 
@@ -52,13 +53,13 @@ class CtxMetric(SampleLevelComputation, CorpusLevelComputation):
         references, sources, documents = (
             [getattr(item, field) for item in items] for field in ("reference", "source", "document")
         )
-        source_lang, _, target_lang = self.languages.rpartition("-")
+        source_lang, target_lang = named_languages(self.languages)
         context = Context(
             references=[] if None in references else [references],
             sources=None if None in sources else sources,
             doc_ids=None if None in documents else documents,
-            source_lang=source_lang or None,
-            target_lang=target_lang or None,
+            source_lang=source_lang,
+            target_lang=target_lang,
             engine=EngineOptions(device=self.device),
         )
         return build(metric_table()[self.name], context, self.settings)

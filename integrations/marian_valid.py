@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 from ctx_metrics import CtxMetricsError, InputError, read_lines
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build, capabilities
 
@@ -44,14 +45,14 @@ def score(arguments: Sequence[str]) -> float:
     name = options.pop("metric", "comet").upper()
     if name not in (table := metric_table()):
         raise InputError(f"metric={name.lower()}: there is no such metric; there are {', '.join(table).lower()}")
-    source_lang, _, target_lang = options.pop("languages", "").rpartition("-")
+    source_lang, target_lang = named_languages(options.pop("languages", ""))
     files = {key: read_lines(options.pop(key)) if key in options else None for key in ("source", "docids")}
     context = Context(
         references=references,
         sources=files["source"],
         doc_ids=files["docids"],
-        source_lang=source_lang or None,
-        target_lang=target_lang or None,
+        source_lang=source_lang,
+        target_lang=target_lang,
         engine=EngineOptions(device=options.pop("device", "auto")),
     )
     try:

@@ -15,6 +15,7 @@ from opusfilter import CLEAN_HIGH, FilterABC
 
 from ctx_metrics import COMET
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 
 Pair = Sequence[str]
 
@@ -41,7 +42,7 @@ class CtxMetricsFilter(FilterABC):
     ):
         super().__init__(**kwargs)
         self.threshold, self.batch = threshold, batch
-        self.target_lang = languages.rpartition("-")[2] or None
+        self.target_lang = named_languages(languages)[1]
         self.engine = EngineOptions(device=device)
         self.settings = {"model": model, "inputs": "mt+src" if model == "multilingual" else None, **(settings or {})}
 

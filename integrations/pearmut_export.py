@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ctx_metrics import CtxMetricsError, InputError, read_lines
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.report.pearmut import check_names, documents_of_items
 from ctx_metrics.run.context import Context, MetricSettings, build_all
@@ -43,14 +44,14 @@ def campaign(
     for name, texts in streams.items():
         if texts is not None and len(texts) != len(sources):
             raise InputError(f"{name}: {len(texts)} segments for {len(sources)} sources")
-    source_lang, _, target_lang = languages.rpartition("-")
+    source_lang, target_lang = named_languages(languages)
     context = Context(
         references=[] if references is None else [references],
         systems=list(systems.values()),
         sources=sources,
         doc_ids=doc_ids,
-        source_lang=source_lang or None,
-        target_lang=target_lang or None,
+        source_lang=source_lang,
+        target_lang=target_lang,
     )
     table, metrics = metric_table(), metrics or {}
     if unknown := [name for name in metrics if name.upper() not in table]:

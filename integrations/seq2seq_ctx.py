@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, MetricSettings, build_all
 
@@ -30,7 +31,7 @@ def compute_metrics(
 
     metrics    names, such as "comet", with settings for each, such as {"model": "Unbabel/wmt22-comet-da"}
     """
-    source_lang, _, target_lang = languages.rpartition("-")
+    source_lang, target_lang = named_languages(languages)
 
     def decoded(ids: Any) -> list[str]:
         padded = np.where(np.asarray(ids) >= 0, ids, tokenizer.pad_token_id)  # labels and short outputs hold -100
@@ -43,8 +44,8 @@ def compute_metrics(
             references=[references],
             sources=sources,
             doc_ids=doc_ids,
-            source_lang=source_lang or None,
-            target_lang=target_lang or None,
+            source_lang=source_lang,
+            target_lang=target_lang,
             engine=EngineOptions(device=device),
         )
         table = metric_table()

@@ -16,6 +16,7 @@ from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build, capabilities
 
@@ -109,13 +110,13 @@ class CtxMetric(Metric):
             first = {position: number for number, position in reversed(list(enumerate(positions)))}
             order = [first[position] for position in sorted(first)]
             streams = {stream: texts and [texts[number] for number in order] for stream, texts in streams.items()}
-        source_lang, _, target_lang = self.languages.rpartition("-")
+        source_lang, target_lang = named_languages(self.languages)
         context = Context(
             references=[] if streams["references"] is None else [streams["references"]],
             sources=streams["sources"],
             doc_ids=streams["doc_ids"],
-            source_lang=source_lang or None,
-            target_lang=target_lang or None,
+            source_lang=source_lang,
+            target_lang=target_lang,
             engine=EngineOptions(device=self.engine_device),
         )
         metric = build(metric_table()[self.name], context, self.settings)

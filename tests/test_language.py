@@ -57,11 +57,11 @@ def test_english_passes_in_silence(language, caplog):
 
 
 def test_a_known_other_language_is_an_error_unasked_and_said_when_asked(caplog):
-    with pytest.raises(InputError, match="bertr: .* the language is 'de'; name another with --flag"):
+    with pytest.raises(InputError, match=r"bertr: .* the language is German \(de\); name another with --flag"):
         guard_english("bertr", "--flag", False, language="de", texts=[ENGLISH])
     guard_english("bertr", "--flag", True, language="de", texts=[ENGLISH])
     assert caplog.messages == [
-        "bertr: the model reads only English, but the language is 'de'; it is scored because --flag asks for it"
+        "bertr: the model reads only English, but the language is German (de); it is scored because --flag asks for it"
     ]
 
 
@@ -144,13 +144,13 @@ def test_a_metric_names_the_parameters_that_it_takes(metric, apart):
 
 
 def test_a_source_language_that_the_model_was_not_trained_on_is_said_once(multilingual, caplog):
-    says = "comet: the multilingual encoder was not trained on the language {!r} of the sources; the scores may be unreliable"
-    for language, more in (("tlh", ""), ("se", "; did you mean 'sv'?")):
+    says = "comet: the multilingual encoder was not trained on {}, the source language; the scores may be unreliable"
+    for language, named, more in (("tlh", "tlh", ""), ("se", "Northern Sami (se)", "; did you mean 'sv'?")):
         caplog.clear()
         metric = COMET(sources=["Qapla'"], source_lang=language, target_lang="de")
         metric.corpus_score(["Erfolg"], None)
         metric.corpus_score(["Erfolg"], [["Erfolg!"]])
-        assert caplog.messages.count(says.format(language) + more) == 1
+        assert caplog.messages.count(says.format(named) + more) == 1
     caplog.clear()
     COMET(source_lang="tlh", target_lang="en").corpus_score(["Success"], [["Success"]])  # which reads no source
     assert "of the sources" not in caplog.text

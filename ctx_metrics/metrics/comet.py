@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError, ModelError
-from ..language import EXTRA, READ_BY_MULTILINGUAL, guard_multilingual, primary, say_unread_source
+from ..language import EXTRA, READ_BY_MULTILINGUAL, guard_multilingual, language_name, primary, say_unread_source
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..scoring.base import SystemResult, model_setting
 from ..settings import setting
@@ -129,12 +129,12 @@ class COMET(EstimatorMetric):
     def _say_without_references(self, corpus: Corpus) -> None:
         languages = self._context.source_lang, self._context.target_lang
         new = [
-            f"the {side} language {language!r}"
+            f"the {side} language {language_name(language)}"
             for side, language, learned in zip(
                 ("source", "target"), languages, self.estimator.learned_from, strict=True
             )
             # of a language that the encoder does not read, another notice is given
-            if learned is not None and primary(language) in READ_BY_MULTILINGUAL.difference(learned)
+            if language and learned is not None and primary(language) in READ_BY_MULTILINGUAL.difference(learned)
         ]
         if new and self.estimator.inputs == "mt+src":
             self._say(

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
-from ..language import primary
+from ..language import language_name, primary
 from ..notices import notice
 from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult
@@ -113,7 +113,10 @@ def stemmer_for(stem: str, language: str | None) -> str:
         return "porter"
     if code in SNOWBALL:
         return f"snowball-{SNOWBALL[code]}"
-    notice(f"there is no stemmer for {language!r}, so only identical words match", metric="meteor")
+    notice(
+        f"there is no stemmer for {language_name(code if language is None else language)}, so only identical words match",
+        metric="meteor",
+    )
     return "none"
 
 

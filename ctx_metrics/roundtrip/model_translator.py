@@ -15,7 +15,7 @@ from ..engine.memory import memory_for
 from ..engine.tokenizer import check_growth
 from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
-from ..language import primary
+from ..language import is_variant, language_name, primary
 from ..models.hub import HubKind, encoder_files, is_whole, located
 from ..notices import quiet_libraries
 from ..opening import file_hashes, identity, opening, shown
@@ -32,8 +32,8 @@ _LANGUAGE_TOKEN = re.compile(r"[a-z]{2,3}_[A-Za-z]{2,4}")
 def own_code(language: str | None, given: str | None, codes: Sequence[str], flag: str, model: str) -> str:
     """Return a translation model's own code for a language, such as "de", "de_DE" or "deu_Latn".
 
-    This is the code that the user gave, or else the one that matches the language: an equal code, or the only code of
-    the same language.
+    This is the code that the user gave, or else the only one that matches the language: an equal one, one of its script
+    and region, or one of the same language.
 
     >>> own_code("de", None, ["de_DE", "en_XX"], "--rtt-bt-from", "mbart")
     'de_DE'
@@ -49,15 +49,18 @@ def own_code(language: str | None, given: str | None, codes: Sequence[str], flag
             f"{model} translates between several languages: name the language pair with -l, or the model's code with {flag}"
         )
     asked = _parts(language)
-    meant = [code for code in codes if _parts(code) == asked]
-    meant = meant or [code for code in codes if primary(code) == primary(language)]
+    alike = [code for code in codes if primary(code) == primary(language)]
+    variants = [code for code in alike if is_variant(code, language)]
+    own = [code for code in variants if _parts(code)[0] == asked[0]]  # as arz, whose primary code is that of all Arabic
+    meant = [code for code in codes if _parts(code) == asked] or own or variants or alike
     if len(meant) == 1:
         return meant[0]
     if meant:
-        raise InputError(
-            f"{language!r} can be several languages of {model}: name one with {flag}: {', '.join(sorted(meant))}"
-        )
-    raise InputError(f"{model} has no code {language!r}; name its code with {flag}; {_near(language, codes)}")
+        several = f"{language_name(language)} can be several languages of {model}"
+        raise InputError(f"{several}: name one with {flag}: {', '.join(sorted(meant))}")
+    raise InputError(
+        f"{model} has no code for {language_name(language)}; name its code with {flag}; {_near(language, codes)}"
+    )
 
 
 def _parts(code: str) -> list[str]:
@@ -153,10 +156,12 @@ class ModelTranslator(BackTranslator):
                 raise InputError(
                     f"--rtt-bt-to {options.target_code}: {name} translates into one language, without a code"
                 )
-            if self.own_direction == (source_lang, target_lang) != (target_lang, source_lang):
+            own, of_run = self.own_direction, (primary(source_lang), primary(target_lang))
+            if own and of_run[0] != of_run[1] and of_run == (primary(own[0]), primary(own[1])):
+                source, target = language_name(source_lang or ""), language_name(target_lang or "")
                 raise InputError(
-                    f"{name} translates from {source_lang} into {target_lang}, as the systems did; back-translation needs a "
-                    f"model from {target_lang} into {source_lang}"
+                    f"{name} translates from {source} into {target}, as the systems did; back-translation needs a model "
+                    f"from {target} into {source}"
                 )
             return []
         target = own_code(source_lang, options.target_code, codes, "--rtt-bt-to", name)

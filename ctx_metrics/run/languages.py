@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..language import MIN_LETTERS, WORD, letters, primary, script
+from ..language import MIN_LETTERS, WORD, letters, primary, region, script
+from ..language_codes import NAMES
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -21,7 +22,6 @@ _CLOSE = (
     "bs hr sr|cs sk|da nb nn no|fo is|id jv ms|es gl|gl pt|bho hi mai mr ne|af nl|de lb|az tr|fa ps ur|bg mk|rw xh zu"
 )
 CLOSE = [*map(frozenset, map(str.split, _CLOSE.split("|")))]
-PY3LANGID = {"fil": "tl"}  # the model's label for a language, if it is not the language's code
 # Languages in which few texts are written, but which lists of names and broken texts often resemble.
 RARE = frozenset("an br dz eo fo ht la mg oc qu rw se vo wa xh zu".split())
 _SCRIPTS = {
@@ -53,7 +53,7 @@ _SCRIPTS = {
 }
 # The languages written in each script. A language that is listed twice is written in both scripts.
 _WRITTEN_IN = {
-    "Latin": "af az br bs ca cs cy da de en eo es et eu fi fil fo fr fy ga gd gl ha hr ht hu id is it jv ku la lb lt lv "
+    "Latin": "af az br bs ca cs cy da de en eo es et eu fi fo fr fy ga gd gl ha hr ht hu id is it jv ku la lb lt lv "
     "mg ms mt nb nl nn no oc om pl pt qu ro rw se sk sl so sq sr su sv sw tk tl tr uz vi xh zu",
     "Greek": "el",
     "Cyrillic": "az be bg kk ky mk mn ru sah sr tg tk tt uk uz ba cv",
@@ -89,6 +89,10 @@ _ISO_15924 = dict(
         "Laoo=Lao Mymr=Burmese Geor=Georgian Ethi=Ethiopic Khmr=Khmer Hang=Hangul"
     ).split()
 )
+_HAN = {"Hans": "Simplified", "Hant": "Traditional"}
+# Codes that say more than the shortest one of their language.
+_DIALECTS = frozenset("acm acq acw aeb afb ajp apc apd ars ary arz prs quz".split())
+NO_REGION = "XX"  # in codes of mBART
 _LATIN = re.compile(f"[{_SCRIPTS['Latin']}]")
 # What says nothing about the language: addresses, handles, and symbols such as emoji, whose bytes are n-grams of the model.
 _NO_WORDS = re.compile(
@@ -203,6 +207,23 @@ def looks_like(looks: str, language: str | None) -> bool:
     return are_close(looks, language) or (bool(language) and primary(language) in _WRITTEN_IN.get(looks, "").split())
 
 
+def described(tag: str) -> str:
+    """Return the English name of a tag's language for a model that reads words; the tag if the language is unknown.
+
+    With the tag's script, unless the language has no other, its region, and the code of a dialect.
+
+    >>> described("jpn_Jpan"), described("zho_Hans"), described("sr-Latn"), described("pt_BR"), described("arz_Arab")
+    ('Japanese', 'Chinese (Simplified)', 'Serbian (Latin)', 'Portuguese (BR)', 'Arabic (arz)')
+    """
+    code, written = primary(tag), _ISO_15924.get(script(tag), "")
+    if [written] == [each for each, codes in _WRITTEN_IN.items() if code in codes.split()]:
+        written = ""
+    first = re.split("[-_]", tag.lower())[0]
+    named = (first if first in _DIALECTS else "", _HAN.get(script(tag), written), region(tag))
+    more = [each for each in named if each not in ("", NO_REGION)]
+    return NAMES.get(code, tag) + (f" ({', '.join(more)})" if more and code in NAMES else "")
+
+
 def _close(code: str) -> set[str]:
     return {code}.union(*(line for line in CLOSE if code in line))
 
@@ -212,7 +233,7 @@ def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the model's class indices of a language and those that count as one with it, and of all other languages but
     RARE ones."""
     classes = _model().nb_classes
-    names = {PY3LANGID.get(each, each) for each in _close(code)}
+    names = _close(code)
     same = [k for k, each in enumerate(classes) if each in names]
     return np.array(same, int), np.array([k for k, each in enumerate(classes) if each not in names | RARE], int)
 

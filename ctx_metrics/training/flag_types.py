@@ -7,6 +7,7 @@ from os.path import expanduser, isfile
 from typing import Annotated
 
 from ..flag_types import decimals, number, positive
+from ..language import primary
 
 
 def patience(text: str) -> int | None:
@@ -28,9 +29,14 @@ def layers(text: str) -> list[int]:
 
 
 def languages(text: str) -> list[str]:
+    """Return the shortest codes of the languages.
+
+    >>> languages("eng,pt-BR")
+    ['en', 'pt']
+    """
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_]\w+)?(,[A-Za-z]{2,3}([-_]\w+)?)*", text):
         raise ArgumentTypeError(f"{text!r} is not a list of language codes, such as en,de")
-    return text.split(",")
+    return [primary(each) for each in text.split(",")]
 
 
 def file_or_share(text: str) -> str | float:

@@ -20,6 +20,7 @@ import lm_eval.api.metrics  # noqa: F401  # the harness loads its own metrics on
 from lm_eval.api.registry import AGGREGATION_REGISTRY, register_aggregation, register_metric
 
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build, capabilities
 
@@ -44,13 +45,13 @@ def corpus_score(items: Sequence[Sequence[str | None]], name: str) -> float:
     """The corpus score of items (reference, output), or (source, reference, document, output) as `texts` makes them."""
     rows = [item if len(item) == 4 else (None, item[0], None, item[1]) for item in items]
     sources, references, documents, outputs = (list(column) for column in zip(*rows, strict=True))
-    source_lang, _, target_lang = os.environ.get("CTX_LANGUAGES", "").rpartition("-")
+    source_lang, target_lang = named_languages(os.environ.get("CTX_LANGUAGES", ""))
     context = Context(
         references=[] if None in references else [references],
         sources=None if None in sources else sources,
         doc_ids=None if None in documents else documents,
-        source_lang=source_lang or None,
-        target_lang=target_lang or None,
+        source_lang=source_lang,
+        target_lang=target_lang,
         engine=EngineOptions(device=os.environ.get("CTX_DEVICE", "auto")),
     )
     settings = json.loads(os.environ.get("CTX_SETTINGS", "{}")).get(name.lower(), {})

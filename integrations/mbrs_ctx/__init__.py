@@ -13,6 +13,7 @@ from mbrs.metrics import Metric, MetricReferenceless, register
 from torch import Tensor
 
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.run.context import Context, build, capabilities
 
@@ -38,12 +39,12 @@ def segment_scores(
 ) -> list[float]:
     """The scores of pairs in one call, higher being better; each distinct text is encoded once."""
     cls = metric_table()[cfg.name.upper()]
-    source_lang, _, target_lang = cfg.languages.rpartition("-")
+    source_lang, target_lang = named_languages(cfg.languages)
     context = Context(
         references=[] if references is None else [references],
         sources=sources,
-        source_lang=source_lang or None,
-        target_lang=target_lang or None,
+        source_lang=source_lang,
+        target_lang=target_lang,
         engine=EngineOptions(device=cfg.device),
     )
     metric = build(cls, context, {"model": cfg.model} if cfg.model else {})

@@ -164,7 +164,10 @@ def test_nothing_is_written_if_a_document_is_missing(inside, data, tmp_path):
 ODD = {
     "empty": ("", "1 document ('{}') has no text; all its segments count as empty"),
     "long": (None, "1 document ('{}') is more than 20 times as long as the segments; the rest is an addition"),
-    "foreign": (" ".join(lines_of(SOURCE)[:9]), "1 document ('{}') looks like de, not en; check the file and -l"),
+    "foreign": (
+        " ".join(lines_of(SOURCE)[:9]),
+        "1 document ('{}') looks like German (de), not English (en); check the file and -l",
+    ),
     "other": (
         " ".join(lines_of(REF)[30:40]),
         "1 document ('{}') barely fits its segments; check whether they are translations, and the order and names of the "

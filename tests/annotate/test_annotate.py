@@ -553,7 +553,9 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
 def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
     done = ctx("annotate", table, "-o", tmp_path / "out", *flags)
     if message is None:
-        assert done.code == 0 and "the model reads only English, but the language is 'sah'; it is scored" in done.err
+        assert (
+            done.code == 0 and "the model reads only English, but the language is Yakut (sah); it is scored" in done.err
+        )
         return
     assert done.code == 1 and message in done.err and done.err.count("\n") == 1
     assert not (tmp_path / "out").exists()

@@ -348,7 +348,7 @@ def test_what_is_given_and_read_by_no_metric_is_said(ctx, few):
 
 def test_another_language_is_refused_and_reaches_bleu(ctx):
     done = ctx("score", "-t", A, "-r", REF, "-l", "en-sah")
-    assert done.code == 1 and "no embedded model reads the language" in done.err and done.out == ""
+    assert done.code == 1 and "no embedded model reads Yakut (sah)" in done.err and done.out == ""
     done = ctx("score", "-t", A, "-r", REF, "-m", "bleu", "-l", "en-zh")
     assert "|tok:zh|" in done.out
 

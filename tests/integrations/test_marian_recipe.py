@@ -36,6 +36,18 @@ def test_settings_and_several_references(tmp_path):
     assert score(["metric=slide", *other]) == scored(SLIDE, window=2, stride=1, target_lang="en")
 
 
+def test_a_pair_has_scripts_and_regions(tmp_path):
+    """Whatever code the language has, BLEU takes its tokenizer."""
+    (tmp_path / "ref").write_text("今天天气很好，我们去公园。\n", encoding="utf-8")
+    (tmp_path / "out").write_text("今天天气非常好，我们去公园。\n", encoding="utf-8")
+    given = ["metric=bleu", f"reference={tmp_path}/ref"]
+    score = recipe("marian_valid").score
+    found = [
+        score([*given, f"languages={pair}", f"{tmp_path}/out"]) for pair in ("en-zh", "en-zh-Hans", "en-zho_Hans_CN")
+    ]
+    assert len({*found}) == 1 and found[0] > 50
+
+
 def test_higher_is_better_for_every_metric():
     ter = TER().corpus_score(OUTPUTS, [REFERENCES]).score
     assert recipe("marian_valid").score(["metric=ter", REFERENCE, FILES["a"]]) == near(-ter)

@@ -58,8 +58,8 @@ def test_texts_that_are_read_are_those_that_are_given(server, judge):
     assert fields == [frozenset(each) for each in one for _ in range(3)]
     first = data_of(min(server.requests[:3], key=lambda request: request["messages"][1]["content"].find("Hund") < 0))
     assert first == {
-        "source_language": "de",
-        "target_language": "en",
+        "source_language": "German",
+        "target_language": "English",
         "source": SOURCES[0],
         "reference": REFERENCES[0],
         "translation": HYPOTHESES[0],

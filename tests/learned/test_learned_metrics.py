@@ -133,7 +133,7 @@ GERMAN = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 
 
 def test_english_models(make, kind, caplog):
     metric = make("-en", target_lang="de")  # asked for: said, not refused
-    says = f"{kind}: the model reads only English, but the language is 'de'; it is scored because "
+    says = f"{kind}: the model reads only English, but the language is German (de); it is scored because "
     assert caplog.messages == [f"{says}model=... asks for it"]
     metric.corpus_score(GERMAN, [GERMAN])
     caplog.clear()
@@ -153,7 +153,7 @@ def test_the_embedded_model_refuses_another_language(kind, monkeypatch, folders)
         learned_estimator, "load_learned", lambda kind, name, options: load(kind, folders[f"{kind}-en"], options)
     )
     with pytest.raises(
-        InputError, match=f"^{kind}: .* only English, but the language is 'de'; name another with model="
+        InputError, match=rf"^{kind}: .* only English, but the language is German \(de\); name another with model="
     ):
         CLASSES[kind](target_lang="de")
     CLASSES[kind](target_lang="en")

@@ -277,7 +277,7 @@ def test_errors_are_found_before_scoring(ctx, tmp_path, monkeypatch):
         write_tree(tmp_path / "wmt", pair)
     ctx("meta", JUDGED, "-m", "chrf", "--save-scores", tmp_path, *QUICK)
     monkeypatch.setattr("ctx_metrics.meta.cli.data.score_set", lambda *_: pytest.fail("it is found before scoring"))
-    said = "bertr: no embedded model reads the language 'sah'; name another with --bertr-model"
+    said = "bertr: no embedded model reads Yakut (sah); name another with --bertr-model"
     assert error(ctx("meta", tmp_path / "wmt", "-m", "bertr")) == f"wmt.en-sah: {said}"
     assert error(ctx("meta", tmp_path / "wmt", "-l", "en-sah", "-m", "bertr")) == said
     assert "two metrics are named chrf" in error(ctx("meta", JUDGED, "-m", "chrf", "--scores", tmp_path / "judged"))

@@ -70,6 +70,17 @@ def test_each_pair_is_standardised_by_itself(put):
     assert found.targets.tolist() == [-1, 1, -1, 1] and found.scores == {path: "z(P) + 2 z(Q)"}
 
 
+@pytest.mark.parametrize(
+    "pair, source, target",
+    [("eng_Latn-zho_Hans", "eng_Latn", "zho_Hans"), ("zh-Hans-en", "zh-Hans", "en"), ("EN-JA_JP", "EN", "JA_JP")],
+)
+def test_a_pair_has_scripts_and_regions(put, pair, source, target):
+    [judged] = read_judged(put("x.tsv", "lp|mt|score", f"{pair}|a|1"))
+    assert (judged.source_lang, judged.target_lang) == (source, target)
+    [judged] = read_judged(put(f"y.{pair}.tsv", "mt|score", "a|1"))
+    assert (judged.source_lang, judged.target_lang) == ((source, target) if source != "EN" else (None, None))
+
+
 def test_a_table_of_one_pair_that_its_name_has_keeps_the_name(put):
     path = put("x.en-de.tsv", ROWS[0], *ROWS[1::2])
     [judged] = read_judged(path)
@@ -90,7 +101,7 @@ def test_json_objects_with_a_pair(tmp_path):
         read_judged(str(path))
 
 
-@pytest.mark.parametrize("pair", ["German", "en-", "EN-DE", "en-de-x"])
+@pytest.mark.parametrize("pair", ["German", "en-", "de-jp", "en-de-fr"])
 def test_what_is_no_pair(put, pair):
     with pytest.raises(
         InputError, match=f"x.tsv, line 3: '{pair}' in column lp is not a language pair; write one such"

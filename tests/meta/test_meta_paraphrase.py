@@ -375,7 +375,7 @@ def test_the_command_says_what_python_says(ctx, files):
 
 
 def test_the_language_reaches_the_metrics(ctx, files):
-    said = "bertr: no embedded model reads the language 'sah'; name another with --bertr-model"
+    said = "bertr: no embedded model reads Yakut (sah); name another with --bertr-model"
     assert error(ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "sah")) == said
     assert ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "en", *QUICK).code == 0
 

@@ -60,9 +60,9 @@ def test_what_is_given_makes_the_score(multilingual):
 @pytest.mark.parametrize(
     "source, target, told",
     [
-        ("he", "de", "the source language 'he'"),
-        ("hi_IN", "vi", "the source language 'hi_IN' or the target language 'vi'"),
-        ("en", "es", "the target language 'es'"),
+        ("he", "de", "the source language Hebrew (he)"),
+        ("hi_IN", "vi", "the source language Hindi (hi_IN) or the target language Vietnamese (vi)"),
+        ("en", "es", "the target language Spanish (es)"),
         ("ron", "de", None),
         (None, "de", None),
     ],
@@ -150,7 +150,7 @@ def test_a_call_that_lacks_sources_fails_every_time_and_harms_no_other(multiling
         ),
         (
             {"target_lang": "de"},
-            "comet: the model reads only English, but the language is 'de'; name another with model=",
+            r"comet: the model reads only English, but the language is German \(de\); name another with model=",
         ),
     ],
 )
@@ -164,16 +164,16 @@ def test_without_its_encoder(monkeypatch, given, message):
 @pytest.mark.parametrize("references", [[], [["Das Haus ist alt.", "Es regnet heute."]]])
 def test_a_language_that_no_embedded_model_reads(multilingual, caplog, references):
     given = {"target_lang": "zu", "sources": SOURCES, "references": references, "engine": QUIET}
-    with pytest.raises(InputError, match="^comet: no embedded model reads the language 'zu'; name another with model="):
+    with pytest.raises(InputError, match=r"^comet: no embedded model reads Zulu \(zu\); name another with model="):
         COMET(**given)
     COMET(**given, model="multilingual")
-    assert "comet: the multilingual encoder was not trained on the language 'zu'" in caplog.text
+    assert "comet: the multilingual encoder was not trained on Zulu (zu)" in caplog.text
 
 
 def test_the_english_one_by_name_for_another_language(caplog):
     metric = COMET(target_lang="de", model="embedded", engine=QUIET)
     assert metric.signature["model"] == "embedded-alignment-regressor" and metric.title == "COMET-embedded"
-    assert "comet: the model reads only English, but the language is 'de'; it is scored" in caplog.text
+    assert "comet: the model reads only English, but the language is German (de); it is scored" in caplog.text
 
 
 @pytest.mark.parametrize("references", [[], REFERENCES])

@@ -116,7 +116,7 @@ def test_all_languages_of_snowball_are_there():
 
 def test_a_language_without_a_stemmer_is_said(caplog):
     metric = METEOR([["domy"]], target_lang="pl")
-    assert caplog.messages == ["meteor: there is no stemmer for 'pl', so only identical words match"]
+    assert caplog.messages == ["meteor: there is no stemmer for Polish (pl), so only identical words match"]
     assert metric.corpus_score(["dom"], None).score == 0 and "stem:none" in str(metric.get_signature())
     caplog.clear()
     assert stemmer_for("porter", "pl") == "porter" and stemmer_for("none", "pl") == "none" and not caplog.messages

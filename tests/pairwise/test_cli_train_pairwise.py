@@ -175,7 +175,7 @@ def test_the_language_of_the_embedded_encoder(train, learned):
     of_de = {"data": ("train.en-de.tsv",), "dev": ("0.5",)}
     done = train(**of_de)
     assert done.code == 1 and done.err.count("\n") == 1 and learned == []
-    assert "reads only English, but the language is 'de'; name another with --encoder" in done.err
+    assert "reads only English, but the language is German (de); name another with --encoder" in done.err
     assert train("--vectors", "none", **of_de).code == 0 and learned[-1]["languages"] == ["de"]
     done = train("--encoder", "embedded", "--overwrite", **of_de)
     assert done.code == 0 and "reads only English" in done.err and learned[-1]["languages"] == ["en"]

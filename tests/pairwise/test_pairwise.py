@@ -299,7 +299,7 @@ def test_english_alone(tmp_path, caplog):
     "feature, language, says",
     [
         ("meteor", "de_AT", "was trained on meteor as .*stem:porter"),
-        ("bertr", "sah", "cannot be used here: bertr: no embedded model reads the language"),
+        ("bertr", "sah", "cannot be used here: bertr: no embedded model reads"),
     ],
 )
 def test_another_language_than_an_english_models(tmp_path, caplog, feature, language, says):

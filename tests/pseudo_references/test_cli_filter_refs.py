@@ -114,7 +114,7 @@ def test_real_texts_with_the_default_alignment(run, tmp_path):
     ("argv", "words"),
     [
         (["--pseudo-vectors", "v.vec"], "--pseudo-vectors are for --pseudo-filter mas"),
-        (["--pseudo-filter", "mas", "-l", "en-de"], "English, but the language is 'de'"),
+        (["--pseudo-filter", "mas", "-l", "en-de"], "English, but the language is German (de)"),
         (["--pseudo-filter", "mas", "--pseudo-vectors", "absent"], "cannot read absent"),
         (["--pseudo-filter", "none", "-r", "short.txt"], "a.txt has 4 lines, but short.txt has 1"),
         (["--pseudo-filter", "none", "-r", "empty.txt"], "empty.txt is empty"),

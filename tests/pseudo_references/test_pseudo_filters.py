@@ -133,10 +133,11 @@ def test_no_filter():
 @pytest.mark.parametrize(("options", "name"), [(PseudoFilter(), "model"), (PseudoFilter("mas"), "vectors")])
 def test_embedded_models_refuse_a_known_other_language(options, name, stand_in):
     with pytest.raises(
-        InputError, match=f"pseudo-references: .*English, but the language is 'de'.*another with PseudoFilter.{name}="
+        InputError,
+        match=rf"pseudo-references: .*English, but the language is German \(de\).*another with PseudoFilter.{name}=",
     ):
         shared_filter(options, target_lang="de")
-    with by_flags(), pytest.raises(InputError, match=f"the language is 'de'.*another with --pseudo-{name}$"):
+    with by_flags(), pytest.raises(InputError, match=rf"the language is German \(de\).*another with --pseudo-{name}$"):
         shared_filter(options, target_lang="de")
 
 

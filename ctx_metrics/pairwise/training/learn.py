@@ -13,6 +13,7 @@ import torch
 from ...engine.memory import memory_for
 from ...engine_options import EngineOptions
 from ...errors import InputError
+from ...language import primary
 from ...meta.judgements.judged import JudgedSet
 from ...models import hub
 from ...notices import counted
@@ -180,8 +181,8 @@ def one_thread() -> Iterator[None]:
 
 def one_language(sets: Sequence[JudgedSet]) -> str | None:
     """Return the target language of all sets, or None if it is unknown or there are several."""
-    known = {judged.target_lang for judged in sets}
-    return known.pop() if len(known) == 1 else None
+    known = [judged.target_lang for judged in sets]
+    return known[0] if len({*map(primary, known)}) == 1 else None
 
 
 def digest(comparisons: Comparisons) -> str:

@@ -326,8 +326,8 @@ def _check_texts(of_set: JudgementSet) -> None:
 
 def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequence[str] | None) -> None:
     source, target = languages
-    if pairs is not None and source is not None and target is not None and f"{source}-{target}" not in pairs:
-        raise InputError(f"{path}: its language pair is {source}-{target}, not {' or '.join(pairs)}")
+    if source is not None and target is not None and not is_of(f"{source}-{target}", pairs):
+        raise InputError(f"{path}: its language pair is {source}-{target}, not {' or '.join(pairs or ())}")
 
 
 def _of_table(path: str, rated: RatedSet) -> JudgementSet:

@@ -9,7 +9,7 @@ from ....notices import counted, notice
 from ....reading import holds_surrogate, json_object
 from ..judged import JudgedSet
 from .grid import Segment, judged_set
-from .rows import asked_pairs, is_jsonl, is_of, is_whole, number, stem, table_lines
+from .rows import asked_pairs, halves, is_jsonl, is_of, is_whole, number, stem, table_lines
 
 BETWEEN = "_#_"  # the parts of a doc_id
 REFERENCE = "refA"
@@ -74,8 +74,7 @@ def _set(name: str, pair: str, segments: list[Segment], reference: str | None) -
     named = (reference or REFERENCE) if any(text for each in known for text in each.references) else None
     if reference and not named:
         raise InputError(f"{name}: no translation is named {reference}; name another with --reference")
-    source, _, target = pair.partition("-")
-    return judged_set(name, known, (source, target), named)
+    return judged_set(name, known, halves(pair), named)
 
 
 def _object(row: dict[str, Any], key: str, where: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ....errors import InputError
 from ....notices import counted, notice
 from ....reading import read_lines
 from ..judged import JudgedSet
-from .rows import asked_pairs, find, number, read_aligned, unpacked
+from .rows import asked_pairs, find, halves, is_of, number, read_aligned, unpacked
 from .table import ONE_SYSTEM
 
 HUMAN = re.compile(r"DAseg\.(.+)\.human\.([^.]+)")
@@ -53,7 +53,7 @@ def _read_segments(human: str, test: str, pair: str) -> JudgedSet:
             raise InputError(f"{human}: no file DAseg.{test}.{kind}.{pair} beside it")
         return read_aligned(path, len(scores), human)
 
-    source_lang, _, target_lang = pair.partition("-")
+    source_lang, target_lang = halves(pair)
     return JudgedSet(
         f"{test}.{pair}",
         [ONE_SYSTEM],
@@ -62,7 +62,7 @@ def _read_segments(human: str, test: str, pair: str) -> JudgedSet:
         references=[texts("reference")],
         sources=texts("source") if file("source") else None,
         source_lang=source_lang,
-        target_lang=target_lang or None,
+        target_lang=target_lang,
         segment_scores=np.array([scores]),
     )
 
@@ -85,7 +85,7 @@ def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[Judged
             raise InputError(f"{path}, line {k}: {counted(len(line), 'field', 'fields')}, not {len(COLUMNS)}")
         pair, score, system = line
         scores.setdefault(pair, {})[system] = number(score, f"{path}, line {k}")
-    chosen = [pair for pair in sorted(scores) if pairs is None or pair in pairs]
+    chosen = [pair for pair in sorted(scores) if is_of(pair, pairs)]
     sets = [judged for pair in chosen if (judged := _read_systems(root, pair, scores[pair]))]
     if not sets:
         asked = "its pairs" if pairs is None else f"the pairs {', '.join(pairs)}"
@@ -95,7 +95,7 @@ def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[Judged
 
 
 def _read_systems(root: str, pair: str, scores: dict[str, float]) -> JudgedSet | None:
-    source_lang, _, target_lang = pair.partition("-")
+    source_lang, target_lang = halves(pair)
     reference = _file(root, "references", f"*-{source_lang}{target_lang}-ref.{target_lang}")
     if reference is None:
         notice(f"{root}: left out {pair}, which has no reference file")

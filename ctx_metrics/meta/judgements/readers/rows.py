@@ -197,12 +197,12 @@ def find(path: str) -> str | None:
 
 def language_pair(name: str) -> tuple[str | None, str | None]:
     """The language codes in a name: its last part of the form xx-yy that is delimited by dots or underscores; each code may
-    have a script and a region after an underscore.
+    have a script and a region.
 
     >>> language_pair("wmt20.news.en-de"), language_pair("wmt26_eng_Latn-zho_Hans"), language_pair("ratings")
     (('en', 'de'), ('eng_Latn', 'zho_Hans'), (None, None))
     """
-    tag = r"([a-z]{2,3}(?:_[A-Z][a-z]{3})?(?:_[A-Z]{2})?)"
+    tag = r"([a-z]{2,3}(?:[_-][A-Z][a-z]{3})?(?:[_-](?:[A-Z]{2}|\d{3}))?)"
     pairs = re.findall(rf"(?<![^._]){tag}-{tag}(?![^._])", name)
     return pairs[-1] if pairs else (None, None)
 
@@ -254,6 +254,21 @@ def is_of(pair: str, pairs: Sequence[str] | None) -> bool:
     return (
         pairs is None or pair in pairs or any(own and (asked := _halves(each)) and _fits(own, asked) for each in pairs)
     )
+
+
+def halves(pair: str) -> tuple[str, str | None]:
+    """The languages of a pair as files name it; what stands before and after the first hyphen if they are no known ones.
+
+    >>> halves("zh-Hans-en"), halves("eng_Latn-zho_Hans"), halves("x1-x2"), halves("all")
+    (('zh-Hans', 'en'), ('eng_Latn', 'zho_Hans'), ('x1', 'x2'), ('all', None))
+    """
+    source, _, target = pair.partition("-")
+    return _halves(pair) or (source, target or None)
+
+
+def is_pair(pair: str) -> bool:
+    """Whether a text is a language pair such as en-de or eng_Latn-zho_Hans."""
+    return _halves(pair) is not None
 
 
 def _halves(pair: str) -> tuple[str, str] | None:

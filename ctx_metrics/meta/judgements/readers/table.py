@@ -1,7 +1,6 @@
 """Reads judgements from one table, tab-separated or JSON lines: one row per judged output, with columns such as src, mt,
 ref, system, doc, seg, score, rater and lp."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -15,8 +14,10 @@ from .grid import Segment, judged_set
 from .rows import (
     REFERENCE,
     Row,
+    halves,
     header_of,
     is_jsonl,
+    is_pair,
     is_whole,
     language_pair,
     number,
@@ -37,7 +38,6 @@ COLUMNS = {
     "rater": ("rater", "annotator"),
     "lp": ("lp", "language_pair"),
 }
-PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(_\w+)?")
 ONE_SYSTEM = "outputs"
 
 
@@ -97,8 +97,7 @@ def read_table(path: str, score: str | None = None, reference: str | None = None
     for (name, pair, _, _), segments, called in _read(path, score, reference):
         languages = language_pair(name)
         if pair is not None:
-            source, _, target = pair.partition("-")
-            languages = source, target
+            languages = halves(pair)
         sets.append(judged_set(name, segments.values(), languages, called))
     return sets
 
@@ -159,7 +158,7 @@ def _by_pair(path: str, column: str | None, rows: list[Row]) -> list[tuple[str, 
     of_pair: dict[str, list[Row]] = {}
     for row in rows:
         pair = row.cells.get(column, "").strip()
-        if not PAIR.fullmatch(pair):
+        if not is_pair(pair):
             fault = f"{pair!r} in column {column} is not a language pair" if pair else f"column {column} is empty"
             raise InputError(f"{row.where}: {fault}; write one such as en-de or en-zh_TW")
         of_pair.setdefault(pair, []).append(row)

@@ -12,7 +12,7 @@ from ....errors import InputError
 from ....notices import counted, notice
 from ....reading import read_lines
 from ..judged import JudgedSet, row_means
-from .rows import SEGMENTS, SYSTEMS, find, read_aligned, read_score_lines, unpacked
+from .rows import SEGMENTS, SYSTEMS, find, halves, read_aligned, read_score_lines, unpacked
 
 HUMAN = "human-scores"
 ROUNDING = 1e-3  # tolerated difference of a rounded system score from its segments' mean, relative to the largest
@@ -61,6 +61,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         known = ", ".join(human_names(root, pair)) or "none"
         raise InputError(f"{base}: no human scores named {human} for {pair}; there are {known}")
     source = _text_file(os.path.join(base, "sources"), pair)
+    source_lang, target_lang = halves(pair)
     sources = read_lines(source)
     length = len(sources)
     whole = os.path.abspath(root)
@@ -94,8 +95,8 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         references=[lines(_text_file(of_references, f"{pair}.{each}")) for each in chosen],
         sources=sources,
         doc_ids=_doc_ids(find(os.path.join(base, "documents", f"{pair}.docs")), lines),
-        source_lang=pair.partition("-")[0],
-        target_lang=pair.partition("-")[2] or None,
+        source_lang=source_lang,
+        target_lang=target_lang,
         segment_scores=of_segments,
         system_scores=None if of_systems is None else _of_these_segments(of_systems[:, 0], of_segments, name, human),
         reference=",".join(chosen) or None,
