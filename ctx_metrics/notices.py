@@ -242,13 +242,26 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def quiet_libraries() -> None:
-    """Silence the log messages of other libraries below ERROR, because sacrebleu sets the root logger to INFO."""
-    names = "transformers sentence_transformers huggingface_hub httpx httpx2 httpcore httpcore2 urllib3 filelock torch"
-    for name in names.split():
-        other = logging.getLogger(name)
-        if other.level == logging.NOTSET:
-            other.setLevel(logging.ERROR)
+_TALKATIVE = (
+    "transformers sentence_transformers huggingface_hub httpx httpx2 httpcore httpcore2 openai urllib3 filelock torch"
+).split()
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Silence other libraries' log messages below ERROR in the block, because sacrebleu sets the root logger to INFO.
+
+    For commands alone: in a user's own program, the user sets these levels.
+    """
+    own = [each for each in map(logging.getLogger, _TALKATIVE) if each.level == logging.NOTSET]
+    for each in own:
+        each.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for each in own:
+            if each.level == logging.ERROR:  # else the library has set it
+                each.setLevel(logging.NOTSET)
 
 
 def counted(number: int, one: str, many: str) -> str:

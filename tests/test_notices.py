@@ -71,14 +71,12 @@ def test_places(positions, text):
     assert places("row", [6, 7], number=9) == "rows 7, 8, ..."
 
 
-def test_quiet_libraries_leaves_levels_that_someone_set():
-    silent, loud = logging.getLogger("filelock"), logging.getLogger("urllib3")
-    before = silent.level, loud.level
-    silent.setLevel(logging.NOTSET)
+def test_quiet_libraries_leaves_levels_that_someone_sets(monkeypatch):
+    quiet, loud, late = map(logging.getLogger, ("filelock", "urllib3", "httpx"))
+    for each in (quiet, loud, late):
+        monkeypatch.setattr(each, "level", logging.NOTSET)
     loud.setLevel(logging.DEBUG)
-    try:
-        notices.quiet_libraries()
-        assert (silent.level, loud.level) == (logging.ERROR, logging.DEBUG)
-    finally:
-        silent.setLevel(before[0])
-        loud.setLevel(before[1])
+    with notices.quiet_libraries():
+        assert [each.level for each in (quiet, loud, late)] == [logging.ERROR, logging.DEBUG, logging.ERROR]
+        late.setLevel(logging.WARNING)
+    assert [each.level for each in (quiet, loud, late)] == [logging.NOTSET, logging.DEBUG, logging.WARNING]

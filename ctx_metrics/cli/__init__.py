@@ -29,8 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     begin_run(say)
     if logger.level == logging.DEBUG:
         logging.basicConfig(format="ctx-metrics: %(message)s")
-    with by_flags(), environment(OF_COMMANDS):
-        quiet_libraries()
+    with by_flags(), environment(OF_COMMANDS), quiet_libraries():
         try:
             with utf8_output():
                 args = checked(argv)

@@ -402,12 +402,30 @@ def silent() -> Iterator[None]:
     """Turn off transformers' warnings and progress bars in the block; we raise or print what matters ourselves."""
     from transformers.utils import logging
 
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    own, bars = logging.get_logger(), logging.is_progress_bar_enabled()
+    level = own.level
+    with warnings.catch_warnings(), hub_bars():  # transformers switches the hub's progress bars with its own
+        warnings.filterwarnings("ignore", module="transformers")
+        own.setLevel(logging.ERROR)
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            own.setLevel(level)
+            if bars:
+                logging.enable_progress_bar()
+
+
+@contextmanager
+def hub_bars(shown: bool = True) -> Iterator[None]:
+    """Turn off the hub's progress bars in the block unless they are to be shown; afterwards they are as they were."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    hidden = are_progress_bars_disabled()
+    if not shown and not hidden:
+        disable_progress_bars()
     try:
         yield
     finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
+        if are_progress_bars_disabled() != hidden:
+            (disable_progress_bars if hidden else enable_progress_bars)()

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..opening import opening
-from .checkpoint import is_quantised
+from .checkpoint import is_quantised, silent
 from .quantised import read_quantised
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class TextTokenizer:
             else:  # older checkpoints hold only a vocabulary or a sentencepiece model, which transformers converts
                 from transformers import AutoTokenizer
 
-                fast = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, use_fast=True)
+                with silent():
+                    fast = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, use_fast=True)
                 backend = fast.backend_tokenizer
             backend.no_truncation()
             backend.no_padding()

@@ -1,7 +1,6 @@
 """A server with OpenAI's chat interface: sends one request, and says what became of it. The key stays in this module."""
 
 import json
-import logging
 import os
 import threading
 import time
@@ -13,7 +12,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..errors import InputError, ModelError
-from ..notices import notice, quiet_libraries
+from ..notices import notice
 from ..opening import reason
 from ..wording import setting_named, worded
 from .judging import KEY_ENV, SMALLEST_KEY, Judging
@@ -134,8 +133,6 @@ class Server:
         except ImportError as error:
             raise ModelError(f"judge: the package openai is needed to ask a server: {EXTRA}") from error
         key = self._key()
-        quiet_libraries()  # sacrebleu has them tell of every request
-        logging.getLogger("openai").setLevel(logging.ERROR)
         timeout = self.judging.timeout
         proxies = self.judging.is_open or self.judging.url.startswith("https")  # none is between a machine and itself
         http = openai.DefaultHttpxClient(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
-from ..engine.checkpoint import checked_tensor, load_file, weight_files
+from ..engine.checkpoint import checked_tensor, load_file, silent, weight_files
 from ..engine.tokenizer import TEXTS_AT_ONCE, check_growth
 from ..errors import InputError, ModelError
 from ..models.hub import HubKind, is_whole, located, weights_to_fetch
@@ -253,7 +253,8 @@ class PromptTokenizer:
             else:
                 from transformers import T5TokenizerFast
 
-                backend = T5TokenizerFast.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+                with silent():  # its warnings are about how T5 was trained
+                    backend = T5TokenizerFast.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
             backend.no_truncation()
             backend.no_padding()
             check_growth(backend)

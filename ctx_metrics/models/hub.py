@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, is_quantised, weight_files
+from ..engine.checkpoint import SIDE_FILES, WEIGHTS, folder_hashes, hub_bars, is_quantised, weight_files
 from ..engine.quantised import FILE as QUANTISED_FILE
 from ..engine.quantised import SHA256, check_hash
 from ..engine.tokenizer import VOCABULARIES
 from ..errors import ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, primary
-from ..notices import quiet_libraries
 from ..opening import file_hashes, identity
 from .comet.lite import lite_weights
 
@@ -170,7 +169,6 @@ def cached(repo: str, kind: HubKind, revision: str | None = None) -> Path | None
 
 
 def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
-    quiet_libraries()
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -180,15 +178,12 @@ def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
-    from huggingface_hub.utils import disable_progress_bars
 
-    if not sys.stderr.isatty():
-        disable_progress_bars()
     label = f"{repo}@{revision}" if revision else repo
     if found := cached(repo, kind, revision):
         return found
     try:
-        with _sigpipe_ignored():
+        with _sigpipe_ignored(), hub_bars(shown=sys.stderr.isatty()):
             siblings = HfApi().model_info(repo, revision=revision, timeout=20).siblings
             files = {file.rfilename for file in siblings or ()}
             folder = Path(snapshot_download(repo, revision=revision, allow_patterns=kind.wanted(files, label)))

@@ -17,7 +17,7 @@ from sacrebleu.metrics.base import Metric, Score
 from ..corpus import named
 from ..environment import OF_COMMANDS, environment
 from ..errors import CtxMetricsError, InputError, as_line
-from ..notices import counted, notice, say
+from ..notices import counted, notice, quiet_libraries, say
 from ..reading import decode, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, building, capabilities
@@ -307,7 +307,7 @@ class Replacements:
         command = self._command
         try:
             try:
-                with by_flags(), environment(OF_COMMANDS):
+                with by_flags(), environment(OF_COMMANDS), quiet_libraries():
                     self._own.main()
             except SystemExit as end:  # --sentence-level ends this way
                 if end.code or not (command.run and command.run.unwritten):

@@ -2,7 +2,6 @@
 
 import difflib
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..language import is_variant, language_name, primary
 from ..models.hub import HubKind, encoder_files, is_whole, located
-from ..notices import quiet_libraries
 from ..opening import file_hashes, identity, opening, shown
 from ..wording import setting_named
 from .back_translation import BackTranslation, BackTranslator, Translation
@@ -214,7 +212,7 @@ class ModelTranslator(BackTranslator):
     def tokenize(self, lines: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
         """Return at most max_input token ids of each line, including special ones, and whether each line was cut."""
         texts = [self._prefix + line for line in lines]
-        whole = self.tokenizer(texts, truncation=False)["input_ids"] if texts else []
+        whole = self.tokenizer(texts, truncation=False, verbose=False)["input_ids"] if texts else []
         cut = [len(ids) > self.max_input for ids in whole]
         for k, is_cut in enumerate(cut):
             if is_cut:
@@ -280,15 +278,13 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _read(folder: Path) -> tuple[Any, Any, Any]:
-    quiet_libraries()
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES as TRANSLATES
 
     if not (folder / "config.json").exists():
         raise ModelError(f"{folder} holds no config.json; name the folder of a translation model, or its hub name")
     local = {"local_files_only": True, "trust_remote_code": False}
-    with opening(folder, _UNREADABLE), silent(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MarianMT's tokenizer recommends a package that is not needed here
+    with opening(folder, _UNREADABLE), silent():
         config = AutoConfig.from_pretrained(str(folder), **local)
         if config.model_type not in TRANSLATES:
             raise ModelError(

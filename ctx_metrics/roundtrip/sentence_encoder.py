@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 
-from ..engine.checkpoint import checked_tensor, is_quantised, load_file, opening_foreign, read_config, weight_files
+from ..engine.checkpoint import (
+    checked_tensor,
+    is_quantised,
+    load_file,
+    opening_foreign,
+    read_config,
+    silent,
+    weight_files,
+)
 from ..engine.device import check_tf32, resolve_device, resolve_dtype
 from ..engine.encoder import shared_encoder
 from ..engine.memory import LoadedModels, memory_for
@@ -36,7 +44,7 @@ from ..models.hub import (
     resolve,
     weights_to_fetch,
 )
-from ..notices import logger, quiet_libraries
+from ..notices import logger
 from ..opening import file_hashes, identity, opening, read_json, reason, same_hashes, shown
 from ..wording import setting_named
 
@@ -330,9 +338,8 @@ class LibrarySentenceEncoder(SentenceEncoder):
         return {**self.__dict__, "model": None}
 
     def _loaded(self) -> Any:
-        quiet_libraries()
         encoder = read_modules(self.folder)[0].folder
-        with opening_foreign(self.folder, ": sentence_transformers cannot load it: {why}", encoder):
+        with opening_foreign(self.folder, ": sentence_transformers cannot load it: {why}", encoder), silent():
             from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(str(self.folder), device="cpu", trust_remote_code=False, local_files_only=True)

@@ -1,13 +1,16 @@
 """metricx against transformers' own model, and what a run says and refuses."""
 
 import json
+import logging
 import pickle
 import shutil
 from pathlib import Path
 
+import huggingface_hub
 import metricx_folders
 import numpy as np
 import pytest
+import sentencepiece
 import torch
 import transformers
 from metricx_folders import TEXTS, make, oracle
@@ -182,6 +185,37 @@ def test_the_tokenizer_may_stand_elsewhere(folder, tmp_path):
     before = metric.estimator.model.ckpt
     (elsewhere / "tokenizer.json").rename(path / "tokenizer.json")
     assert MetricX(model=str(path), sources=SOURCES).estimator.model.ckpt == before
+
+
+def test_a_sentencepiece_model_needs_no_warning(folder, tmp_path, caplog, monkeypatch, recwarn):
+    """As google/mt5-xl comes: transformers converts it, and warns about how mT5 was trained."""
+    path = rewritten(folder, tmp_path / "metricx-24-pieces", "bin")
+    (path / "tokenizer.json").unlink()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(ALL),
+        model_prefix=str(tmp_path / "model"),
+        vocab_size=400,
+        hard_vocab_limit=False,
+        byte_fallback=True,
+        minloglevel=2,
+        **{"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1},
+    )
+    (tmp_path / "model.model").rename(path / "spiece.model")
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
+    transformers.logging.set_verbosity_info()  # the user's own choices
+    huggingface_hub.utils.disable_progress_bars()
+    try:
+        with caplog.at_level(logging.WARNING):
+            tokenizer = MetricX(model=str(path), sources=SOURCES).estimator.loaded.tokenizer
+        assert transformers.logging.get_verbosity() == logging.INFO
+        assert huggingface_hub.utils.are_progress_bars_disabled()
+    finally:
+        transformers.logging.set_verbosity_warning()
+        huggingface_hub.utils.enable_progress_bars()
+    assert [each.name for each in caplog.records] == [] and [str(each.message) for each in recwarn] == []
+    theirs = transformers.T5TokenizerFast.from_pretrained(path, legacy=True)
+    [(ids, _)] = tokenizer([ALL[0]], 1000)
+    assert [*ids, 1] == theirs(ALL[0])["input_ids"]
 
 
 def lacking_a_shard(folder: Path) -> None:

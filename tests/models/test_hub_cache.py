@@ -25,6 +25,7 @@ try:
     outcome = {**dataclasses.asdict(model), "folder": str(model.folder), "files": sorted(os.listdir(model.folder))}
 except ModelError as error:
     outcome = {"error": str(error), "cause": type(error.__cause__).__name__}
+outcome["bars"] = not huggingface_hub.utils.are_progress_bars_disabled()
 print(json.dumps({**outcome, "sigpipe": during, "after": signal.getsignal(signal.SIGPIPE).name}))
 """
 
@@ -126,6 +127,7 @@ def test_what_cannot_be_had_says_why(outcomes, name, says):
 def test_nothing_is_written_where_there_is_no_terminal(outcomes):
     assert {name: found["stderr"] for name, found in outcomes.items() if found["stderr"]} == {}
     assert all(found["stdout"].count("\n") == 1 for found in outcomes.values())
+    assert all(found["bars"] for found in outcomes.values())  # of the user's own downloads
 
 
 def test_offline_means_no_request(outcomes):
