@@ -60,7 +60,7 @@ def decode(content: bytes, name: str, encoding: str | None = None, first: int = 
         name_it = worded("-e", "encoding")
         if isinstance(error, LookupError):
             raise InputError(
-                f"cannot read {name}: unknown encoding {encoding!r}; {name_it} takes one such as utf-8"
+                f"cannot read {name}: unknown encoding {encoding!r}; {name_it} accepts one such as utf-8"
             ) from error
         mend = "save it as UTF-8" + (f" or name its encoding with {name_it}" if encoding else "")
         encoding = encoding or "utf-8"

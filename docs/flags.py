@@ -16,13 +16,13 @@ PAGE, COMMANDS_PAGE = (Path(__file__).with_name(name) for name in ("flags.md", "
 HEAD = """\
 # Flags
 
-Every flag of the metrics in the sacrebleu command, and of what they share; `ctx-metrics score` has them too.
-`sacrebleu --help` names the main ones, `ctx-metrics flags slide` explains those of `slide`, `ctx-metrics flags` those that
-metrics share. A misspelt flag is an error that names the one that was probably meant. The shell completes all of them after
+The flags of all metrics in the sacrebleu command, and those that they share; `ctx-metrics score` has them too.
+`sacrebleu --help` names the main ones, `ctx-metrics flags slide` explains those of `slide`, `ctx-metrics flags` the shared
+ones. A misspelt flag is an error that suggests the right one. For completion in the shell, run
 
     ctx-metrics completion bash > ~/.ctx-metrics.bash && echo '. ~/.ctx-metrics.bash' >> ~/.bashrc
 
-`ctx-metrics completion --help` says how in zsh and fish. In Python a metric's flag is a keyword of its class:
+`ctx-metrics completion --help` explains zsh and fish. In Python a metric's flag is a keyword of its class:
 `--bertr-max-length 99` is `BERTR(max_length=99)`. The settings declare their flags
 ([why](decisions/49-settings-declare-their-flags.md)), and `python docs/flags.py` writes this page from them. The flags of
 the `ctx-metrics` commands have [another page](commands.md).
@@ -30,8 +30,8 @@ the `ctx-metrics` commands have [another page](commands.md).
 COMMANDS_HEAD = """\
 # Flags of the commands
 
-The flags of each `ctx-metrics` command, as its `--help` explains them. [Another page](flags.md) has the flags of metrics, of
-what metrics share, and of the engine. `python docs/flags.py` writes both pages.
+The flags of each `ctx-metrics` command, as in its `--help`. [Another page](flags.md) has the flags of metrics and the shared
+ones. `python docs/flags.py` writes both pages.
 """
 COMMANDS = [
     *("score", "compare", "report", "align", "annotate", "mbr", "rerank", "meta", "meta spans", "meta paraphrase"),
@@ -40,7 +40,7 @@ COMMANDS = [
 HEADER = "| flag | meaning | default |\n|---|---|---|\n"
 SHARED = {
     "The files of a run": partial(add_flags, settings=ContextFiles),
-    "Tests and files of all metrics": partial(add_run_arguments, wanted=["slide"], outputs=installed_outputs()),
+    "Tests and output files": partial(add_run_arguments, wanted=["slide"], outputs=installed_outputs()),
     **{f"{each.title[:1].upper()}{each.title[1:]}": each.add_arguments for each in installed_inputs()},
     "Engine": partial(add_flags, settings=EngineOptions),
 }

@@ -48,7 +48,7 @@ def _targets(line: CommandLine, path: str) -> list[Target]:
         return [(path, pattern) for pattern in TREE]
     lines = files(path, names) if len(names) > 1 or path.endswith("/") else [path]
     if own := next((each for each in lines if each.endswith(LINKS)), None):
-        raise InputError(f"-o {own}: the links go there; name the file of the lines: {own.removesuffix(LINKS)}{LINES}")
+        raise InputError(f"-o {own}: the links go there; name the file for the lines: {own.removesuffix(LINKS)}{LINES}")
     return [file_target(each) for each in both(lines)]
 
 
@@ -59,11 +59,11 @@ class Texts:
     )
     reference: File | None = setting(
         "Reference segments, one per line, or subtitles: a file, or a folder with one file per document. Without "
-        "references, hypotheses are aligned with the source; with both, they are aligned with both (in English, where "
-        "the reference leaves doubt).",
+        "references, hypotheses are aligned with the source; with both, they are aligned with both (into English, only "
+        "where the reference leaves doubt).",
         flag="-r --reference",
     )
-    source: File | None = setting("Source segments, as the reference.", flag="-s --source")
+    source: File | None = setting("Source segments, in the same form as the reference.", flag="-s --source")
     docids: File | None = setting(
         "Document id of each line; consecutive equal ids form a document. (Default: the file names in the folder of -s "
         "or -r)"
@@ -75,7 +75,7 @@ class Texts:
     )
     language_pair: tuple[str, str] | None = flags.languages()
     output: Annotated[str, Writes(targets=_targets), "PATH"] = setting(
-        "File for the aligned lines; the links go to a .jsonl file beside it. With several systems, or if the name ends "
+        "File for the aligned lines; the links go to a .jsonl file next to it. With several systems, or if the name ends "
         "in /, a folder for NAME.txt and NAME.jsonl.",
         flag="-o --output",
         required=True,
@@ -98,7 +98,7 @@ def run(line: CommandLine) -> int:
     if texts.set is not None and any(alone):
         line.error("--set has source, references and document ids; leave out -s, -r and --docids")
     if texts.set is None and texts.reference is None and texts.source is None:
-        line.error("there is nothing to align with: give -r FILE, or -s FILE")
+        line.error("nothing to align with: give -r FILE or -s FILE")
     if texts.set is not None and texts.language_pair is None:
         line.error("--set needs the language pair: give -l")
     names = system_names(texts.hypotheses)

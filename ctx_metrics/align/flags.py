@@ -35,7 +35,7 @@ class AlignSettings:
         "Read hypotheses whose lines do not match, and align them with the reference, the source, or both: a folder with "
         "one file per document, JSON lines with doc_id and hypothesis, or a text file with blank lines between documents. "
         "In ctx-metrics, source and references may be such folders too, with one segment per line. In a table, it aligns "
-        "outputs on the wrong rows of their document.",
+        "outputs in the wrong rows of their document.",
         False,
     )
     align_output: Annotated[str, Writes(targets=_targets), "DIR"] | None = setting(

@@ -142,8 +142,8 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
     if len(documents) == len(parts):
         if len(lines) == parts[-1].end:
             notice(
-                f"{path} has one line per segment, but also one block between blank lines per document; the blocks are "
-                "read. If blank lines are empty outputs, give JSON lines, or a folder with a file per document"
+                f"{path} has one line per segment, but also as many blocks between blank lines as documents; "
+                "the blocks are used. If blank lines are empty outputs, give JSON lines, or a folder of files"
             )
         return parts, ["\n".join(document) for document in documents]
     blocks = "\n".join(lines).split("\n\n")
@@ -170,6 +170,6 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
 def _need_names(path: str, why: str, parts: Sequence[Part]) -> None:
     if not parts[0].name:
         raise InputError(
-            f"{path}: {why}, so each segment needs a document id: give --docids FILE (or to ctx-metrics, the "
-            "source or the reference as a folder with one file per document)"
+            f"{path}: {why}, so each segment needs a document id: give --docids FILE (or, in ctx-metrics, "
+            "the source or the reference as a folder with one file per document)"
         )

@@ -64,14 +64,14 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
                 raise InputError(f"{where}: there is no {key}; each line needs doc_id and src_text, as text")
             check_whole(row[key], f"{where}: {key}")
         if row["doc_id"] in documents:
-            named_twice = f"{where}: document {row['doc_id']!r} is there already"
+            named_twice = f"{where}: document {row['doc_id']!r} appeared before"
             raise InputError(
                 f"{named_twice}, {_among(variants)}" if len(variants) > 1 else f"{named_twice}; leave one out"
             )
         references = _references(row.get("refs"), where)
         if names is not None and {*names} != references.keys():
             there, before = (", ".join(each) or "no references" for each in (references, names))
-            raise InputError(f"{where} has {there}, but the lines before have {before}")
+            raise InputError(f"{where} has {there}, but earlier lines have {before}")
         names = names or [*references]
         kinds |= dict.fromkeys(_kinds(row.get("refs")))
         own = [row["src_text"], *(references[name] for name in names)]

@@ -43,7 +43,7 @@ def readable(path: str) -> Iterator[None]:
                 raise InputError(f"{what}: {error}") from error
             raise  # a bug of ours
         why = " ".join(str(error).split()) or type(error).__name__
-        broken = "; the file is broken or not whole" if type(error).__module__.startswith("pyarrow") else ""
+        broken = "; the file is damaged or incomplete" if type(error).__module__.startswith("pyarrow") else ""
         raise InputError(f"{what}: {why}{broken}") from error
 
 

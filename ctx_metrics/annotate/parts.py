@@ -111,7 +111,7 @@ class Parts:
 
     def ignore(self, number: int) -> None:
         """Say that the record of a block does not fit those of the others."""
-        self._state.report(f"{self.address}, part {number}", "its content is not what belongs there")
+        self._state.report(f"{self.address}, part {number}", "its content does not fit")
 
     def has_records(self) -> bool:
         """Whether there may be records of blocks."""

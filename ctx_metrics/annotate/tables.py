@@ -50,11 +50,11 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
                 names = [name for name in sorted(system.find(inside)) if _is_seen(name[len(inside) :])]
                 found += [table for name in names if (table := _table(_address(system, path, name)))]
                 if not any(_table(name) for name in names):
-                    raise InputError(f"{path}: there is no table in this folder; {_kinds()}")
+                    raise InputError(f"{path}: no table in this folder; {_kinds()}")
             elif any(mark in inside for mark in "*?[") and not system.exists(inside):
                 names = sorted(system.glob(inside))
                 if not names:
-                    raise InputError(f"{path}: no file fits this pattern")
+                    raise InputError(f"{path}: no file matches this pattern")
                 found += [_known(_address(system, path, name)) for name in names if not system.isdir(name)]
             else:
                 if not system.exists(inside):
@@ -93,7 +93,7 @@ def _known(path: str) -> Table:
 
 
 def _kinds() -> str:
-    return "tables end with .tsv, .csv, .jsonl (and .gz, .xz or .zst behind it) or .parquet"
+    return "tables end with .tsv, .csv, .jsonl (and .gz, .xz or .zst after it) or .parquet"
 
 
 @contextmanager

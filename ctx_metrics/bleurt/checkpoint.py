@@ -160,8 +160,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         )
     if config.get("embedding_size") is None:
         raise ModelError(
-            f"{folder} is an older BLEURT for English (config.json gives no embedding_size); take one of BLEURT-20, such as "
-            "lucadiliello/BLEURT-20-D12"
+            f"{folder} is an older BLEURT for English (config.json gives no embedding_size); use a BLEURT-20 checkpoint, "
+            "such as lucadiliello/BLEURT-20-D12"
         )
     size = config["embedding_size"]
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:

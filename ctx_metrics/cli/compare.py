@@ -77,7 +77,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Texts, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
-    add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
+    add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
 
 
 def hints(words: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ class TunedSettings:
     tuned_with: Sequence[Tuned] = setting(
         "Metrics used to tune or decode the systems, or to filter their training data: METRIC or METRIC:MODEL, with SYSTEM= "
         "before it for one system. A notice names these systems if the run scores with such a metric or a related one. "
-        "(Default: from the records beside the files)",
+        "(Default: from the records next to the files)",
         (),
         type=tuned,
         nargs="+",

@@ -310,8 +310,8 @@ class Asking:
             more = f"{setting_named('--judge-max-tokens', 'max_tokens')} allows longer answers"
             other = f"{setting_named('--judge-format', 'format')} has the server force JSON in other ways"
             raise ModelError(
-                f"{self.label}: no answer can be read that {self.judging.host} gave about the first {IN_A_ROW} texts; the "
-                f"last was one {wrong} ({more if wrong.cut else other}); the answers are kept in {self.store.path}"
+                f"{self.label}: none of {self.judging.host}'s answers about the first {IN_A_ROW} texts can be read; "
+                f"the last was one {wrong} ({more if wrong.cut else other}); the answers are kept in {self.store.path}"
             )
 
     def _say_waiting(self, failed: Failed) -> None:

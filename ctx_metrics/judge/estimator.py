@@ -87,9 +87,9 @@ class JudgeEstimator(Estimator):
         if judgements:
             found = together(judgements, example.hypothesis)
             if len(judgements) < len(samples):
-                faults[_of_now(f"fewer than {len(samples)} answers that can be read")] = None
+                faults[_of_now(f"fewer than {len(samples)} readable answers")] = None
         if found.unplaced:
-            without = "errors without a place in the hypothesis (omissions, or words that it does not hold)"
+            without = "errors without a place in the hypothesis (omissions, or words that are not in it)"
             faults[_of_now(f"marked {without}")] = None
         if faults:
             self.faults[example] = list(faults)
@@ -103,8 +103,8 @@ class JudgeEstimator(Estimator):
             notice(Notice(f"{unit} {fault.one}", f"{unit}s {fault.many}", number, unit="", metric=label))
         if without := sum(math.isnan(each.value) for each in estimates.values()):
             raise ModelError(
-                f"{label}: {counted(without, f'{unit} has', f'{unit}s have')} no answer that can be read, after up to "
-                f"{TRIES} requests for each of {self.judging.samples} samples; take more samples, or another model"
+                f"{label}: {counted(without, f'{unit} has', f'{unit}s have')} no readable answer after up to "
+                f"{TRIES} requests for each of {self.judging.samples} samples; use more samples, or another model"
             )
 
     def signature(self) -> dict:

@@ -43,7 +43,7 @@ class JudgeSettings:
         "The model's name on the server; or both as URL#MODEL, which slide takes too.", metavar="MODEL"
     )
     key_env: str | None = setting(
-        f"Environment variable that holds the key, if the server wants one. (Default: {KEY_ENV})", metavar="NAME"
+        f"Environment variable that holds the key, if the server needs one. (Default: {KEY_ENV})", metavar="NAME"
     )
     samples: int | None = setting(
         f"Answers for each segment, at most {MOST_SAMPLES:,}. Those beyond two standard deviations are dropped, which needs "
@@ -62,7 +62,7 @@ class JudgeSettings:
         metavar="N",
     )
     format: str | None = setting(
-        "How the server makes the model answer in JSON: by a schema, by one as llama-cpp-python takes it (object-schema), "
+        "How the server makes the model answer in JSON: by a schema, by one in llama-cpp-python's form (object-schema), "
         f"with any object, or not at all (text). (Default: {OWN.format})",
         choices=FORMATS,
     )
@@ -181,7 +181,7 @@ class Judge(EstimatorMetric):
         for fault, segments in self._faults(corpus, windows).items():
             result.notices.append(Notice.at(segments, f"segment {fault.one}", f"segments {fault.many}"))
         if left_out:
-            one, many = (f"no answer that can be read and {verb} left out" for verb in ("is", "are"))
+            one, many = (f"no readable answer and {verb} left out" for verb in ("is", "are"))
             result.notices.append(Notice.at(left_out, f"segment has {one}", f"segments have {many}", kind="unanswered"))
         return result
 

@@ -187,7 +187,7 @@ class Server:
 
     def _reply(self, body: str) -> Reply:
         """Read the body of an answer, of which servers leave out one thing or another."""
-        strange = "got something else than a chat completion"
+        strange = "got something other than a chat completion"
         try:
             found = json.loads(body)
         except (ValueError, RecursionError):

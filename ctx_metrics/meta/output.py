@@ -149,8 +149,8 @@ def _notes(report: Report) -> list[str]:
     asked, draws = report.settings.get("resamples", 0), [n for each in agreements for n in each.draws.values()]
     if early := [n for n in draws if n < asked]:
         notes.append(
-            f"{len(early):,} of {counted(len(draws), 'p-value rests', 'p-values rest')} on {min(early):,} draws or more, "
-            f"not {asked:,}: PERM-BOTH stops once p is below {fixed(ENOUGH_BETTER, 2)} or above {fixed(ENOUGH_WORSE, 2)}. "
+            f"{len(early):,} of {counted(len(draws), 'p-value uses', 'p-values use')} fewer than {asked:,} draws (at least "
+            f"{min(early):,}): PERM-BOTH stops once p is below {fixed(ENOUGH_BETTER, 2)} or above {fixed(ENOUGH_WORSE, 2)}. "
             "JSON has the draws of each."
         )
     # switches are listed by name if they are on

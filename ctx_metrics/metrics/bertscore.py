@@ -34,7 +34,7 @@ SCORES = ("p", "r", "f1")
 def idf_setting(default: str) -> Any:
     return setting(
         "Weights of tokens: none (all equal), plus-one (bert-score's log((L+1)/(c+1))), or paper (log(L/c)), where "
-        "c of the L reference texts hold the token.",
+        "c of the L reference texts contain the token.",
         default,
         choices=("none", "plus-one", "paper"),
     )

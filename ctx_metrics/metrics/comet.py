@@ -34,7 +34,7 @@ class COMETSettings(EstimatorSettings):
         choices=["mt+src", "mt+ref", "mt+src+ref"],
     )
     spans: bool = setting(
-        "Mark error spans too with a word-level model, for files and JSON. (XCOMET always marks them)", False
+        "Also mark error spans with a word-level model, for files and JSON. (XCOMET always marks them)", False
     )
 
 
@@ -138,7 +138,7 @@ class COMET(EstimatorMetric):
         ]
         if new and self.estimator.inputs == "mt+src":
             self._say(
-                f"{self.estimator.model.name} learned from no judgements with {' or '.join(new)}, so its scores without "
+                f"{self.estimator.model.name} was not trained on judgements with {' or '.join(new)}, so its scores without "
                 f"references may not agree with people's; give references, or name another model ({self.named('model')})"
             )
         several = len(self.estimator.choices) > 1

@@ -256,7 +256,7 @@ class EstimatorMetric(ContextMetric):
 
         why = "(a copy of the source, another language, or no words)"
         fixed = f"{100 * (self.estimator.untranslated_value or 0):.4g}"
-        without, ignored = "no whole reference and", "an empty reference beside others, which is left out"
+        without, ignored = "no whole reference and", "an empty reference among several, which is left out"
         of_translations = [
             about(
                 not_translated,
@@ -274,7 +274,7 @@ class EstimatorMetric(ContextMetric):
                 if number > 1
                 else "a candidate: no other output differs"
             )
-            one, many = (f"{few} from {which}, and empty texts stand in" for which in ("it", "them"))
+            one, many = (f"{few} from {which}, so empty texts are used instead" for which in ("it", "them"))
             of_candidates = [about(lacking, f"lacks {one}", f"lack {many}", "lacking")]
         truncated = f"truncated ({self.estimator.limit})"
         counts, notices = tallied(

@@ -40,7 +40,7 @@ class SLIDESettings(COMETSettings):
     )
     partial: str | None = setting(
         "Windows cut short by a document's end: drop leaves them out, include gives them full weight, weight weights "
-        "each window by its number of sentences. (Default: {PARTIAL_DEFAULT})",
+        f"each window by its number of sentences. (Default: {PARTIAL_DEFAULT})",
         choices=PARTIAL,
     )
     tokens: int | None = setting(
@@ -113,8 +113,8 @@ class SLIDE(COMET):
 
         if self.tokens is None and self.window >= LONG and self._chosen == (str(EMBEDDED_REFERENCELESS), "mt+src"):
             self._say(
-                f"without references, the embedded model agrees less with people over windows of {self.window} segments "
-                f"than over single segments if these are paragraphs, and no better if they are sentences; give "
+                f"without references, the embedded model agrees less with people on windows of {self.window} segments "
+                f"than on single segments if these are paragraphs, and no better if they are sentences; give "
                 f"{self.named('window', str(LONG - 1))} or less, or another model ({self.named('model')})"
             )
 

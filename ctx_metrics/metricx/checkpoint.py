@@ -243,7 +243,9 @@ class PromptTokenizer:
     @staticmethod
     def _read(folder: Path) -> "Tokenizer":
         mend = (
-            "" if (folder / "tokenizer.json").exists() else "; to read older ones: pip install sentencepiece protobuf"
+            ""
+            if (folder / "tokenizer.json").exists()
+            else "; to read older formats: pip install sentencepiece protobuf"
         )
         with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
             if (path := folder / "tokenizer.json").exists():

@@ -23,7 +23,7 @@ class PeerSettings:
     )
 
     peers_by_source: bool = setting(
-        "Count a peer by how good the multilingual comet finds its system's outputs, given the source.", False
+        "Weight each peer by the scores that the multilingual comet gives its system, given the source.", False
     )
 
     peers_left_out: bool = setting("In `compare`: also show the ranks without each of the systems.", False)
@@ -32,7 +32,7 @@ class PeerSettings:
         if self.peers_left_out and not self.peers:
             raise InputError("--peers-left-out works only with --peers; give both, or leave it out")
         if self.peers_by_source and not self.peers:
-            raise InputError(f"weighing the peers by the source works only with peers; {_give()}, or leave it out")
+            raise InputError(f"weighting peers by the source works only with peers; {_give()}, or leave it out")
         if self.peers_weight is not None and not self.peers:
             raise InputError(f"a weight of the peers works only with peers; {_give()}, or leave it out")
         if self.peers_weight is not None and not 0 < self.peers_weight <= 1:

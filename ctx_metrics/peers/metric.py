@@ -76,9 +76,7 @@ class Peers(OfInnerMetric):
         sources = [*given["sources"]] if given.get("sources") is not None else None
         real = [stream for stream in references or () if [*stream] != sources]
         if not real and self.weight is not None and self.weight < 1:
-            raise InputError(
-                f"{name.lower()}: the peers' weight is {self.weight:g}, but there are no references beside them"
-            )
+            raise InputError(f"{name.lower()}: the peers' weight is {self.weight:g}, but there are no references")
         self.share = 1.0 if not real else WEIGHT if self.weight is None else self.weight
         self._references = real if self.share < 1 else []
         read = {*capabilities(self.wraps).keywords, *parameters(self.wraps)}
@@ -86,9 +84,7 @@ class Peers(OfInnerMetric):
         self.inner = self.wraps(**{"references": self._references or None, **own})
         can = capabilities(self.inner)
         if not can.references:
-            raise InputError(
-                f"{name.lower()}: the model reads no references, so other systems cannot stand in for them"
-            )
+            raise InputError(f"{name.lower()}: the model reads no references, so other systems cannot replace them")
         if can.compares_systems:
             raise InputError(f"{name.lower()}: the model compares the systems itself; leave the peers out")
         self.NAME = name
@@ -96,7 +92,7 @@ class Peers(OfInnerMetric):
         self._judged_by["engine"] = given.get("engine") or EngineOptions()
         if self.by_source and sources is None:
             give = worded("give --source FILE", "give sources")
-            raise InputError(f"{name.lower()}: to weigh the peers by the source, {give}")
+            raise InputError(f"{name.lower()}: to weight peers by the source, {give}")
         super().__init__(None, systems)
         self.title = f"{getattr(self.inner, 'title', name)}-peers"
         self.num_refs = self.inner.num_refs if self.share < 1 else 0
@@ -186,8 +182,8 @@ class Peers(OfInnerMetric):
         different = len({tuple(group) for group in self._groups})
         if different < LEAST:
             raise InputError(
-                f"{self.NAME.lower()}: peers need at least {LEAST} different systems, and there "
-                f"{'is' if different == 1 else 'are'} {different}: add systems, or leave the peers out"
+                f"{self.NAME.lower()}: peers need at least {LEAST} different systems, but "
+                f"there {'is' if different == 1 else 'are'} {different}: add systems, or leave the peers out"
             )
         peers = [self._peers_of(corpus.hypotheses) for corpus in corpora]
         pairs = [(i, j) for i, own in enumerate(peers) for j in ([REFERENCES] * (self.share < 1) + own)]

@@ -323,7 +323,7 @@ def _say_tokenizer_of_bleu(langpair: str) -> None:
     known, usual = BLEU._TOKENIZER_MAP, BLEU.TOKENIZER_DEFAULT
     taken, right = (known.get(code, usual) for code in (langpair.split("-")[1], bleu_language(target)))
     if taken != right:
-        notice(f"bleu: for {language_name(target)}, sacrebleu takes the tokenizer {taken}; give --tokenize {right}")
+        notice(f"bleu: for {language_name(target)}, sacrebleu uses the tokenizer {taken}; give --tokenize {right}")
 
 
 def asked_by(
@@ -396,7 +396,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
 
     wanted    the plugin metrics that the command line may use; slide's file is offered only if slide is among them
     """
-    group = parser.add_argument_group("Tests and files of all metrics (ctx-metrics)")
+    group = parser.add_argument_group("Tests and output files (ctx-metrics)")
     for wrapper in installed_wrappers():
         title = f"{wrapper.title[:1].upper()}{wrapper.title[1:]} (ctx-metrics)"
         own = parser.add_argument_group(title)

@@ -8,7 +8,7 @@ WIDTH = 80
 HEAD = """\
 Metrics of ctx-metrics for -m, besides bleu, chrf and ter, with their main flags
 (`ctx-metrics flags NAME` explains all of them, as does --help after -m NAME):"""
-SHARED = "Flags that they share (`ctx-metrics flags` explains them):"
+SHARED = "Shared flags (`ctx-metrics flags` explains them):"
 
 
 def overview(metrics: Mapping[str, Sequence[str]], shared: Iterable[argparse.Action]) -> str:

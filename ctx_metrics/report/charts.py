@@ -161,7 +161,7 @@ def _by_length(content: Content) -> Chart:
     counts = [
         f"{int((of_segments == k).sum()):,} of {name}" for k, name in enumerate(names) if (of_segments == k).any()
     ]
-    note = f"Mean score of the segments with so many words. Segments: {', '.join(counts)} words."
+    note = f"Mean score of segments by number of words. Segments: {', '.join(counts)} words."
     return Chart(caption, note, _drawn(content, chart, caption), ["Metric", "System", *names], rows)
 
 

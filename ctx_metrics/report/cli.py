@@ -55,7 +55,7 @@ def _ending(path: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    metrics: Metrics | None = metrics_setting("what to score with", " ".join(DEFAULT_METRICS))
+    metrics: Metrics | None = metrics_setting("metrics", " ".join(DEFAULT_METRICS))
     model: Model | None = model_setting()
     resample: Literal["segment", "document"] | None = resample("page")
     autorank: Literal["wmt24", "wmt25"] | None = setting(

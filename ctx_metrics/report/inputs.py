@@ -67,7 +67,7 @@ class Scored:
 class Sets:
     sets: Sequence[tuple[str, Values]] = setting(
         "Begin a test set with this name, for a page on several. The texts, languages, names, --scores and --error-spans "
-        "that follow are its own; those before the first --set are of all sets. Other flags can stand anywhere.",
+        "that follow are its own; those before the first --set apply to all sets. Other flags can go anywhere.",
         (),
         flag="--set",
         group="several test sets",
@@ -107,8 +107,8 @@ def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, tes
     without = [each.name for each in sets if each.texts.language_pair is None]
     if 0 < len(without) < len(sets):
         notice(
-            f"--set {', '.join(without)}: no languages (-l), but other test sets have some; before the first --set, "
-            "-l is of all"
+            f"--set {', '.join(without)}: no languages (-l), but other test sets have some; before the first "
+            "--set, -l applies to all"
         )
     return sets
 
@@ -122,7 +122,7 @@ def _given(name: str, line: CommandLine, metrics: Sequence[str], model: str | No
     chosen = chosen_metrics(line, metrics, model=model)
     check_resample(testing.resample, texts, line)
     if scores and not (texts.translations or texts.columns):
-        line.error("--scores holds no texts, but a report shows texts beside the scores: give -t FILE")
+        line.error("--scores has no texts, but a report shows them next to the scores: give -t FILE")
     return Given(name, line, texts, chosen, testing)
 
 

@@ -22,9 +22,11 @@ def _read(path: str, title: str, names: Sequence[str], context: Context) -> Mark
     rows = read_marked(path)
     own = [row for row in rows if _system(row, names) in names]
     if not own:
-        raise InputError(f"{path}: no row is of a system of this run ({', '.join(names)}); --names gives their names")
+        raise InputError(
+            f"{path}: no row belongs to a system of this run ({', '.join(names)}); --names gives their names"
+        )
     if len(own) < len(rows):
-        notice(f"{path}: {counted(len(rows) - len(own), 'row is', 'rows are')} of other systems, and left out")
+        notice(f"{path}: {counted(len(rows) - len(own), 'row belongs', 'rows belong')} to other systems, left out")
     spans: dict[tuple[int, int], list[Span]] = {}
     for row in own:
         place = names.index(_system(row, names)), _segment(row, len(context.systems[0]))

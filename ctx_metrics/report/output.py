@@ -48,7 +48,7 @@ def _design(run: "Run") -> "Design":
 REPORT = RunOutput(
     flag="--ctx-report",
     metavar="FILE.html",
-    help="Also write a page that shows texts and scores, systems, segments, documents and charts to FILE.html.",
+    help="Also write a page with systems, segments, documents and charts to FILE.html.",
     check=check,
     text=text,
     tests=True,

@@ -10,7 +10,9 @@ from ..errors import InputError
 def check_names(names: Sequence[str]) -> None:
     """Raise InputError for a system's name of digits alone, which `pearmut add` refuses."""
     if digits := [name for name in names if name.isdigit()]:
-        raise InputError(f"system {digits[0]}: Pearmut takes no name of digits alone; give other names with --names")
+        raise InputError(
+            f"system {digits[0]}: Pearmut does not accept names made of digits only; give other names with --names"
+        )
 
 
 def documents_of_items(

@@ -134,7 +134,7 @@ class ModelTranslator(BackTranslator):
                 own = generation.max_length - 1  # it includes the decoder's start token
         if max_length and positions and max_length >= positions:
             raise InputError(
-                f"--rtt-max-length {max_length}: {self.model.name} has {positions} positions; take at most {positions - 1}"
+                f"--rtt-max-length {max_length}: {self.model.name} has {positions} positions; use at most {positions - 1}"
             )
         self.max_length = min(max_length or own or MAX_LENGTH, (positions or max_length or MAX_LENGTH + 1) - 1)
         generation._from_model_config = False  # otherwise transformers may derive it from config.json again

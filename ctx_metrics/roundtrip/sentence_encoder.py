@@ -168,9 +168,7 @@ def read_modules(folder: Path) -> list[Module]:
         modules = [Module(kind.rpartition(".")[2], folder / below) for kind, below in lines]
         foreign = [kind for kind, _ in lines if not kind.startswith("sentence_transformers.")]
     if foreign:
-        raise ModelError(
-            f"{path} asks for code of its own ({', '.join(foreign)}), which is never run; take another model"
-        )
+        raise ModelError(f"{path} asks for its own code ({', '.join(foreign)}), which is never run; use another model")
     if not modules:
         raise ModelError(f"{path} lists no modules; fetch the model again")
     return modules

@@ -37,5 +37,5 @@ def say_empty(references: Sequence[Sequence[str | None]], stock: Sequence[str]) 
     """Give notice of empty references beside others, which sacrebleu's own metrics (`stock`) score as any other."""
     if stock and (segments := without_empty(references)[1]):
         counts = f"which counts as a reference without words for {', '.join(stock)}"
-        empty = "an empty reference beside others"
+        empty = "an empty reference among several"
         notice(Notice.at(segments, f"segment has {empty}, {counts}", f"segments have {empty}, {counts}"))

@@ -65,7 +65,7 @@ class Claims:
                 return False
             self._fails, self._file = True, None
             why = error.strerror if isinstance(error, OSError) else "this system has no file locks"
-            notice(f"{self._path}: {why}; runs at the same time may make the same requests")
+            notice(f"{self._path}: {why}; simultaneous runs may send the same requests")
         return True
 
 

@@ -71,9 +71,9 @@ class KeptResults:
                 return None
             found = msgspec.json.decode(_unpacked(name, content, most), type=kind)
             if not fits(found):
-                raise Unusable("its content is not what belongs there")
+                raise Unusable("its content does not fit")
         except (Unusable, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            why = str(error) if isinstance(error, Unusable) else "its content is not what belongs there"
+            why = str(error) if isinstance(error, Unusable) else "its content does not fit"
             self.report(f"{self.path}: {_file(name)}", why)
             return None
         return found
@@ -174,7 +174,7 @@ def _unpacked(name: str, content: bytes, most: int) -> bytes:
     except zlib.error as error:
         raise Unusable("it is damaged") from error
     if not unpacking.eof or unpacking.unused_data:
-        raise Unusable("it is too large, or not whole")
+        raise Unusable("it is too large, or incomplete")
     return found
 
 

@@ -175,6 +175,8 @@ class DocumentPairedTest(PairedTest):
         signatures, scores = super().__call__()
         for name, results in scores.items():
             if any(isinstance(result, Result) and math.isnan(result.mean or 0) for result in results):
-                notice(f"{name}: some resamples hold no scored {self._unit}, so there are no intervals and no p-values")
+                notice(
+                    f"{name}: some resamples contain no scored {self._unit}, so there are no intervals and no p-values"
+                )
                 scores[name] = [Result(result.score) for result in results if isinstance(result, Result)]
         return signatures, scores

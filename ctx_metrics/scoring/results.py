@@ -126,7 +126,7 @@ def with_left_out(result: SystemResult, segments: Sequence[int]) -> SystemResult
     """Return a result with the count and the notice of segments with an empty reference beside others."""
     if not segments:
         return result
-    ignored = "an empty reference beside others, which is left out"
+    ignored = "an empty reference among several, which is left out"
     left_out = Notice.at(segments, f"segment has {ignored}", f"segments have {ignored}", kind="ignored")
     counts = {**result.counts, "ignored": result.counts.get("ignored", 0) + len(segments)}
     return replace(result, counts=counts, notices=[*result.notices, left_out])

@@ -55,7 +55,7 @@ examples:
   # without references, on a multilingual encoder
   ctx-metrics train esim --inputs mt+src --encoder xlm-roberta-base --train mlqe.tsv --dev mlqe-dev.tsv --out my-qe
 
-  # one that ranks the outputs of a source, and also learns from errors that are put into references
+  # one that ranks the outputs of a source, and also learns from errors inserted into references
   ctx-metrics train comet --inputs mt+src+ref --encoder multilingual --train mqm.en-de.tsv --synthetic WMT19 \\
       --dev dev.en-de.tsv --loss mse+hinge --out my-ranker
 
@@ -117,8 +117,8 @@ class Data:
         False,
     )
     keep_humans: bool = setting(
-        "Learn also from human translations among the systems; from the one that is the reference, as a translation of its "
-        "source. (Default: they are left out)",
+        "Also learn from human translations among the systems; the reference counts as a translation of "
+        "its source. (Default: leave them out)",
         False,
     )
     no_mqm_root: bool = setting("Learn penalties such as MQM's unchanged. (Default: as minus their square root)", False)
@@ -128,7 +128,7 @@ class Data:
         metavar="PATH",
     )
     window: Positive | None = setting(
-        "Learn also from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
+        "Also learn from windows of 2 to N consecutive sentences of a document, with their mean score: for slide."
     )
     synthetic: Files | None = setting(
         "Clean translations (sources with references) for comet with --inputs mt+src and mt+src+ref: each epoch inserts "

@@ -264,7 +264,7 @@ def training_dtype(name: str) -> torch.dtype:
     """Return the dtype of a training's matrix products; raises InputError for fp16."""
     if (dtype := resolve_dtype(name)) == torch.float16:
         given = setting_named("--ctx-dtype", "dtype", "fp16")
-        raise InputError(f"{given} is too narrow to train in; take bf16 or fp32")
+        raise InputError(f"{given} is too narrow to train in; use bf16 or fp32")
     return dtype
 
 

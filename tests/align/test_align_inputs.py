@@ -77,7 +77,7 @@ def test_a_folder_has_a_document_twice(tmp_path):
 
 
 def test_a_folder_needs_ids(tmp_path):
-    assert "give --docids FILE (or to ctx-metrics, the source or the reference as a folder" in fault(
+    assert "give --docids FILE (or, in ctx-metrics, the source or the reference as a folder" in fault(
         tmp_path, parts=parts_of(None, 3)
     )
 
@@ -234,7 +234,7 @@ def test_with_as_many_lines_as_segments_an_empty_line_is_an_empty_output(tmp_pat
     path.write_text("One.\n\nThree.\n")
     with collected() as notices:
         assert read(path, parts)[1] == ["One.", "Three."]  # two documents between blank lines
-    assert "the blocks are read. If blank lines are empty outputs" in str(notices[0])
+    assert "the blocks are used. If blank lines are empty outputs" in str(notices[0])
     path.write_text("One.\n\n\n")
     assert read(path, parts)[1] == ["One.", ""]
     path.write_text("One.\n\nTwo.\n\nThree.\n")

@@ -87,7 +87,7 @@ def test_one_script_of_a_language_is_chosen(tmp_path):
     with pytest.raises(InputError, match="has documents in sr_Cyrl_RS and in sr_Latn_RS; name one of them with -l"):
         read_test_set(str(path), "utf-8", ("de", "sr"))
     written(path, [{**row, "doc_id": "a"} for row in rows])
-    with pytest.raises(InputError, match="document 'a' is there already, in sr_Cyrl_RS and in sr_Latn_RS; name one"):
+    with pytest.raises(InputError, match="document 'a' appeared before, in sr_Cyrl_RS and in sr_Latn_RS; name one"):
         read_test_set(str(path), "utf-8", ("de", "sr"))
 
 
@@ -102,13 +102,13 @@ def test_references_are_in_any_order(tmp_path):
     "rows, message",
     [
         ([OTHER], "PATH has no document of the language pair; check the file and -l"),
-        ([ROWS[0], ROWS[0]], "PATH, line 2: document 'a' is there already; leave one out"),
+        ([ROWS[0], ROWS[0]], "PATH, line 2: document 'a' appeared before; leave one out"),
         ([{"doc_id": "a"}], "PATH, line 1: there is no src_text; each line needs doc_id and src_text, as text"),
         (
             [{**ROWS[0], "src_text": "Ja \ud83d."}],
             "PATH, line 1: src_text holds half of a surrogate pair (\\ud800 to \\udfff), which is not text",
         ),
-        ([ROWS[0], {**ROWS[1], "refs": {}}], "PATH, line 2 has no references, but the lines before have refA"),
+        ([ROWS[0], {**ROWS[1], "refs": {}}], "PATH, line 2 has no references, but earlier lines have refA"),
         (
             [{**ROWS[0], "refs": ["I came late."]}],
             'PATH, line 1: refs is not an object, such as {"refA": {"ref": "..."}}',

@@ -46,9 +46,7 @@ def test_files_patterns_and_folders(tmp_path):
 
 def test_a_folder_without_tables(tmp_path):
     write(tmp_path / "notes.md", "")
-    with pytest.raises(
-        InputError, match=f"^{re.escape(str(tmp_path))}: there is no table in this folder; tables end with"
-    ):
+    with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path))}: no table in this folder; tables end with"):
         find_tables([str(tmp_path)])
 
 

@@ -42,7 +42,7 @@ def test_without_translations_in_a_terminal_it_says_what_to_give(monkeypatch, ca
         with pytest.raises(SystemExit, match="2"):
             main(["score", "-m", "chrf"])
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "ctx-metrics score: error: no translations: name their files with -t, or give them on the standard input"
+        "ctx-metrics score: error: no translations: name their files with -t, or pipe them in"
     )
 
 
@@ -104,7 +104,7 @@ def test_flags_of_other_commands_are_explained(ctx):
 def test_help_of_score_shows_the_flags_of_the_metrics_that_are_named(ctx):
     plain = ctx("score", "--help")
     assert plain.code == 0 and plain.err == ""
-    for title in ("inputs", "what to score with", "output", "engine of the neural metrics"):
+    for title in ("inputs", "metrics", "output", "engine for neural metrics"):
         assert f"\n{title}:\n" in plain.out, title
     assert "--comet-model" in plain.out and "ctx-metrics score -s" in plain.out
     assert "--slide-window" not in plain.out and "--bertr-layers" not in plain.out

@@ -99,4 +99,4 @@ def test_all_codes_of_a_language_are_one_in_python():
 def test_sacrebleu_names_the_tokenizer_that_its_bleu_misses(forked_sacrebleu, files, pair, said):
     done = forked_sacrebleu("ref.txt", "-i", "a.txt", "-m", "bleu", "nist", "-l", pair, "-b", cwd=files)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("sacrebleu takes the tokenizer 13a; give --tokenize zh") == said
+    assert done.stderr.count("sacrebleu uses the tokenizer 13a; give --tokenize zh") == said

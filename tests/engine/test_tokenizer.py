@@ -119,7 +119,7 @@ XLMR = json.dumps({"model_type": "xlm-roberta"})
     [
         *(({"tokenizer.json": content}, "cannot be loaded: ") for content in ("", "{", "{}")),
         ({"config.json": XLMR}, "is missing: none of tokenizer.json, vocab.txt"),
-        ({"config.json": XLMR, "sentencepiece.bpe.model": "no model"}, "cannot be loaded: .*; to read older ones"),
+        ({"config.json": XLMR, "sentencepiece.bpe.model": "no model"}, "cannot be loaded: .*; to read older formats"),
     ],
 )
 def test_broken_tokenizers(tmp_path, files, words):

@@ -62,7 +62,7 @@ def test_settings_of_a_metric(export):
 
 def test_what_pearmut_would_refuse_is_said_before(tmp_path, capsys):
     made = recipe("pearmut_export").main([*ARGUMENTS, "--names", "1", "b", "-o", str(tmp_path / "x")])
-    assert made == 1 and "system 1: Pearmut takes no name of digits alone" in capsys.readouterr().err
+    assert made == 1 and "system 1: Pearmut does not accept names made of digits only" in capsys.readouterr().err
     made = recipe("pearmut_export").main([*ARGUMENTS, "-m", "nope", "-o", str(tmp_path / "x")])
     assert made == 1 and "nope: there is no such metric" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()

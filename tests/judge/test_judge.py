@@ -135,7 +135,7 @@ def test_spans(server, judge):
     assert spans == [[(14, 17, "major", "dog")], [(4, 7, "major", "dog")], []]
     assert metric.last_result.windows[0].estimate.spans[0].confidence == 1.0
     assert list(map(str, notices)) == [
-        "judge: 3 segments have marked errors without a place in the hypothesis (omissions, or words that it does not hold)"
+        "judge: 3 segments have marked errors without a place in the hypothesis (omissions, or words that are not in it)"
         ": segments 1, 2, 3"
     ]
 
@@ -154,7 +154,7 @@ def test_windows_of_slide(server, tmp_path):
     signature = str(metric.get_signature())
     assert "judge:toy" in signature and "samples:2" in signature and "window:2" in signature
     server.answer = lambda *_: "no"
-    with pytest.raises(ModelError, match="slide: 2 windows have no answer that can be read, after up to 3 requests"):
+    with pytest.raises(ModelError, match="slide: 2 windows have no readable answer after up to 3 requests"):
         SLIDE(sources=SOURCES, doc_ids=["a", "a", "b"], model=name.replace("=0&", "=1&"), window=2).corpus_score(
             HYPOTHESES, None
         )

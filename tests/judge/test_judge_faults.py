@@ -72,11 +72,11 @@ def once(fault, number: int = 5):
         (Fault(503, {"error": {"message": "busy"}}), "had a request that got status 503 and was sent again"),
         (Fault(seconds=1.5), "had a request that timed out and was sent again"),
         (Fault(body='{"choices"', promised=99), "had a request that found no server, or lost it and was sent again"),
-        (Fault(body="<html>"), "had a request that got something else than a chat completion and was sent again"),
-        (Fault(body=b"\xff\xfe"), "had a request that got something else than a chat completion and was sent again"),
+        (Fault(body="<html>"), "had a request that got something other than a chat completion and was sent again"),
+        (Fault(body=b"\xff\xfe"), "had a request that got something other than a chat completion and was sent again"),
         (
             Fault(body={"choices": []}),
-            "had a request that got something else than a chat completion and was sent again",
+            "had a request that got something other than a chat completion and was sent again",
         ),
         (Fault(body=completion(None)), "got an answer without any text, which does not count"),
         ("I would say 90.", "got an answer without a JSON object with a score, which does not count"),
@@ -196,7 +196,7 @@ def test_unreadable_answers_are_kept_too(server, judge):
     assert before[0] == pytest.approx(40) and before[1][3] != before[1][3]  # NaN
     assert before[2] == [
         "judge: 1 segment got an answer without a JSON object with a score, which does not count (segment 4)",
-        "judge: 1 segment has no answer that can be read and is left out (segment 4)",
+        "judge: 1 segment has no readable answer and is left out (segment 4)",
     ]
     after = scored(judge())
     assert len(server.requests) == 11 + asking.TRIES and after[2] == before[2]
@@ -216,8 +216,7 @@ def test_one_readable_sample_is_enough(server, judge):
     server.answer = answer
     score, _, notices = scored(judge(samples=2, concurrency=1))
     assert score == pytest.approx(80) and any(
-        each.startswith("judge: 12 segments have fewer than 2 answers that can be read (segments 1,")
-        for each in notices
+        each.startswith("judge: 12 segments have fewer than 2 readable answers (segments 1,") for each in notices
     )
 
 
@@ -229,7 +228,7 @@ def test_a_text_that_the_server_refuses_is_left_out(server, judge):
     assert score == pytest.approx(40) and segments[7] != segments[7] and len(server.requests) == 12
     assert notices == [
         "judge: 1 segment had a request that got status 400 and was given up (maximum context length is 512 tokens): segment 8",
-        "judge: 1 segment has no answer that can be read and is left out (segment 8)",
+        "judge: 1 segment has no readable answer and is left out (segment 8)",
     ]
     release()  # a run that resumes has nothing else to ask about
     assert scored(judge())[2] == notices and len(server.requests) == 13
@@ -284,7 +283,7 @@ def test_results_with_a_failed_request_are_not_kept(server, judge, tmp_path):
         (Fault(429, {"error": {"message": "pay", "code": "insufficient_quota"}}), "got status 429: pay$"),
         (Fault(429, headers={"Retry-After": "7200"}), "it asks to wait 7,200 seconds"),
         (Fault(401, {"error": {"message": "\x1b[31mred\n" + "x" * 999}}), "got status 401: .31mred x{190}"),
-        (Fault(body="<html>"), "got something else than a chat completion: does the URL lack /v1"),
+        (Fault(body="<html>"), "got something other than a chat completion: does the URL lack /v1"),
     ],
 )
 def test_a_server_that_takes_no_request_gets_one(server, judge, fault, words, monkeypatch):
@@ -318,7 +317,7 @@ def test_a_first_text_that_is_refused_stops_nothing(server, judge):
     score, segments, notices = scored(judge())
     assert score == pytest.approx(40) and segments[0] != segments[0] and len(server.requests) == 12
     assert data_of(server.requests[0])["translation"] == "Sentence 0 ."
-    assert "judge: 1 segment has no answer that can be read and is left out (segment 1)" in notices
+    assert "judge: 1 segment has no readable answer and is left out (segment 1)" in notices
 
 
 @pytest.mark.parametrize(
@@ -334,7 +333,7 @@ def test_whether_a_refused_key_was_there(server, judge, monkeypatch, key, said):
 def test_a_provider_s_error_in_an_answer_is_shown(server, judge):
     """Some gateways answer with status 200 and an error."""
     server.answer = lambda *_: Fault(body={"error": {"message": "upstream is down", "code": 502}})
-    with pytest.raises(ModelError, match="got something else than a chat completion: upstream is down, 8 times"):
+    with pytest.raises(ModelError, match="got something other than a chat completion: upstream is down, 8 times"):
         scored(judge())
 
 
@@ -590,7 +589,7 @@ def test_without_the_client(server, judge, monkeypatch):
 
 def test_no_answer_at_all(server, judge):
     server.answer = lambda *_: "no"
-    words = "no answer can be read that .* gave about the first 3 texts; the last was one without a JSON object"
+    words = "none of .*'s answers about the first 3 texts can be read; the last was one without a JSON object"
     with pytest.raises(
         ModelError, match=f"{words} with a score .format=... has the server force JSON in other ways.; "
     ):
@@ -607,7 +606,5 @@ def test_no_answer_about_a_few_texts(server, judge, rest):
     """A score of the empty texts alone would be no score of the system."""
     server.answer = lambda *_: "no"
     metric = judge(sources=SOURCES[: 2 + len(rest)])
-    with pytest.raises(
-        InputError, match="judge: no segment can be scored; .*2 segments have no answer that can be read"
-    ):
+    with pytest.raises(InputError, match="judge: no segment can be scored; .*2 segments have no readable answer"):
         metric.corpus_score(["Sentence 1 .", "Sentence 2 .", *rest], None)

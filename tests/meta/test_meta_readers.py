@@ -141,7 +141,7 @@ def test_folders_of_segment_da(da):
     [
         ("human", "1\nx\n", "human.cs-en, line 2: 'x' is not a score"),
         ("reference", "r\n", "reference.cs-en: 1 line for the 2 of .*human.cs-en"),
-        ("mt-system", None, "no file DAseg.newstest2015.mt-system.cs-en beside it"),
+        ("mt-system", None, "no file DAseg.newstest2015.mt-system.cs-en next to it"),
     ],
 )
 def test_segment_da_that_cannot_be_used(da, put, kind, text, message):
@@ -351,9 +351,7 @@ def test_the_second_reference_of_a_pair_is_not_left_out_unsaid(system_da, caplog
     [judged] = read_judged(str(system_da), pairs=["de-en"])
     assert judged.references == [["It rains.", "We left."]]
     assert "newstest2017-deen-ref.en is read, of newstest2017-deen-ref.en, newstest2018-deen-ref.en" in caplog.text
-    with pytest.raises(
-        InputError, match="none of the pairs fr-en is there with a reference file; it scores de-en, en-cs"
-    ):
+    with pytest.raises(InputError, match="none of the pairs fr-en has a reference file; it scores de-en, en-cs"):
         read_judged(str(system_da), pairs=["fr-en"])
 
 
@@ -363,7 +361,7 @@ def test_the_second_reference_of_a_pair_is_not_left_out_unsaid(system_da, caplog
         ("DA-syslevel.csv", "LP SYSTEM HUMAN\n", "csv, line 1: the columns are LP SYSTEM HUMAN, not LP HUMAN"),
         ("DA-syslevel.csv", LEVELS + "de-en 0.5\n", "csv, line 2: 2 fields, not 3"),
         ("DA-syslevel.csv", LEVELS + "de-en good one.1\n", "csv, line 2: 'good'"),
-        ("DA-syslevel.csv", LEVELS + "en-cs 1 x.1\n", "csv: none of its pairs is there .* it scores en-cs$"),
+        ("DA-syslevel.csv", LEVELS + "en-cs 1 x.1\n", "csv: none of its pairs has .* it scores en-cs$"),
         ("DA-syslevel.csv", "", "csv, line 1: the columns are missing, not LP HUMAN SYSTEM"),
         ("system-outputs/de-en/newstest2019.one.1.de-en", "A.\n", "1 line for the 2 of"),
     ],

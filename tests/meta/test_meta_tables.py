@@ -305,7 +305,7 @@ def test_tests_that_differ_are_told_apart():
 
 def test_p_values_on_fewer_draws_than_asked_for_are_counted():
     shown = render(report(settings={"resamples": 1000}), "table")
-    assert "1 of 1 p-value rests on 100 draws or more, not 1,000" in " ".join(shown.split())
+    assert "1 of 1 p-value uses fewer than 1,000 draws (at least 100)" in " ".join(shown.split())
     assert "draws" not in render(report(settings={"resamples": 100}), "table")
 
 

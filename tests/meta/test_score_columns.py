@@ -50,7 +50,7 @@ def test_edits_count_negative_as_they_do_alone(put, caplog):
 def test_a_column_of_one_value_counts_nothing(put, caplog):
     path = put("t.tsv", "mt|A|B", "a|1|7", "b|3|7")
     assert scores(path, ["A", "B"])[0] == [-1, 1]
-    assert "t: all rows have one value in column B, which so counts as 0 in their scores" in caplog.text
+    assert "t: column B has the same value in all rows, so it counts as 0 in their scores" in caplog.text
 
 
 def test_no_row_has_all_columns(put):

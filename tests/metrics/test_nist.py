@@ -181,7 +181,7 @@ def test_odd_segments_are_counted(caplog):
     assert caplog.messages == [
         "nist: 3 segments have an empty hypothesis or reference and score 0 (segments 2, 3, 4)",
         "nist: 1 segment has no reference and is left out (segment 5)",
-        "nist: 1 segment has an empty reference beside others, which is left out (segment 2)",
+        "nist: 1 segment has an empty reference among several, which is left out (segment 2)",
     ]
     values = [each.score for each in metric.segment_scores(hypotheses)]
     assert values[1:4] == [0, 0, 0] and math.isnan(values[4]) and values[0] > 0

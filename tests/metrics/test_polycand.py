@@ -85,7 +85,7 @@ def test_equal_outputs_are_no_candidates(folders, caplog):
     nothing = ByHand(folders["polycand"]).score(sources[0], twin[0], [""])
     assert values(alike, twin)[0] == pytest.approx(nothing, abs=1e-5)
     assert alike.corpus_score(twin, None)._verbose == "(lacking = 1)"
-    said = "1 segment lacks a candidate: no other output differs from it, and empty texts stand in (segment 1)"
+    said = "1 segment lacks a candidate: no other output differs from it, so empty texts are used instead (segment 1)"
     assert f"comet: every system: {said}" in caplog.messages
 
 

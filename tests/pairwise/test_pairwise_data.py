@@ -53,7 +53,7 @@ def test_preferences_keep_their_pairs(put, caplog):
     left = {"of the same text": 1, "without a reference": 1, "without an output": 2}
     assert found.counts == {path: {"rows": 7, "kept": 3, **left}}
     assert caplog.messages == [
-        f"{path}: 3 pairs taken; left out 1 pair of the same text, 1 without a reference, 2 without an output"
+        f"{path}: 3 pairs used; left out 1 pair of the same text, 1 without a reference, 2 without an output"
     ]
     [judged] = found.sets
     assert (judged.source_lang, judged.target_lang) == ("cs", "en") and "refB" in judged.systems
@@ -130,7 +130,7 @@ def test_outputs_that_share_only_what_they_lack(put, caplog):
     path = put("t.tsv", "mt|src|ref|score", "a|s|  |1", "b|s| |2", "c||  |3", "d||  |4", "e|s|r|5", "f|s|r|6")
     # a and b share a source
     assert read_pair_sets([path]).counts[path] == {"rows": 2, "kept": 1, "without a reference": 1}
-    assert caplog.messages == [f"{path}: 1 pair taken; left out 1 pair without a reference"]
+    assert caplog.messages == [f"{path}: 1 pair used; left out 1 pair without a reference"]
 
 
 def test_documents_part_outputs(put):

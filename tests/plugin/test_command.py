@@ -313,5 +313,5 @@ def test_a_paired_test_whose_resamples_score_nothing_has_no_p_value(tmp_path):
     command = "ref -i a b -m slide bleu -l de-en --docids ids --slide-window 3 --slide-stride 3 --slide-partial drop"
     done = fresh_sacrebleu(*command.split(), "--paired-bs", *SMALL, cwd=tmp_path)
     _, other = json.loads(done.stdout)
-    assert "some resamples hold no scored segment" in done.stderr
+    assert "some resamples contain no scored segment" in done.stderr
     assert [other[name].get("p_value") is None for name in sorted(other) if name != "system"] == [False, True]

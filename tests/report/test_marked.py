@@ -39,7 +39,7 @@ def test_spans_are_those_of_the_runs_systems_and_segments(table, caplog):
         (1, 1): [(0, 2, "critical")],
     }
     assert error_counts(found, 2) == (["critical", "major", "minor"], [[0, 1, 1], [1, 0, 0]], [1, 1])
-    assert re.fullmatch(r".*people.tsv: 1 row is of other systems, and left out", caplog.messages[0])
+    assert re.fullmatch(r".*people.tsv: 1 row belongs to other systems, left out", caplog.messages[0])
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_row_that_does_not_fit(table, row, message):
 
 
 def test_a_table_of_other_systems(table):
-    with pytest.raises(InputError, match=r"no row is of a system of this run \(X, Y\); --names gives their names"):
+    with pytest.raises(InputError, match=r"no row belongs to a system of this run \(X, Y\); --names gives their names"):
         read_spans([table(*ROWS)], ["X", "Y"], Context(systems=TEXTS))
 
 

@@ -142,7 +142,7 @@ def test_languages_of_one_set_alone_are_said(ctx, tmp_path):
     sets = ["--set", "x", "-t", A, "-r", REF, "--set", "y", "-t", B, "-r", REF, "-l", "de-en"]
     done = ctx("report", *sets, "-m", "chrf", "-q", "-o", tmp_path / "page.html")
     assert done.code == 0 and done.err.splitlines()[0] == (
-        "ctx-metrics: --set x: no languages (-l), but other test sets have some; before the first --set, -l is of all"
+        "ctx-metrics: --set x: no languages (-l), but other test sets have some; before the first --set, -l applies to all"
     )
 
 

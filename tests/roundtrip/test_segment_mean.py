@@ -64,7 +64,7 @@ def test_odd_segments_are_counted(caplog):
     assert caplog.messages == [
         "segmentmean: 2 segments have an empty hypothesis or reference and score 0 (segments 2, 3)",
         "segmentmean: 1 segment has no reference and is left out (segment 4)",
-        "segmentmean: 1 segment has an empty reference beside others, which is left out (segment 5)",
+        "segmentmean: 1 segment has an empty reference among several, which is left out (segment 5)",
     ]
 
 

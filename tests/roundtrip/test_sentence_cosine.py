@@ -66,7 +66,7 @@ def test_golden_values(stub, caplog):
         "sentencecosine: 1 segment was truncated (4 tokens per text): segment 2",
         "sentencecosine: 2 segments have an empty hypothesis or reference and score 0 (segments 4, 5)",
         "sentencecosine: 1 segment has no reference and is left out (segment 3)",
-        "sentencecosine: 1 segment has an empty reference beside others, which is left out (segment 6)",
+        "sentencecosine: 1 segment has an empty reference among several, which is left out (segment 6)",
     ]
     mean = SentenceCosine(streams, [hypotheses], target_lang="en", multiref="mean")
     assert mean.segment_scores(hypotheses)[0].score == pytest.approx(70)

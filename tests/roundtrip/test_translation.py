@@ -136,7 +136,7 @@ def test_lengths_and_beams(tmp_path):
     model = load(copy)
     assert (model.beams, model.max_length) == (3, 9)
     assert (load(copy, 2, 5).beams, load(copy, 2, 5).max_length) == (2, 5)
-    with pytest.raises(InputError, match="--rtt-max-length 24: .* 24 positions; take at most 23"):
+    with pytest.raises(InputError, match="--rtt-max-length 24: .* 24 positions; use at most 23"):
         load(toy.folder, None, 24)
 
 

@@ -184,7 +184,7 @@ def test_empty_references_beside_others_are_left_out_and_said(ctx, tmp_path):
     for metric in ("nist", "meteor", "bertr", "bertscore", "slide"):
         mean = [] if metric in ("nist", "meteor") else [f"--{metric}-multiref", "mean"]
         done = ctx("score", "-t", hyp, "-r", *refs, "-m", metric, *mean, "-l", "de-en", "--format", "json")
-        assert done.code == 0 and "has an empty reference beside others, which is left out (segment 2)" in done.err
+        assert done.code == 0 and "has an empty reference among several, which is left out (segment 2)" in done.err
         assert '"ignored": 1' in done.out
     done = ctx("score", "-t", hyp, "-r", *refs, "-m", "bleu", "ter", "nist", "-l", "de-en", "-q")
     assert "which counts as a reference without words for bleu, ter (segment 2)" in done.err

@@ -303,9 +303,7 @@ def test_what_is_kept_comes_back_once_and_the_first_damage_is_said(tmp_path, cap
     assert kept.get("a", list[float], lambda found: len(found) == 2) == [0.1, 1.5]
     assert kept.get("c", list[float], bool) is None and not caplog.messages
     assert kept.get("a", list[int], bool) is None and kept.get("b", list[float], lambda found: False) is None
-    assert caplog.messages == [
-        f"--flag {tmp_path}/kept: a.json.z is ignored, because its content is not what belongs there"
-    ]
+    assert caplog.messages == [f"--flag {tmp_path}/kept: a.json.z is ignored, because its content does not fit"]
 
 
 @pytest.mark.full

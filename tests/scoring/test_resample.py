@@ -168,7 +168,7 @@ def test_resamples_without_a_score_give_no_p_value(caplog, unit, ids):
     results = DocumentPairedTest([("a", texts), ("b", other)], {"GIVEN": metric}, None, "bs", 50)()[1]["GIVEN"]
     assert [each.score for each in results] == [25 if ids else 20, 40]
     assert all(each.p_value is each.ci is None for each in results)
-    assert f"some resamples hold no scored {unit}" in caplog.text
+    assert f"some resamples contain no scored {unit}" in caplog.text
 
 
 def test_without_documents_it_is_sacrebleus_test():

@@ -114,7 +114,7 @@ def test_odd_segments_are_counted(caplog):
     assert caplog.messages == [
         "sentencebleu: 3 segments have an empty hypothesis or reference and score 0 (segments 2, 3, 4)",
         "sentencebleu: 1 segment has no reference and is left out (segment 5)",
-        "sentencebleu: 1 segment has an empty reference beside others, which is left out (segment 2)",
+        "sentencebleu: 1 segment has an empty reference among several, which is left out (segment 2)",
     ]
 
 

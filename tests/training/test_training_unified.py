@@ -234,7 +234,7 @@ def test_one_kind_of_input_alone(tmp_path, tiny_xlmr, tmp_path_factory):
     learned(tiny_xlmr, data, tmp_path / "m", "mt+src")
     estimator = load_estimator(str(tmp_path / "m"), QUIET)
     assert estimator.inputs == "mt+src"
-    with pytest.raises(ModelError, match=r"m takes the inputs mt\+src, not mt\+ref"):
+    with pytest.raises(ModelError, match=r"m reads the inputs mt\+src, not mt\+ref"):
         load_estimator(str(tmp_path / "m"), QUIET, "mt+ref")
 
 

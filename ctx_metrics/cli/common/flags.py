@@ -68,7 +68,7 @@ def format_of(form: str | None, path: str | None, endings: Mapping[str, str] = E
     return form or endings.get(ending, "table")
 
 
-def output(help: str = "Output file, instead of the standard output (-).") -> Any:
+def output(help: str = "Output file, instead of standard output (-).") -> Any:
     return setting(help, flag="-o --output")
 
 

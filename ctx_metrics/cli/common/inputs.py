@@ -155,7 +155,7 @@ def checked_texts(line: CommandLine) -> Texts:
     if not texts.from_stdin and texts.columns:
         line.error("--columns describes the standard input; leave it out with -t FILE")
     if texts.translations is None and sys.stdin.isatty():
-        line.error("no translations: name their files with -t, or give them on the standard input")
+        line.error("no translations: name their files with -t, or pipe them in")
     if texts.columns:
         try:
             column_names(",".join(texts.columns))

@@ -78,6 +78,6 @@ def spans_of(result: SystemResult | None) -> dict[int, list[ErrorSpan]]:
 
 def unmarked(metrics: Sequence[str]) -> InputError:
     return InputError(
-        f"--spans: no error spans, {', '.join(metrics)} marks none; score with comet and an XCOMET model, or with "
-        "--comet-spans and a model trained with word labels"
+        f"--spans: {', '.join(metrics)} marks no error spans; use comet with an XCOMET model, or "
+        "--comet-spans with a model trained with word labels"
     )

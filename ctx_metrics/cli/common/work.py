@@ -24,7 +24,7 @@ def place(text: str) -> str:
 @dataclass(frozen=True)
 class Work:
     on: str | None = setting(
-        "Where blocks are scored: ray (workers on this machine, or on the cluster of RAY_ADDRESS), ray:ADDRESS or "
+        "Where to score blocks: ray (workers on this machine, or on the cluster of RAY_ADDRESS), ray:ADDRESS or "
         "ray://ADDRESS. (Default: this process)",
         type=place,
         metavar="PLACE",

@@ -57,7 +57,7 @@ Name a metric to see its flags: ctx-metrics score -m slide --help
 class Scoring:
     """The metrics, and the output."""
 
-    metrics: Metrics | None = metrics_setting("what to score with", DEFAULT_METRIC)
+    metrics: Metrics | None = metrics_setting("metrics", DEFAULT_METRIC)
     model: Model | None = model_setting()
     slide_grid: Positive | None = setting(
         "Score slide with all windows and strides up to W in one run: a table window x stride for each system.",
@@ -103,13 +103,13 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [Texts, Scoring])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
-    add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and no signatures on stderr beside TSV.")])
+    add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
 
 
 def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_own_flags(parser, argv, [DEFAULT_METRIC])
     inputs = [(each.title, each.add_arguments) for each in installed_inputs()]
-    add_all(parser, [*inputs, ("engine of the neural metrics", EngineOptions)])
+    add_all(parser, [*inputs, ("engine for neural metrics", EngineOptions)])
 
 
 def check_resample(unit: str | None, texts: Texts, line: CommandLine) -> None:

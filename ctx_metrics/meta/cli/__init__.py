@@ -97,7 +97,7 @@ examples:
   # pairwise system accuracy over the language pairs of a tree; a system that is left out
   ctx-metrics meta wmt22 -l en-de en-ru zh-en -m bleu chrf -p sys-acc --drop en-de:M2M100_1.2B-B4
 
-  # published scores of metrics beside one that is scored here; segment and system protocols
+  # published scores of metrics next to a metric scored here; segment and system protocols
   ctx-metrics meta wmt22 -l zh-en --scores metric-scores/zh-en -m bertr -p sys-acc spa seg-pearson acc-eq
 
   # two settings of one metric, and two models
@@ -108,7 +108,7 @@ examples:
   ctx-metrics meta wmt22 -l zh-en -m comet --slide-grid 10 --plot wmt22.pdf
 
 `ctx-metrics meta paraphrase --help`: how well metrics tell paraphrases apart (PAWS, MRPC, STS-B).
-`ctx-metrics meta spans --help`: how well predicted error spans agree with those of people (WMT25's predictions.tsv).
+`ctx-metrics meta spans --help`: how well predicted error spans agree with human ones (WMT25's predictions.tsv).
 """
 
 
@@ -187,7 +187,7 @@ class Evaluation:
         metavar="PROTOCOL",
     )
     average: Literal["none", "item", "system"] | None = setting(
-        "Groups of outputs that segment-level protocols average over: none takes all outputs together, item groups "
+        "Groups of outputs that segment-level protocols average over: none pools all outputs, item groups "
         "them by source segment, system by system. (Default: none for correlations, item for acc-eq and tau-23)"
     )
     threshold: Number = setting(
@@ -196,7 +196,7 @@ class Evaluation:
         25.0,
     )
     test: Literal["auto", "perm-both", "bootstrap", "pairs", "williams", "none"] = setting(
-        "How metrics are compared. auto uses perm-both for systems (sys-..., spa) and bootstrap for segments and "
+        "How to compare metrics. auto uses perm-both for systems (sys-..., spa) and bootstrap for segments and "
         "preferences; pairs is WMT's permutation for acc-eq, which is too lenient.",
         "auto",
     )
@@ -237,7 +237,7 @@ def _figures(line: CommandLine, path: str) -> list[Target]:
 @dataclass(frozen=True)
 class Plots:
     report: Annotated[str, Writes(targets=_pages), "PATH"] | None = setting(
-        "Write pages as `ctx-metrics report` does, with people's scores beside the metrics': one of all sets if PATH ends "
+        "Write pages as `ctx-metrics report` does, with human scores next to the metrics': one of all sets if PATH ends "
         "in .html, else SET.html for each set in the folder PATH."
     )
 
@@ -257,7 +257,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_own_flags(parser, argv)
     add_wrapper_flags(parser, texts=False)
     quiet = flags.quiet("No progress bars and no progress lines.")
-    add_all(parser, [("engine of the neural metrics", EngineOptions), ("work", Work), Kept, quiet])
+    add_all(parser, [("engine for neural metrics", EngineOptions), ("work", Work), Kept, quiet])
 
 
 def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | None]:

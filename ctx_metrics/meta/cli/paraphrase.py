@@ -58,7 +58,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     parser.prog += " paraphrase"
     add_all(parser, [Pairs, ("significance", Resampling), Output])
     add_own_flags(parser, argv)
-    add_all(parser, [("engine of the neural metrics", EngineOptions), flags.quiet()])
+    add_all(parser, [("engine for neural metrics", EngineOptions), flags.quiet()])
 
 
 def run(line: CommandLine) -> int:

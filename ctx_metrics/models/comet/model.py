@@ -548,7 +548,7 @@ def load_comet(
             raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))
         if spans:
             raise ModelError(
-                f"{checkpoint.model.name} marks no error spans; take an XCOMET or a word-level unified model"
+                f"{checkpoint.model.name} marks no error spans; use an XCOMET or a word-level unified model"
             )
     estimator.load(checkpoint)
     return estimator
@@ -625,4 +625,4 @@ def joined(texts: Sequence[TokenIds], encoder_model: str, pad: int | None, most:
 
 def wrong_inputs(name: str, choices: Sequence[str], asked: str) -> str:
     setting = worded("--comet-inputs, --slide-inputs", "inputs")
-    return f"{name} takes the inputs {' or '.join(choices)}, not {asked} ({setting})"
+    return f"{name} reads the inputs {' or '.join(choices)}, not {asked} ({setting})"

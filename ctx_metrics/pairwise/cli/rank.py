@@ -47,7 +47,7 @@ class Comparison:
     )
     names: Sequence[str] | None = flags.names("the")
     source: File | None = setting("Source segments, one per line, for models that read them.", flag="-s --source")
-    docids: File | None = setting("Document id of each line; documents are then resampled instead of segments.")
+    docids: File | None = setting("Document id of each line, to resample documents instead of segments.")
     language_pair: tuple[str, str] | None = flags.languages()
     encoding: str = flags.encoding()
     no_text_checks: bool = flags.text_checks()
@@ -71,7 +71,7 @@ class Comparison:
     )
 
 
-FLAGS = [Comparison, ("engine", EngineOptions), flags.quiet("No progress bars, and no signature on stderr beside TSV.")]
+FLAGS = [Comparison, ("engine", EngineOptions), flags.quiet("No progress bars, and with TSV no signature on stderr.")]
 
 
 def _check(line: CommandLine, given: Comparison) -> None:

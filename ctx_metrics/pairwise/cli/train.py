@@ -45,7 +45,7 @@ examples:
   ctx-metrics train pairwise --train preferences.tsv --dev dev.tsv --features 4metrics chrf --vectors none --hidden 0 \\
       --out my-regression
 
-  # WMT13's rankings, in minutes; word vectors beside the encoder's
+  # WMT13's rankings, in minutes; word vectors next to the encoder's
   ctx-metrics train pairwise --train fr-en-rankings.csv --outputs newstest2013/fr-en --reference newstest2013-ref.en \\
       --dev 0.1 --vectors encoder@3:25 glove.6B.50d.txt --recipe modern --out my-pairwise
 """
@@ -240,7 +240,7 @@ def _read(pairs: Pairs, options: DataOptions, threshold: float | None, seed: int
         (drawn, _), (whole, _) = count_pairs(held), count_pairs(training.sets)
         how = (
             f"{drawn:,} of the {whole:,} pairs are used only for development: a share of {share:g} of the source "
-            "sentences, drawn by the seed. No source sentence and no reference is on both sides."
+            "sentences, drawn by the seed. The two sides share no source sentence or reference."
         )
         return Data(left, held, {"train": sources, "development": []}, how)
     development = read_pair_sets([str(path) for path in pairs.dev], options, threshold)

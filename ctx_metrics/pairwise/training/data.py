@@ -265,4 +265,4 @@ def _say(path: str, count: Counter, threshold: float | None) -> None:
     if not count["kept"]:
         raise InputError(f"{path}: no pair is left to learn from; {left}")
     if left:
-        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} taken; {left}")
+        notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} used; {left}")

@@ -22,13 +22,13 @@ class Architecture:
         group="network",
     )
     inputs: Literal["mt+ref", "mt+src", "mt+src+ref"] | None = setting(
-        "Texts that the model reads beside the output: the reference or the source; comet can also read both, as "
+        "Texts that the model reads besides the output: the reference or the source; comet can also read both, as "
         "UniTE does, with low-rank changes of the encoder. (Default: mt+ref; comet: mt+ref by a small regressor "
         "over frozen states)"
     )
     language_tag: bool = setting(
-        "With comet --inputs: state the target language before each output, such as de:, in training (not in one of five "
-        "readings) and in scoring.",
+        "With comet --inputs: state the target language before each output, such as de:, in training (except in one "
+        "of five readings) and in scoring.",
         False,
     )
     plain_quotes: bool = setting(

@@ -50,7 +50,7 @@ def _read_segments(human: str, test: str, pair: str) -> JudgedSet:
 
     def texts(kind: str) -> list[str]:
         if (path := file(kind)) is None:
-            raise InputError(f"{human}: no file DAseg.{test}.{kind}.{pair} beside it")
+            raise InputError(f"{human}: no file DAseg.{test}.{kind}.{pair} next to it")
         return read_aligned(path, len(scores), human)
 
     source_lang, target_lang = halves(pair)
@@ -90,7 +90,7 @@ def read_system_da(root: str, pairs: Sequence[str] | None = None) -> list[Judged
     if not sets:
         asked = "its pairs" if pairs is None else f"the pairs {', '.join(pairs)}"
         scored = ", ".join(scores) or "nothing"
-        raise InputError(f"{path}: none of {asked} is there with a reference file; it scores {scored}")
+        raise InputError(f"{path}: none of {asked} has a reference file; it scores {scored}")
     return sets
 
 

@@ -96,7 +96,7 @@ def combined(name: str, terms: Sequence[Term], values: np.ndarray) -> np.ndarray
         if len(own) and own.min() < own.max():
             scores[known] += weight * ((own - own.mean()) / own.std())
         elif len(own):
-            notice(f"{name}: all rows have one value in column {column}, which so counts as 0 in their scores")
+            notice(f"{name}: column {column} has the same value in all rows, so it counts as 0 in their scores")
     return scores
 
 
