@@ -69,7 +69,7 @@ class Corpus:
     """One system's hypotheses, and everything else that a metric may read. It is validated once, on construction.
 
     hypotheses    n strings; a string of invisible characters becomes "" and counts as empty everywhere
-    references    streams of n strings each; None marks a missing reference, as does an empty one of several
+    references    streams of n strings each; None marks a missing reference, as does an empty one among several
     doc_ids       n strings, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
     inputs        further inputs of the metric, by keyword (see run.inputs): for an input with one stream per system, this

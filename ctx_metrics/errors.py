@@ -35,16 +35,16 @@ class CtxMetricsError(Exception):
         return ": ".join(filter(None, (", ".join(filter(None, (self.about, place))), self.what)))
 
     def at(self, positions: Sequence[int]) -> "CtxMetricsError":
-        """Return the error of some segments of a corpus, which stand at these 0-based positions, as one of the corpus."""
+        """Return an error of some segments, at these 0-based positions of a corpus, as one of the whole corpus."""
         if self.segment is None:
             return self
         return type(self)(self.what, about=self.about, segment=positions[self.segment], unit=self.unit, fix=self.fix)
 
     def after(self, segments: int, table: str = "") -> "CtxMetricsError":
-        """Return the error of a part of a corpus as one of the corpus.
+        """Return an error of a part of a corpus as one of the whole corpus.
 
         segments    number of segments before the part
-        table       the file whose rows they are, if they are any's
+        table       the file that the rows come from, if any
         """
         if self.segment is None:
             return self

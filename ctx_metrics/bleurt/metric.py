@@ -40,7 +40,7 @@ class BleurtKeywords(Estimating, total=False):
 
 
 class BLEURT(EstimatorMetric):
-    """BLEURT's score of a hypothesis against a reference, about 0 to 1 without bounds, averaged over segments, x100."""
+    """BLEURT's score of a hypothesis against a reference, roughly 0 to 1, without bounds, averaged over segments, x100."""
 
     NAME = "BLEURT"
     Settings = BleurtSettings

@@ -20,7 +20,7 @@ class Prediction(NamedTuple):
     """The scores of samples, on the model's own scale.
 
     error_spans    of each sample, if the model marks them
-    signature      the model and all that changes its scores
+    signature      the model and everything that changes its scores
     """
 
     scores: list[float]

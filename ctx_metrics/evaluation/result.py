@@ -45,7 +45,7 @@ class SystemScores(NamedTuple):
 class Evaluation(Mapping[str, SystemScores]):
     """Scores of one or several systems. print(result) shows the table that `ctx-metrics score` prints.
 
-    result.system, .documents and .segments are the scores of a single system, by metric; of several, name one:
+    result.system, .documents and .segments are the scores of a single system, by metric; with several, name one:
     result["A"].system["bleu"].
 
     names      of the systems
@@ -104,7 +104,7 @@ class Evaluation(Mapping[str, SystemScores]):
         return {name: output.printed_signature(metric, 100) for name, metric in self.metrics.items()}
 
     def details(self, metric: str) -> list[list[dict[str, Any]]]:
-        """What a learned model gave beside the scores, for each system and segment: parts and error_spans."""
+        """What a learned model returned besides the scores, for each system and segment: parts and error_spans."""
         if metric not in [*self.metrics]:
             raise InputError(f"no metric of this result is named {short(metric)}; there are {', '.join(self.metrics)}")
         found = output.report(

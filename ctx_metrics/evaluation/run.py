@@ -51,7 +51,7 @@ def evaluate(
 ) -> Evaluation:
     """Score one system or several by any metrics, with the figures that the commands print.
 
-    All texts are lists, arrays of NumPy or columns of pandas, with one text for each segment.
+    All texts are lists, NumPy arrays or pandas columns, with one text for each segment.
 
     hypotheses     a system's outputs, or those of several by name: {"A": [...], "B": [...]}
     references     one reference for each segment; several as a list of lists, each with one for every segment. None marks a
@@ -61,11 +61,11 @@ def evaluate(
     metrics        names, as after -m; {"slide": {"window": 3}} gives settings, and {"comet:a": {...}, "comet:b": {...}} is
                    one metric twice. By default bleu, chrf and comet, or comet alone without references
     model          the model of comet, slide and doccomet, unless their own settings name one
-    inputs         what some metrics read besides, such as roundtrips and pseudo_references
+    inputs         further inputs of some metrics, such as roundtrips and pseudo_references
     cache          a folder that keeps results, so that the next run scores only what is new
-    explain        keep what a report shows of token matches, which takes memory
+    explain        keep the token matches for a report, which takes memory
     text_checks    check the texts for HTML entities, shifted lines, copies of the source, other languages and repetitions
-    settings       what changes how every metric scores, as the flags of `ctx-metrics score` do: those of WrapperKeywords,
+    settings       flags of `ctx-metrics score` that change how every metric scores: those of WrapperKeywords,
                    such as align and peers, and those that other packages add
 
     >>> result = evaluate(["It rains today.", "We went home."], ["It rains today.", "We left."], metrics=["chrf", "ter"])
@@ -92,7 +92,7 @@ def evaluate(
     return Evaluation(names, context, built, scores, notices)
 
 
-# of the parameters that are no texts
+# of the parameters that are not texts
 _TYPES = {
     "model": str | os.PathLike | None,
     "source_lang": str | None,

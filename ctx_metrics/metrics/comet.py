@@ -41,9 +41,9 @@ class COMETSettings(EstimatorSettings):
 class COMET(EstimatorMetric):
     """A learned model's estimate of quality; averaged over segments, x100.
 
-    If no model is named, an embedded one scores. The one for English reads references, and its values are in [0, 1]. The
-    multilingual one scores other target languages, and outputs without references, also if the sources are given in their
-    place. Its values have no bounds: 0.5 is the mean of its training data, and 0.15 a standard deviation.
+    Without a named model, an embedded one is used. The English one reads references, and its values are in [0, 1]. The
+    multilingual one scores other target languages, and outputs without references, even if the sources are given as
+    references. Its values have no bounds: 0.5 is the mean of its training data, and 0.15 a standard deviation.
 
     Segments with an empty text are counted. The embedded models give them 0, a COMET checkpoint whatever it computes.
 
@@ -133,7 +133,7 @@ class COMET(EstimatorMetric):
             for side, language, learned in zip(
                 ("source", "target"), languages, self.estimator.learned_from, strict=True
             )
-            # of a language that the encoder does not read, another notice is given
+            # another notice covers languages that the encoder does not read
             if language and learned is not None and primary(language) in READ_BY_MULTILINGUAL.difference(learned)
         ]
         if new and self.estimator.inputs == "mt+src":

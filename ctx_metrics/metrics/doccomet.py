@@ -43,13 +43,13 @@ class DocCOMETSettings(EstimatorSettings):
 
 
 class DocCOMET(COMET):
-    """COMET of sentences with those before them in the document as context; averaged over segments, x100.
+    """COMET of sentences, with the sentences before them in the document as context; averaged over segments, x100.
 
-    The model's separator token joins the sentences. Sources are the context of a source, and references that of a reference.
-    The context of a hypothesis is references if the model reads them, else the system's own sentences. The model encodes
-    all tokens, but averages only the first one and those of the sentence itself. It must therefore be a RegressionMetric or
-    ReferencelessRegression checkpoint with average pooling. Texts that are too long are cut at the end, where the sentence
-    itself is, and counted; with on_long="error" they are refused.
+    The model's separator token joins the sentences. The context of a source is sources, and that of a reference
+    references. The context of a hypothesis is references if the model reads them, otherwise the system's own sentences.
+    The model encodes all tokens, but averages only the first one and those of the sentence itself. It must therefore be
+    a RegressionMetric or ReferencelessRegression checkpoint with average pooling. Texts that are too long are cut at the
+    end, where the sentence itself is, and counted; with on_long="error" they are refused.
 
     Without document ids, all segments are one document, and a notice says so.
     """

@@ -117,7 +117,7 @@ class MetricXCheckpoint:
     def _identity(self) -> str:
         converted = self.config.get(CONVERTED)
         if converted is None:
-            # a tokenizer from elsewhere counts as if it stood in the folder
+            # a tokenizer from elsewhere counts as if it were in the folder
             return identity({Path(path).name: own for path, own in self._hashes.items()}, Path())
         if converted["files"] != files_identity(self.folder, self.config):
             raise ModelError(

@@ -498,7 +498,7 @@ def with_peers(
 @cache
 def _class_of(metric: type[Metric], weight: float | None, by_source: bool, left_out: bool) -> type[Metric]:
     can = capabilities(metric)
-    # the sources, because they may be given in place of the references that sacrebleu's command demands
+    # the sources, because they may be given in place of the references that the sacrebleu command requires
     reads = can.reads | ({*JUDGE} if by_source else {"sources"})
     own = {
         "wraps": metric,

@@ -149,8 +149,8 @@ def _blank(cls: type) -> Metric:
 class DocumentPairedTest(PairedTest):
     """sacrebleu's PairedTest, which resamples or swaps whole documents if the metrics come from resample_documents.
 
-    It takes the same arguments as PairedTest, and resamples segments for all other metrics. If a resample has nothing
-    that is scored, there is no interval and no p-value, with a notice; PairedTest would call any difference significant.
+    It takes the same arguments as PairedTest, and resamples segments for all other metrics. If a resample contains no
+    scored segment, there is no interval and no p-value, with a notice; PairedTest would call any difference significant.
     Raises InputError if the metrics have different documents, or only some of them have documents.
     """
 
