@@ -75,7 +75,7 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Lang
         where = f"{path}, line {number}"
         row = json_object(line, where, "an object with doc_id and hypothesis")
         if absent := [key for key in ("doc_id", "hypothesis") if key not in row]:
-            raise InputError(f"{where}: there is no {absent[0]}; each line needs doc_id and hypothesis")
+            raise InputError(f"{where}: {absent[0]} is missing; each line needs doc_id and hypothesis")
         name, text = str(row["doc_id"]), "" if row["hypothesis"] is None else row["hypothesis"]
         if not isinstance(text, str):
             raise InputError(

@@ -61,7 +61,7 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
             variants[row["tgt_lang"]] = None
         for key in ("doc_id", "src_text"):
             if not isinstance(row.get(key), str) or not row[key].strip():
-                raise InputError(f"{where}: there is no {key}; each line needs doc_id and src_text, as text")
+                raise InputError(f"{where}: {key} is missing; each line needs doc_id and src_text, as text")
             check_whole(row[key], f"{where}: {key}")
         if row["doc_id"] in documents:
             named_twice = f"{where}: document {row['doc_id']!r} appeared before"

@@ -283,7 +283,7 @@ def _of_fairseq(path: str, lines: Sequence[str], known: Sequence[Any] | None) ->
     own_kind = "D" if found["D"] else "H"
     own = found[own_kind]
     if not own:
-        raise InputError(f"{path}: no line is a hypothesis of fairseq's output (H- or D-)")
+        raise InputError(f"{path}: no lines are hypotheses of fairseq's output (H- or D-)")
     for number in range(max([*own, *sources, *found["H"]]) + 1):
         detokenized, all_ = len(own.get(number, [])), len(found["H"].get(number, []))
         if not detokenized:

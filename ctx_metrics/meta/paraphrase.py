@@ -100,7 +100,7 @@ def paraphrase_check(
     messages = [f"{name}: left out, sentence pairs have {lack}" for name, lack in lacks.items() if lack]
     usable = [each for each in metrics if not lacks[each.name]]
     if not usable:
-        raise InputError("; ".join(["no metric is left", *messages]))
+        raise InputError("; ".join(["no metrics are left", *messages]))
     for message in messages:
         notice(message)
     scores = {judged.name: _scores(judged, usable, engine, both_directions) for judged in sets}

@@ -87,7 +87,7 @@ def read_file(path: str, most: int, private: bool = False) -> bytes | None:
     try:
         before = os.lstat(path)
         if not stat.S_ISREG(before.st_mode):
-            raise Unusable("is a link" if stat.S_ISLNK(before.st_mode) else "is no file", path)
+            raise Unusable("is a link" if stat.S_ISLNK(before.st_mode) else "is not a file", path)
         if private and os.name == "posix" and before.st_uid not in (0, os.geteuid()):
             raise Unusable("belongs to another user", path)
         if before.st_size > most:

@@ -206,7 +206,7 @@ def test_a_hypothesis_may_be_missing(tmp_path):
             [{"doc_id": "b", "hypothesis": ""}],
             'PATH has no line of document \'news/a\'; write a line with "hypothesis": "" where the system has no output',
         ),
-        ([{"doc_id": "b"}], "PATH, line 1: there is no hypothesis; each line needs doc_id and hypothesis"),
+        ([{"doc_id": "b"}], "PATH, line 1: hypothesis is missing; each line needs doc_id and hypothesis"),
         ([["b", ""]], "PATH, line 1: not an object with doc_id and hypothesis"),
         (
             [{"doc_id": "b", "hypothesis": ["One.", "Two."]}],

@@ -103,7 +103,7 @@ def test_references_are_in_any_order(tmp_path):
     [
         ([OTHER], "PATH has no document of the language pair; check the file and -l"),
         ([ROWS[0], ROWS[0]], "PATH, line 2: document 'a' appeared before; leave one out"),
-        ([{"doc_id": "a"}], "PATH, line 1: there is no src_text; each line needs doc_id and src_text, as text"),
+        ([{"doc_id": "a"}], "PATH, line 1: src_text is missing; each line needs doc_id and src_text, as text"),
         (
             [{**ROWS[0], "src_text": "Ja \ud83d."}],
             "PATH, line 1: src_text holds half of a surrogate pair (\\ud800 to \\udfff), which is not text",

@@ -90,7 +90,7 @@ def test_the_output_of_fairseq(tmp_path, caplog):
             "g, line 14: the text of source 0 differs from an earlier one; give the output of one test set",
         ),
         ([], "H-0\ta house", "g, line 14: 'a house' is not a score; fairseq writes H-NUMBER, a score and a text"),
-        (["H-", "D-"], "", "g: no line is a hypothesis of fairseq's output (H- or D-)"),
+        (["H-", "D-"], "", "g: no lines are hypotheses of fairseq's output (H- or D-)"),
         ([], f"H-{'9' * 18}\t-1\ta", "g: source 2 has no D- lines; every source from 0 on needs candidates"),
     ],
 )

@@ -237,14 +237,14 @@ def test_systems_that_nobody_judged_are_left_out(ctx, tree):
         (tree / "system-outputs" / "de-en" / f"{name}.txt").unlink()
     alone = ctx("meta", tree, "-l", "de-en", "-m", "chrf")
     assert alone.code == 1
-    assert alone.err.endswith("error: wmt.de-en: no system is left; nobody judged synthetic_ref\n")
+    assert alone.err.endswith("error: wmt.de-en: no systems are left; nobody judged synthetic_ref\n")
 
 
 @pytest.mark.parametrize("pattern", ["system_z", "de-en:system_z", "fr-en:system_a", "system_a:"])
 def test_a_system_to_drop_that_is_not_there(ctx, tree, pattern):
     done = ctx("meta", tree, "-m", "chrf", "--drop", "system_a", "--drop", pattern)
     assert error(done) == f"--drop {pattern}: no such system in wmt.cs-en, wmt.de-en"
-    assert "no system is left" in error(ctx("meta", JUDGED, "-m", "chrf", "--drop", "system*"))
+    assert "no systems are left" in error(ctx("meta", JUDGED, "-m", "chrf", "--drop", "system*"))
 
 
 def test_human_translations_and_the_reference_are_left_out(ctx, tree):

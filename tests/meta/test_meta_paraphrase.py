@@ -320,7 +320,7 @@ def test_what_sentence_pairs_lack(caplog):
         "ofsources: left out, sentence pairs have no sources",
         "ofroundtrips: left out, sentence pairs have no round trips",
     ]
-    with pytest.raises(InputError, match="no metric is left; slide: left out, sentence pairs have no document ids"):
+    with pytest.raises(InputError, match="no metrics are left; slide: left out, sentence pairs have no document ids"):
         paraphrase_check([pairs], named[1:2])
     with pytest.raises(InputError, match="ofsources: cannot be made at all"):
         paraphrase_check([pairs], [*named[:2], MetricSettings("ofsources", OfSources, {"wrong": True})])

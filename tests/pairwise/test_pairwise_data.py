@@ -207,10 +207,10 @@ def test_a_set_of_a_folder_without_pairs(put, tmp_path, caplog):
     [
         (
             ["mt|ref|score", "a|r|1", "b|r|1"],
-            "no pair to learn from: no two outputs of a segment differ enough in score",
+            "no pairs to learn from: no two outputs of a segment differ enough in score",
         ),
-        (["mt|ref|score", "a|r|50", "b|r|60"], "no pair to learn from"),
-        (["mt|ref|score", "a|r|1", "b|q|2"], "no pair to learn from"),
+        (["mt|ref|score", "a|r|50", "b|r|60"], "no pairs to learn from"),
+        (["mt|ref|score", "a|r|1", "b|q|2"], "no pairs to learn from"),
         (["mt|score", "a|1", "b|2"], "has no references"),
         (
             ["better|worse|src", "a|b|s"],
@@ -218,9 +218,9 @@ def test_a_set_of_a_folder_without_pairs(put, tmp_path, caplog):
         ),
         (
             ["better|worse|ref|better_sys|worse_sys", "a|a|r|A|B"],
-            "no pair is left to learn from; left out 1 pair of the same",
+            "no pairs are left to learn from; left out 1 pair of the same",
         ),
-        (["mt|ref|system|score", "a|r|refA|1"], "no pair to learn from"),
+        (["mt|ref|system|score", "a|r|refA|1"], "no pairs to learn from"),
         (["ref|score", "r|1"], "known layout"),
     ],
 )

@@ -241,7 +241,7 @@ def test_pairs_without_a_feature_are_left_out(monkeypatch, caplog):
     kept = replace(judged(), preferences=np.array(rows))  # texts of other pairs are not read
     assert len(read.vectors[0]) == len({text for row in texts_of([other, kept]) for text in row})
     values[:] = NAN
-    with pytest.raises(InputError, match="^toy: no pair is left that all features score$"):
+    with pytest.raises(InputError, match="^toy: no pairs are left that all features score$"):
         Reader(parse_features(["chrf"]), []).read([judged()])
 
 

@@ -54,7 +54,7 @@ def test_a_file_without_effect_is_said(put, caplog):
     found = read_training_set([path], leave_out=[useful, quiet])
     assert found.left_out[quiet] == {"lines": 1, "found": 0} and len(found) == 6
     assert [message for message in caplog.messages if "none.txt" in message] == [
-        f"{quiet}: no line is a document or a source of the training data, so it leaves nothing out"
+        f"{quiet}: none of its lines is a document or a source of the training data, so nothing is left out"
     ]
 
 
@@ -76,5 +76,5 @@ def test_files_that_list_nothing(put):
     path = put("a.txt", "x")
     with pytest.raises(InputError, match="a.txt is given twice"):
         LeftOut([path, path])
-    with pytest.raises(InputError, match="t.tsv: no row is left to learn from; left out 9 rows listed in all.txt"):
+    with pytest.raises(InputError, match="t.tsv: no rows are left to learn from; left out 9 rows listed in all.txt"):
         read_training_set([put("t.tsv", HEADER, *ROWS)], leave_out=[put("all.txt", "x", "y", "z")])

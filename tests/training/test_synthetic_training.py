@@ -105,7 +105,7 @@ def test_listed_texts_are_on_neither_side(tmp_path, caplog):
     assert len(pairs) == 4 and pairs.counts[path]["listed in test-sources.txt"] == 5
     listed.write_text("nowhere\n")
     assert len(read_clean_pairs([path], leave_out=[str(listed)])) == 9
-    assert "no line is a document or a source of the clean translations" in caplog.text
+    assert "none of its lines is a document or a source of the clean translations" in caplog.text
 
 
 def test_suspicious_texts_are_said(tmp_path, caplog):
@@ -135,7 +135,7 @@ def test_data_with_scores_of_systems_alone_are_read(tmp_path):
 def test_a_path_without_clean_translations_is_an_error(tmp_path):
     path = write(tmp_path / "one.tsv", [("", "No source.", "a")])
     with pytest.raises(
-        InputError, match="no clean translation is left to put errors into; left out 1 pair without a source"
+        InputError, match="no clean translations are left to put errors into; left out 1 pair without a source"
     ):
         read_clean_pairs([path])
 

@@ -150,7 +150,7 @@ def test_preferences_stay_as_they_are(put):
 
 
 def test_what_cannot_be_learned_from(put):
-    with pytest.raises(InputError, match="t.tsv: no row is left to learn from; left out 2 rows without a score"):
+    with pytest.raises(InputError, match="t.tsv: no rows are left to learn from; left out 2 rows without a score"):
         read_training_set([put("t.tsv", "mt|ref|score", "a|r|None", "b|r|None")])
     with pytest.raises(InputError, match="no files to learn from"):
         read_training_set([])

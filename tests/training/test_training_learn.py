@@ -273,7 +273,7 @@ def test_a_teacher_s_scores_are_kept_and_read_again(tmp_path, monkeypatch, caplo
 def test_texts_without_scores_can_be_taught(tmp_path):
     path = tmp_path / "texts.tsv"
     path.write_text("mt\tref\tscore\na cat\ta cat sat\t\nit rained\tit rains\tNone\n")
-    with pytest.raises(InputError, match="no row is left to learn from"):
+    with pytest.raises(InputError, match="no rows are left to learn from"):
         read_training_set([str(path)])
     training = read_training_set([str(path)], taught=[str(path)])
     assert np.isnan(training.targets).all()

@@ -50,9 +50,9 @@ def read_sets(paths: Sequence[str], data: "JudgedData") -> list[JudgedSet]:
         if len(whys) == len(judged.systems):
             if UNJUDGED in whys.values():
                 unjudged = ", ".join(system for system in whys if whys[system] == UNJUDGED)
-                raise InputError(f"{judged.name}: no system is left; nobody judged {unjudged}")
+                raise InputError(f"{judged.name}: no systems are left; nobody judged {unjudged}")
             raise InputError(
-                f"{judged.name}: no system is left; drop fewer (--drop), or keep human ones (--keep-humans)"
+                f"{judged.name}: no systems are left; drop fewer (--drop), or keep human ones (--keep-humans)"
             )
         kept.append(judged.without(list(whys)) if whys else judged)
     for why, systems in left_out.items():

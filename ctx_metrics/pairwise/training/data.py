@@ -261,8 +261,8 @@ def _say(path: str, count: Counter, threshold: float | None) -> None:
     left = left_out(count, "pair", "pairs")
     if not count["rows"]:
         apart = f"by {threshold:g} or more" if threshold else "enough"
-        raise InputError(f"{path}: no pair to learn from: no two outputs of a segment differ {apart} in score")
+        raise InputError(f"{path}: no pairs to learn from: no two outputs of a segment differ {apart} in score")
     if not count["kept"]:
-        raise InputError(f"{path}: no pair is left to learn from; {left}")
+        raise InputError(f"{path}: no pairs are left to learn from; {left}")
     if left:
         notice(f"{path}: {counted(count['kept'], 'pair', 'pairs')} used; {left}")

@@ -80,7 +80,7 @@ class Reader:
             columns.append(scored.reshape(number.size, scored.shape[2]))
             outputs += scored.shape[0] * scored.shape[1]
         if not pairs:
-            raise InputError(f"{', '.join(judged.name for judged in sets)}: no pair is left that all features score")
+            raise InputError(f"{', '.join(judged.name for judged in sets)}: no pairs are left that all features score")
         return Readings(self._of_texts(list(texts)), np.concatenate(columns), np.array(pairs, dtype=np.int64))
 
     def _of_set(self, judged: JudgedSet) -> np.ndarray:

@@ -210,7 +210,7 @@ def _say(path: str, count: Counter, scores: str, most: int | None) -> None:
         mend = ""
         if most is not None and count[beyond(most)]:
             mend = "; documents are taken whole, and none is that small: allow more rows (PATH:WEIGHT:ROWS)"
-        raise InputError(f"{path}: no row is left to learn from; {left}{mend}")
+        raise InputError(f"{path}: no rows are left to learn from; {left}{mend}")
     messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
     if scores:
         messages.append(f"scored by {scores}")

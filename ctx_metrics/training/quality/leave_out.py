@@ -49,5 +49,5 @@ class LeftOut:
         """Return {path: {"lines": distinct lines, "found": those that rows had}}; a notice names files without any."""
         for path, found in self._found.items():
             if not found:
-                notice(f"{path}: no line is a document or a source of {of}, so it leaves nothing out")
+                notice(f"{path}: none of its lines is a document or a source of {of}, so nothing is left out")
         return {path: {"lines": len(lines), "found": len(self._found[path])} for path, lines in self._lines.items()}

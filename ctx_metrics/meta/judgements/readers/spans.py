@@ -28,7 +28,7 @@ def read_marked(path: str, texts: bool = False) -> list[Marked]:
     """
     header, rows = read_csv(path, ["segment_id", *[TEXT] * texts, *MARKS], delimiter="\t")
     if not rows:
-        raise InputError(f"{path}: there are no rows below the header")
+        raise InputError(f"{path}: no rows below the header")
     keys = [name for name in KEYS if name in header]
     return [
         Marked(row.where, {name: row.cells[name] for name in keys}, row.cells.get(TEXT, ""), _spans(row))

@@ -213,7 +213,7 @@ def _check_texts(of_set: JudgementSet, languages: tuple[str | None, str | None])
 def _say(path: str, count: Counter) -> None:
     left = left_out(count, "pair", "pairs")
     if not count["kept"]:
-        raise InputError(f"--synthetic {path}: no clean translation is left to put errors into; {left}")
+        raise InputError(f"--synthetic {path}: no clean translations are left to put errors into; {left}")
     kept = counted(count["kept"], "clean translation", "clean translations")
     notice(f"--synthetic {path}: {kept}{f'; {left}' if left else ''}")
 
