@@ -83,7 +83,7 @@ class Corpus:
     source_lang: str | None = None
     target_lang: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    left_out: Sequence[int] = field(init=False)  # segments with an empty reference beside others
+    left_out: Sequence[int] = field(init=False)  # segments with an empty reference among several
 
     def __post_init__(self):
         self.hypotheses = [without_invisible(text) for text in checked_stream("hypotheses", self.hypotheses)]

@@ -28,7 +28,7 @@ class Notice:
     unit      what the positions count, such as "line"; "" shows no positions
     metric    the metric's name in lower case, if a metric gives the notice
     about     the systems, stream or file that it is about, or ""
-    kind      the count's name beside the score, such as "empty"
+    kind      the count's name after the score, such as "empty"
 
     >>> str(Notice("line is empty", "lines are empty", 2, (3, 10), "line", about="ref.txt"))
     'ref.txt: 2 lines are empty (lines 4, 11)'

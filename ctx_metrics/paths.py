@@ -101,7 +101,7 @@ class Output(NamedTuple):
     def folders(self) -> Iterator[str]:
         """The existing folders in which the files are written, and all folders around them.
 
-        A pattern may match folders beside those that are written to; only folders that hold such files already count.
+        A pattern may match folders besides those that are written to; only folders that hold such files already count.
         """
         below = _unescaped(os.path.dirname(self.pattern))
         known = escape(below) == os.path.dirname(self.pattern)

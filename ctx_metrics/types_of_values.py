@@ -14,7 +14,7 @@ _WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: 
 
 
 def check_type(name: str, value: Any, kind: Any) -> None:
-    """Raise InputError if a value is not of a type, as get_type_hints gives it; NaN and infinity are no numbers.
+    """Raise InputError if a value is not of a type, as get_type_hints gives it; NaN and infinity are not numbers.
 
     >>> check_type("window", 3, int | None)
     >>> check_type("window", 1.5, int | None)

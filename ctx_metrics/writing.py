@@ -82,7 +82,7 @@ def check_new_folder(folder: Path) -> None:
 def replacing(path: str, mend: str = "") -> Iterator[str]:
     """Yield a temporary name for a file or folder, which replaces `path` if the block succeeds and is removed if it fails.
 
-    The name lies beside `path`, in a randomly named folder that only this user can enter, so nobody can predict it or
+    The name is next to `path`, in a randomly named folder that only this user can enter, so nobody can predict it or
     plant a link there. Missing folders above `path` are created. A new file gets the permissions of the file it replaces,
     or else those of the umask. A device or a pipe is written directly.
 

@@ -28,7 +28,7 @@ VERSION = 1  # of the method: another one gives other alignments
 # is that of FirstAttention.
 ENGLISH_LAYER, MULTILINGUAL_LAYER = 1, 5
 ENGLISH_MATCHING, MULTILINGUAL_MATCHING = Matching(0.03, 0.7), Matching(0.01, 1.2)
-# Weights of values beside references and beside sources: a reference is another translation, often a freer one.
+# Weights of values against references and against sources: a reference is another translation, often a freer one.
 SIDE_WEIGHTS = (1.0, 1.5)
 CHARACTERS_AT_ONCE = 400_000  # of hypotheses and segments that are encoded together
 # Prices, in units of a token's value.
@@ -38,11 +38,11 @@ MISSING, USUALLY_MISSING, SHARES = 9.3, 0.05, (0.03, 0.35)
 LENGTH = 3.5  # of each token more or less than a segment should have, divided by the square root of that number
 # of an addition, and of each of its ends at a line break inside a sentence: in any text, and if lines are trusted
 ADDITION, UNFINISHED, UNFINISHED_LINE = 5.0, 30.0, 8.0
-AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is no sentence
+AFTER_UNFINISHED = 8.0  # of its beginning inside a sentence, if the segment before it is not a sentence
 # of each of its ends without a mark, divided by the share of boundaries without an end of a sentence: where a sentence
 # surely begins, and besides for each unit of minus the logarithm of the chance that one does
 SURE, UNSURE = 0.2, 0.5
-UNKNOWN = 1e-9  # that chance, if no network tells it
+UNKNOWN = 1e-9  # that chance, without a network
 PROBABLE = 0.5  # a sentence counts as begun above this chance
 # An added token is worth this share of the way from a token in another segment to one in its own.
 ADDED_SHARE = 0.42
@@ -66,7 +66,7 @@ class Link:
     cost       1 less the mean cosine of each token with its best match on the other side
     merged     whether one of these lines also has text of another segment, or text that was added
     split      whether the part comes from several lines
-    inside     whether the part begins or ends inside a sentence, as far as marks or the network tell
+    inside     whether the part begins or ends inside a sentence, as far as marks or the network show
     """
 
     segment: int
@@ -123,8 +123,8 @@ class Document:
 
     @property
     def filled(self) -> list[int]:
-        """The segments that have text, in themselves or in their sources. The others get nothing, and additions may stand
-        beside them."""
+        """The segments that have text, in themselves or in their sources. The others get nothing, and additions may
+        be next to them."""
         given = [side for side in (self.segments, self.sources) if side is not None]
         return [number for number, texts in enumerate(zip(*given, strict=True)) if any(map(str.strip, texts))]
 
@@ -197,7 +197,7 @@ class Aligner:
 
     language    the hypotheses' language
     across      whether the segments are sources
-    beside      whether documents may have sources beside references in English too. A faster encoder reads these, so only
+    beside      whether documents may have sources besides references in English too. A faster encoder reads these, so only
                 documents that it leaves in doubt, or with empty references, are aligned with both. In other languages
                 sources always count
     """
@@ -379,7 +379,7 @@ def _first_path(values: Sequence[np.ndarray], windows: Sequence[Span], evidence:
 
 
 def _settled_path(values: Sequence[np.ndarray], windows: Sequence[Span], evidence: Evidence) -> Path:
-    """The best path with these values, which it changes. A first pass, without additions, tells what a token in its segment
+    """The best path with these values, which it changes. A first pass, without additions, shows what a token in its segment
     is worth, how long segments become, and what marks their beginnings. If the second finds additions, a third does not
     count their words when it asks how much of the text is missing, and if there are several, it looks for more.
     """
@@ -491,7 +491,7 @@ def _described(encoded: Encoded, begins: np.ndarray, begin_sentences: np.ndarray
 
 
 def _keeping_repetitions(path: Path, text: str, at: np.ndarray) -> Path:
-    """The path with no additions that mostly repeat something: these join the span beside them that has more of it, or the
+    """The path with no additions that mostly repeat something: these join the span next to them that has more of it, or the
     one before, so that scores show what they would show if the lines were not lost.
 
     at    where the text's tokens begin, and where it ends

@@ -1,7 +1,7 @@
 """Align hypotheses whose lines do not match with the lines of a reference, or of the source.
 
 A hypothesis is a folder with one file per document, named after its id; JSON lines with doc_id and hypothesis; or a text
-file with blank lines between documents. Writes as many lines as the reference has, and beside them, as JSON lines, what
+file with blank lines between documents. Writes as many lines as the reference has, and next to them, as JSON lines, what
 each segment is linked with, omissions and additions.
 """
 

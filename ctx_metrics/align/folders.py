@@ -15,7 +15,7 @@ from ..run.context import Context
 from ..run.streams import file_segments
 from ..subtitles import without_times
 
-ENDINGS = (".txt", ".text", ".md", ".out", ".hyp", ".srt", ".vtt")  # of a document's file, which are no part of its id
+ENDINGS = (".txt", ".text", ".md", ".out", ".hyp", ".srt", ".vtt")  # of a document's file, which are not part of its id
 # a language with its region or script, and one without
 _CODES = re.compile(r"[._-]([^\W\d_]+[_-][^\W\d_]+)$"), re.compile(r"[._-]([^\W_]+)$")
 SHOWN = 5  # names in a message

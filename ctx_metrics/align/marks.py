@@ -1,4 +1,4 @@
-"""What tells where segments begin, besides their words: ends of sentences, line breaks, capital letters, signs, and a
+"""Signs of where segments begin, besides their words: ends of sentences, line breaks, capital letters, signs, and a
 network."""
 
 import re
@@ -19,7 +19,7 @@ LINE = 0.5
 CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
 SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not, or after one that ends so or not
 LEAST = 0.01  # share of boundaries with or without a mark
-_BEFORE = OPENING + INVISIBLE + "\"' "  # what a capital letter may stand behind
+_BEFORE = OPENING + INVISIBLE + "\"' "  # what may precede a capital letter
 _OPENING_QUOTES = re.compile(r"[“„«「『《〈]|\"(?=\S)")
 _BULLETS = re.compile("[@#$*•–—-]")  # of posts and lists
 # quotation marks that close, and dots, with blanks after them
@@ -27,7 +27,7 @@ _CLOSING_QUOTES, _DOTS = re.compile(r"(?:[”»」』》〉]|(?<=\S)\")\s*"), re
 
 
 class Mark(NamedTuple):
-    """What may tell where segments begin.
+    """Possible signs of where segments begin.
 
     there     whether each token has it, bool [tokens]
     kinds     the kind of each segment's boundary, and of the one after the last segment, [segments + 1]

@@ -27,7 +27,7 @@ COUNTS = {
 
 
 def links_beside(path: str) -> str:
-    """The file of the links beside that of the lines.
+    """The file of the links, next to the file of the lines.
 
     >>> links_beside("out/aligned.txt"), links_beside("out/aligned")
     ('out/aligned.jsonl', 'out/aligned.jsonl')
@@ -61,7 +61,7 @@ def tree(folder: str, pair: str, test_set: TestSet) -> tuple[dict[str, Sequence[
 
 
 def write(path: str, system: AlignedSystem, doc_ids: Sequence[str] | None, encoding: str = "utf-8") -> None:
-    """Write a system's lines, and its links beside them."""
+    """Write a system's lines, and its links next to them."""
     links = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows(system, doc_ids))
     lines = "".join(line + "\n" for line in system.lines)
     write_whole(links_beside(path), links)

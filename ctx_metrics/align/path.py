@@ -22,7 +22,7 @@ class Prices(NamedTuple):
 
 
 class Additions(NamedTuple):
-    """What a span of tokens outside all segments costs. It can stand between spans, but not beside an omission, since it
+    """What a span of tokens outside all segments costs. It can be between spans, but not next to an omission, since it
     then is a poor translation of what seems left out.
 
     price    of any

@@ -103,7 +103,7 @@ class Stream(NamedTuple):
     """Lines joined to one text, with a blank between them unless the script has none.
 
     begins        where each line begins in the text
-    paragraphs    those of them after an empty line, beside a fence of Markdown (```), or after a first line that announces
+    paragraphs    those of them after an empty line, next to a fence of Markdown (```), or after a first line that announces
                   the text with a colon
     fences        the fences that are left out of the text, by the number of their line
     """
@@ -184,7 +184,7 @@ def places(stream: Stream) -> Places:
 
 
 def _lone_marks(stream: Stream) -> Iterator[tuple[int, int]]:
-    """Yield where a closing mark begins that stands alone at the end of a line, and where the next line does.
+    """Yield where a closing mark begins that is alone at the end of a line, and where the next line does.
 
     >>> list(_lone_marks(joined('He said "yes. "\\nBut: "\\nShe came. ”\\nNo.')))
     [(14, 16), (33, 35)]

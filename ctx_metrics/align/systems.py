@@ -87,7 +87,7 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
 
     beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference
               that each segment has, and with the sources too if an encoder reads them; or with the sources alone if there is
-              no reference or if they stand in its place
+              no reference or if they replace it
     """
     counterpart = _counterpart(beside)
     parts = parts_of(beside.doc_ids, len(counterpart.segments))
@@ -133,7 +133,7 @@ class Counterpart(NamedTuple):
     """What hypotheses of a language are aligned with.
 
     across     whether the segments are sources
-    sources    those that are compared too, beside references
+    sources    those that are compared too, besides references
     """
 
     segments: list[str]

@@ -29,7 +29,7 @@ class Matching(NamedTuple):
 class Side(NamedTuple):
     """The tokens of segments that a hypothesis is compared with, such as references.
 
-    weight    of the values, beside those of other sides
+    weight    of the values, relative to the other sides
     """
 
     tokens: Tokens

@@ -25,7 +25,7 @@ class BleurtKind(ModelKind):
         return BleurtEstimator(model.name, options)
 
     def convert(self, model: Named, target: Path) -> None:
-        """Write the weights that are read as one safetensors file, under the port's names, beside the SentencePiece model.
+        """Write the weights that are read as one safetensors file, under the port's names, next to the SentencePiece model.
 
         The signature keeps the hash of the old files.
         """

@@ -19,7 +19,7 @@ from ..settings import add_all
 
 GROUP = "ctx_metrics.commands"
 WHAT = "the subcommand"
-RESERVED = ("argv", "hints", "lines", "outer", "parser", "run")  # what CommandLine holds beside the settings
+RESERVED = ("argv", "hints", "lines", "outer", "parser", "run")  # what CommandLine holds besides the settings
 
 
 def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:

@@ -74,7 +74,7 @@ def context_of(
 def with_given_inputs(
     context: Context, names: Sequence[str], metrics: Sequence[MetricSettings], given: Mapping[str, Any]
 ) -> Context:
-    """Return the context with the inputs that the metrics read beside the texts of every run."""
+    """Return the context with the inputs that the metrics read besides the texts of every run."""
     known = {name: each for metric in metrics for each in capabilities(metric.cls).inputs for name in each.keywords}
     inputs = {}
     for name, value in given.items():

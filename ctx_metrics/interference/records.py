@@ -1,4 +1,4 @@
-"""The record beside a file of chosen texts: by which metrics they were chosen."""
+"""The record next to a file of chosen texts: by which metrics they were chosen."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept beside a file: the hash of its content, and the choices that led to it, the first one first."""
+    """What is kept next to a file: the hash of its content, and the choices that led to it, the first one first."""
 
     sha256: Line
     chosen_by: list[Choice]
@@ -52,7 +52,7 @@ def write_record(path: str, choices: Sequence[Choice]) -> None:
 
 
 def choices_of(paths: Iterable[str]) -> list[Choice]:
-    """Return the choices that led to the content of files, as far as records beside them say.
+    """Return the choices that led to the content of files, as far as records next to them say.
 
     Gives notice of a record that cannot be used, or whose file has other content now.
     """

@@ -21,7 +21,7 @@ def check_systems(
     """Give notice of systems that a metric of the run, or one related to it, chose, and write them into its signature.
 
     tuned      what the command line says
-    paths      the systems' files, beside which records may stand; none for the standard input
+    paths      the systems' files, which may have records next to them; none for the standard input
     systems    their names
     """
     for each in tuned:

@@ -10,7 +10,7 @@ from ..models.estimator import ErrorSpan, Estimate
 from .prompt import SEVERITIES
 
 LONGEST = 200_000  # characters of an answer that are searched for JSON
-MOST_BROKEN = 100  # objects that are no JSON, after which an answer is given up; an error costs a pass over the text
+MOST_BROKEN = 100  # objects that are not JSON, after which an answer is given up; an error costs a pass over the text
 _DECODER = json.JSONDecoder()
 _BEGUN = re.compile(r'\{\s*(?:"|\})')  # of a JSON object
 

@@ -53,7 +53,7 @@ LINES = (
     (BLACK, "X", "--"),
 )
 SYSTEM, OUTLIER = "o", "D"  # markers
-# for the labels beside points
+# for the labels next to points
 SIZE = 5.5  # font size
 DOT = 2.0  # half the size of a marker, in points
 # gaps between point and label, in points, and directions, in the order of trial; beyond the first gap a line joins them
@@ -150,7 +150,7 @@ def system_scatter(
     """Draw one test set: a panel per metric, with a point per system.
 
     Points are numbered, from 1 for the system with the highest human score, and a key below the panels lists the names.
-    Outliers are diamonds with their name beside them. A panel's title has Pearson's r of all its systems, and without
+    Outliers are diamonds with their names next to them. A panel's title has Pearson's r of all its systems, and without
     outliers.
 
     systems, human  S names and human scores (S,), NaN where nobody judged
@@ -240,7 +240,7 @@ def _add_key(figure: Figure, key: Sequence[str], numbers: Mapping[str, str], out
 
 
 def _place_labels(axes: Axes, points: np.ndarray, texts: Sequence[str], colours: Sequence[str]) -> None:
-    """Write a label beside each point of axes whose position on the page is final (after draw_without_rendering).
+    """Write a label next to each point of axes whose position on the page is final (after draw_without_rendering).
 
     Each label in turn takes the place where it covers least of the points, of earlier labels and of the area outside the
     axes; among equal places, the nearest. So labels that need the most space should come first.

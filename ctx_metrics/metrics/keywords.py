@@ -1,6 +1,6 @@
 """Keyword arguments of the metrics' constructors, for type checkers: the fields of their settings and of the context that
 they read. At run time, the settings and capabilities are used instead; tests/test_typing.py compares the two. Those of a
-family stand beside its metrics."""
+family are next to its metrics."""
 
 from collections.abc import Collection
 from typing import TypedDict

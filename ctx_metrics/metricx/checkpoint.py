@@ -45,7 +45,7 @@ _NAMED = re.compile(r"metricx[-_.]?(24|23[-_.]?qe|23)", re.IGNORECASE)
 
 
 def named_version(name: str) -> str | None:
-    """The model that a name tells.
+    """The model that a name shows.
 
     >>> [named_version(each) for each in ("google/metricx-24-hybrid-large-v2p6", "metricx-23-qe-xl-v2p0", "mine")]
     ['24', '23-qe', None]
@@ -79,7 +79,7 @@ def is_metricx(config: Mapping[str, Any]) -> bool:
 class MetricXCheckpoint:
     """A checkpoint, opened: what it is, without its weights.
 
-    version      24, 23 or 23-qe; None: what the name tells
+    version      24, 23 or 23-qe; None: as the name shows
     tokenizer    folder or hub name; None: the checkpoint's own, else mT5's
     flags        whether the user could give these two, as with -m metricx
     """

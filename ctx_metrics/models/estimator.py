@@ -94,11 +94,11 @@ class Estimator(ABC):
     untranslated_value   the value of a hypothesis that cannot be a translation; None: what the model computes for it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder
-    candidates           how many candidates it reads beside an example's other texts
+    candidates           how many candidates it reads besides an example's other texts
     shares_texts         whether each text is read by itself, so that systems share what was read from a reference
     lower_is_better      whether lower values are better
     learned_from         source and target languages of the judgements that it learned from; None: unknown
-    title                what tables call it beside the metric's name; "" if that says enough
+    title                what tables add to the metric's name; "" if that says enough
     """
 
     inputs: str

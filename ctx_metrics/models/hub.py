@@ -56,7 +56,7 @@ class HubKind:
     """A kind of model, and what it needs from a hub repository.
 
     wanted    returns those file names of a repository to fetch; raises ModelError if it is no such checkpoint
-    whole     tells whether a local folder has all that is needed
+    whole returns whether a local folder is complete
     probe     one of these files is in the cache if the repository was fetched
     """
 

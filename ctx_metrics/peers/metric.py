@@ -206,7 +206,7 @@ class Peers(OfInnerMetric):
         return found
 
     def _mix(self, corpora: Sequence[Corpus], found: Sequence[SystemResult]) -> None:
-        """Add what the model makes of an output beside the others of its segment, given the source, to each value.
+        """Add the model's view of an output relative to the others of its segment, given the source, to each value.
 
         Values differ within segments by the metric as they would, and by a quarter as much by the model.
         """

@@ -1,4 +1,4 @@
-"""Columns of a report beside those of metrics: existing scores, and the words of the reference that outputs lack."""
+"""Columns of a report besides those of metrics: existing scores, and the words of the reference that outputs lack."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

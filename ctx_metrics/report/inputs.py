@@ -49,7 +49,7 @@ class Begin(Action):
 
 @dataclass(frozen=True)
 class Scored:
-    """What a test set has beside its texts."""
+    """What a test set has besides its texts."""
 
     scores: Annotated[Sequence[str], Reads(), "PATH"] | None = setting(
         "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "

@@ -177,7 +177,7 @@ def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
 def in_other_script(text: str, language: str) -> bool:
     """Whether at least 4 letters of a text, and most of them, are neither in a script of the language nor Latin.
 
-    Latin letters tell nothing, because names, brands and code are left in them in many languages.
+    Latin letters show nothing, because names, brands and code are left in them in many languages.
 
     >>> in_other_script("你好，世界", "de"), in_other_script("Hello, world", "zh"), in_other_script("¯\\_(ツ)_/¯", "de")
     (True, False, False)

@@ -186,7 +186,7 @@ def _labelled(lines: Lines) -> list[bool]:
 
 
 def _quoted_cells(lines: Lines) -> list[bool]:
-    """Lines of comma-separated values with quotes: a quoted cell beside another cell."""
+    """Lines of comma-separated values with quotes: a quoted cell next to another cell."""
     search = re.compile(
         r'^\s*(?:"(?:[^"]|"")*"|[^",;\s]*)([,;])(?:[^",;]*\1)*"(?:[^"]|"")*"(?:\1|$)|^"(?:[^"]|"")*"[,;]\S'
     )

@@ -34,7 +34,7 @@ def kind_entry(kind: ReferenceKind | None, references: Sequence[Sequence[str | N
 
 
 def say_empty(references: Sequence[Sequence[str | None]], stock: Sequence[str]) -> None:
-    """Give notice of empty references beside others, which sacrebleu's own metrics (`stock`) score as any other."""
+    """Give notice of empty references among several, which sacrebleu's own metrics (`stock`) score as any other."""
     if stock and (segments := without_empty(references)[1]):
         counts = f"which counts as a reference without words for {', '.join(stock)}"
         empty = "an empty reference among several"

@@ -13,7 +13,7 @@ LEAST = 8  # letters in words that are not names
 def untranslated(text: str, source: str, source_lang: str | None = None, target_lang: str | None = None) -> bool:
     """Whether a hypothesis, which is not empty, cannot be a translation of its source.
 
-    Its language is not looked at if `target_lang` is unknown. In doubt, as of a short text, the answer is no.
+    Its language is not checked if `target_lang` is unknown. In doubt, as for a short text, the answer is no.
 
     >>> untranslated("Der Vertrag wurde gestern unterschrieben.", "The contract was signed yesterday.", "en", "zh")
     True

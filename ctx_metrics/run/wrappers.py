@@ -55,8 +55,8 @@ class Read(NamedTuple):
     notices: Sequence[Notice] = ()
 
 
-# Reads the systems' files or folders, in their encoding, beside the references, sources and document ids of a run, and
-# beside those that are folders, by role.
+# Reads the systems' files or folders, in their encoding, given the references, sources and document ids of a run, and
+# those that are folders, by role.
 Reader = Callable[[Sequence[str], str, Context, Mapping[str, Sequence[str]]], Read]
 # Reads the texts of the context's systems anew; those of a table's rows are its only system.
 TextReader = Callable[[Context], Read]

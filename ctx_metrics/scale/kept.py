@@ -62,7 +62,7 @@ class KeptResults:
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
         """What `put` kept under a name; None if there is nothing, or nothing usable.
 
-        fits    tells whether a value can be what was kept: right in number, shape and range
+        fits returns whether a value can be the stored one: right in number, shape and range
         most    most bytes of the value, uncompressed
         """
         try:

@@ -123,7 +123,7 @@ def counted_result(
 
 
 def with_left_out(result: SystemResult, segments: Sequence[int]) -> SystemResult:
-    """Return a result with the count and the notice of segments with an empty reference beside others."""
+    """Return a result with the count and the notice of segments with an empty reference among several."""
     if not segments:
         return result
     ignored = "an empty reference among several, which is left out"

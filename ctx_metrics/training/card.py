@@ -1,6 +1,6 @@
 """The card of a trained model, README.md in its folder: what it is, what it learned from, and how well it performs.
 
-The texts are templates, card.md beside each task; this module fills in the facts.
+The texts are templates, card.md next to each task; this module fills in the facts.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Types for argparse that only commands which train models need, beside those of ctx_metrics.flag_types."""
+"""Types for argparse that only commands which train models need, besides those of ctx_metrics.flag_types."""
 
 import re
 from argparse import ArgumentTypeError

@@ -144,7 +144,7 @@ def test_begun_anew_where_that_is_asked_for(train, tmp_path):
         (["--encoder", "./gone"], "no model folder './gone'"),
         (["--rank", "49"], "rank 49 is more than the encoder's width, 48"),
         (["--dev", "0.001"], "--dev 0.001 of 24 pairs leaves one part empty"),
-        (["--max-length", "4"], "--max-length 4 leaves no room for the sentences beside the 3 special tokens"),
+        (["--max-length", "4"], "--max-length 4 leaves no room for the sentences besides the 3 special tokens"),
         (["--dev", "gone.tsv"], "cannot read gone.tsv: No such file or directory"),
     ],
 )

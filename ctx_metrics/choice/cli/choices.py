@@ -137,7 +137,7 @@ class Written:
 
     @property
     def record(self) -> str | None:
-        """The record beside the output; None for an output that has all candidates, and for one that is no file."""
+        """The record next to the output; None for an output that has all candidates, and for one that is not a file."""
         chosen = self.form == "text" or self.top is not None
         return None if self.output is None or is_stream(self.output) or not chosen else self.output + RECORD
 

@@ -46,7 +46,7 @@ TABLE_COLUMNS = "level system segment metric score".split()  # of `ctx-metrics s
 
 
 def read_score_file(path: str, judged: JudgedSet, name: str | None = None) -> MetricScores:
-    """Read a metric's scores of a judged set from a .seg.score or .sys.score file, and from the other one beside it.
+    """Read a metric's scores of a judged set from a .seg.score or .sys.score file, and from the other one next to it.
 
     Without a .sys.score file, a system's score is the mean of its segment scores. Scores of systems that are not in the set
     are ignored. name: the metric's; by default, the part of the file name before the last "-". Signatures are only known for

@@ -138,7 +138,7 @@ def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig"
     special = tokenizer.num_special_tokens_to_add(pair=True)
     if max_length < special + 2:
         raise InputError(
-            f"--max-length {max_length} leaves no room for the sentences beside the {special} special tokens; "
+            f"--max-length {max_length} leaves no room for the sentences besides the {special} special tokens; "
             f"give at least {special + 2}"
         )
     return min(max_length, positions(tokenizer, config))

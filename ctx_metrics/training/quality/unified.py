@@ -163,7 +163,7 @@ class UnifiedTask(QualityTask):
     dtype    dtype of the training's matrix products
     batch_tokens    maximum number of tokens at once; None: the device's defaults
     shares   weights of the three ways in the score, fitted on the development data if all of it has source and reference
-    synthetic    clean translations, from which each epoch makes rows with errors beside the judged rows
+    synthetic    clean translations, from which each epoch makes rows with errors in addition to the judged rows
     """
 
     network: UnifiedNetwork

@@ -1,6 +1,6 @@
 """Reads direct assessment as published by WMT: scores of segments from folders with files
 DAseg.TEST.{source,mt-system,reference,human}.PAIR (2015, 2016), and scores of systems from DA-syslevel.csv, with outputs and
-references beside it (2018, 2019).
+references next to it (2018, 2019).
 """
 
 import os

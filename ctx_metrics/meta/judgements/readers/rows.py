@@ -257,7 +257,7 @@ def is_of(pair: str, pairs: Sequence[str] | None) -> bool:
 
 
 def halves(pair: str) -> tuple[str, str | None]:
-    """The languages of a pair as files name it; what stands before and after the first hyphen if they are no known ones.
+    """The languages of a pair as files name it; the parts before and after the first hyphen if these are not known.
 
     >>> halves("zh-Hans-en"), halves("eng_Latn-zho_Hans"), halves("x1-x2"), halves("all")
     (('zh-Hans', 'en'), ('eng_Latn', 'zho_Hans'), ('x1', 'x2'), ('all', None))
