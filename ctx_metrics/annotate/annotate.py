@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from ..interference.records import Choice
 from ..interference.related import Measure, Tuned
 from ..interference.said import Reasons, interference
 from ..notices import counted, notice
-from ..run.context import score_settings
+from ..run.context import capabilities, score_settings
 from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
@@ -39,6 +39,7 @@ class Annotation:
     names    of the new columns: one per metric, then one for the rows' faults if `drop` is given, one for the outputs if
              they are read anew, and those of error spans if they are wanted
     drop     faults for which rows are dropped, () for none; None: do not look for faults
+    titles   names of the metrics in the summary
     tuned    metrics with which the outputs' system was tuned
     top      how many of the best or worst rows to write, ranked by the metric `by`; None: all
 
@@ -54,6 +55,7 @@ class Annotation:
     size: int
     drop: Sequence[str] | None
     tuned: Sequence[Tuned] = ()
+    titles: Sequence[str] = ()
 
     @property
     def metrics(self) -> list[str]:
@@ -125,6 +127,16 @@ class Written(NamedTuple):
     state: str
 
 
+def names_in_files(run: Annotation, place: Place = HERE) -> Sequence[str]:
+    """The names of the metrics' scores in files, found with the texts of the first block."""
+    if not any(capabilities(each.cls).estimator for each in run.scorer.metrics):
+        return run.metrics
+    for block in planned(replace(run, names=[])):
+        [names] = place.map(run.scorer.names_in_files, [block.texts])
+        return names
+    return run.metrics
+
+
 def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
     """Score all rows of the tables and write the selected ones, with their scores, as parts into a folder.
 
@@ -169,7 +181,10 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
         "best_of_bottom": last if run.top and run.top.worst else None,
         "tables": len(run.tables),
         "parts": len(ordered),
-        "metrics": {name: summary.of_whole(own, befores, wholes.get(name)) for name, own in of_blocks.items()},
+        "metrics": {
+            title: summary.of_whole(own, befores, wholes.get(name))
+            for title, (name, own) in zip(run.titles, of_blocks.items(), strict=True)
+        },
         **_interference(
             run,
             {name: own[0].signature for name, own in of_blocks.items()},
@@ -368,4 +383,5 @@ def _write_ranked(
             )
         own = kept(block.number)
         written[block.number] = _write(run, parts, block, own, choose(ranked(own)))
-    return [run.by, sign * choose.threshold] if any(each.rows for each in written.values()) else None
+    title = run.titles[run.metrics.index(run.by)]
+    return [title, sign * choose.threshold] if any(each.rows for each in written.values()) else None

@@ -7,7 +7,7 @@ continue a stopped run.
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from ..cli.common import flags
@@ -90,7 +90,10 @@ class Tables:
         metavar="ROLE=NAME",
     )
     names: Sequence[str] | None = setting(
-        "Names of the new columns, one per metric. (Default: the metrics' names)", action="store", metavar="NAME"
+        "Names of the new columns, one per metric. (Default: the metrics' names; comet-embedded where the embedded model "
+        "scores)",
+        action="store",
+        metavar="NAME",
     )
     language_pair: tuple[str, str] | None = flags.languages()
 
@@ -236,12 +239,14 @@ def run(line: CommandLine) -> int:
         line[TunedSettings].tuned_with,
     )
     with opened(work.on, work.workers) as place:
+        titles = annotate.names_in_files(made, place)
+        made = replace(made, titles=titles, names=names if tables.names else [*titles, *names[len(titles) :]])
         summarised = annotate.annotate(made, tables.folder, place, engine.quiet)
     for each in summarised.get("notices", ()):
         notice(each)
-    for name, of_metric in summarised["metrics"].items():
+    for metric, of_metric in zip(metrics, summarised["metrics"].values(), strict=True):
         for each in of_metric["notices"]:
-            notice(f"{name}: {each}")
-        notice(f"{name}|{of_metric['signature']}")
+            notice(f"{metric.name}: {each}")
+        notice(f"{metric.name}|{of_metric['signature']}")
     print(summary.shown(summarised), end="")
     return 0

@@ -18,6 +18,7 @@ from ..run.inputs import FileInput, installed_inputs
 from ..run.wrappers import Read, TextReader
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import weighted_mean
+from ..scoring.names import name_in_files
 from ..scoring.results import without_reference
 from ..scoring.scores import of_parts
 from .faults import Texts, faults_of_rows, say_faults
@@ -140,10 +141,17 @@ class Scorer:
 
     def signatures(self, texts: Texts) -> dict[str, str]:
         """The metrics' signatures for a block's texts, found without scoring; outputs that are read anew are aligned."""
+        return {name: str(metric.get_signature()) for name, metric in self._unscored(texts).items()}
+
+    def names_in_files(self, texts: Texts) -> list[str]:
+        """The names of the metrics' scores, found without scoring."""
+        made = self._unscored(texts).items()
+        return [name_in_files(name, metric, str(metric.get_signature())) for name, metric in made]
+
+    def _unscored(self, texts: Texts) -> dict[str, Metric]:
         with collected():
             read = self.reader(self._context(texts)) if self.reader else None
-            made = self._built({**texts, "mt": [read.systems[0]]} if read else texts, read)
-            return {name: str(metric.get_signature()) for name, metric in made.items()}
+            return self._built({**texts, "mt": [read.systems[0]]} if read else texts, read)
 
     @property
     def languages(self) -> tuple[str | None, str | None]:

@@ -14,6 +14,7 @@ from ..cli.common.comparisons import Compared, compared
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..run.context import Context
+from ..scoring.names import name_in_files
 from ..scoring.scores import Scores
 from ..scoring.testing import ALPHA, SEED, TESTS, SystemTests
 from ..types_of_values import check_type
@@ -114,11 +115,21 @@ class Evaluation(Mapping[str, SystemScores]):
         return [found[start : start + length] for start in range(0, len(found), length)]
 
     def to_pandas(self, level: Level = "system") -> "pandas.DataFrame":
-        """Return a table with a row for each system, document or segment, and a column for each metric."""
-        rows = [{**place._asdict(), **row} for place, row in self._rows(_checked(level))]
+        """Return a table with a row for each system, document or segment, and a column for each metric.
+
+        Columns have the metrics' names in files: comet-embedded where the embedded model scored.
+        """
+        names = self._names_in_files()
+        rows = [
+            {**place._asdict(), **dict(zip(names, row.values(), strict=True))}
+            for place, row in self._rows(_checked(level))
+        ]
         kept = {"system": ["system"], "document": ["system", "document"], "segment": ["system", "document", "segment"]}
         columns = [name for name in kept[level] if name != "document" or self.context.doc_ids is not None]
-        return frame(rows, [*columns, *self.metrics])
+        return frame(rows, [*columns, *names])
+
+    def _names_in_files(self) -> list[str]:
+        return [name_in_files(name, self.metrics[name], signature) for name, signature in self.signatures.items()]
 
     def _rows(self, level: Level) -> Iterator[tuple[output.Place, dict[str, float]]]:
         if level == "document" and self.context.doc_ids is None:

@@ -12,7 +12,7 @@ from ..corpus import document_ranges
 from ..errors import InputError
 from ..run.context import capabilities
 from ..run.streams import reference_name
-from ..scoring.names import written_name
+from ..scoring.names import name_in_files
 from ..scoring.scores import score_lines, scores, shown
 from ..writing import check_writable, write_whole
 
@@ -40,7 +40,7 @@ def write(run: "Run") -> None:
     folder = asked.settings.ctx_seg_scores
     for name, metric in run.metrics.items() if folder else ():
         references = reference_name(asked.flags.refs) if capabilities(metric).references else "src"
-        written = written_name(getattr(metric, "written_name", name), str(metric.get_signature().format()))
+        written = name_in_files(name, metric, str(metric.get_signature().format()))
         start = os.path.join(folder or "", f"{written}-{references}")
         of_systems = [scores(metric, system, doc_ids) for system in run.systems]
         texts[f"{start}.seg.score"] = score_lines(systems, [each.segments for each in of_systems])

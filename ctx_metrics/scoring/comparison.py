@@ -11,7 +11,7 @@ from sacrebleu.significance import estimate_ci
 
 from ..run.context import capabilities
 from .base import ContextMetric
-from .names import written_name
+from .names import name_in_files, written_name
 from .scores import Scores
 from .testing import ALPHA, BOOTSTRAP, USUAL, Design, SystemTests
 
@@ -263,7 +263,9 @@ class Column:
     @property
     def written_name(self) -> str:
         """The name in tables for programs."""
-        return written_name(self.name, self.signature)
+        if self.metric is None:
+            return written_name(self.name, self.signature)
+        return name_in_files(self.name, self.metric, self.signature)
 
     @property
     def title(self) -> str:

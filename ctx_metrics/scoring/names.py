@@ -1,6 +1,10 @@
 """The names under which metrics' scores are written and shown."""
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
 
 # only in signatures of COMET and SLIDE
 EMBEDDED = re.compile(r"(^|\|)model:embedded-(alignment-regressor|unified|referenceless)\b")
@@ -18,6 +22,15 @@ def written_name(name: str, signature: str) -> str:
     if not EMBEDDED.search(signature) or "-embedded" in name.lower():
         return name
     return re.sub(r"^\w+", r"\g<0>-embedded", name)
+
+
+def name_in_files(name: str, metric: "Metric", signature: str) -> str:
+    """Return the name of a metric's scores in every format that programs read.
+
+    name    the metric's in the run, such as "comet" or, of one that scores twice, "comet:da"
+    """
+    own, colon, label = name.partition(":")
+    return written_name(getattr(metric, "written_name", own) + colon + label, signature)
 
 
 def shown_name(name: str) -> str:

@@ -73,8 +73,10 @@ def test_scores_are_those_of_score(ctx, table, tmp_path):
     found = annotated(tmp_path / "out")
     assert len(parts(tmp_path / "out")) > 2
     summary = json.loads((tmp_path / "out/_summary.json").read_text())
-    for name in METRICS:
-        of_metric = [each for each in scored if each["metric"].removesuffix("-embedded") == name]
+    names = list(dict.fromkeys(each["metric"] for each in scored))
+    assert names == [*found[0]][-len(METRICS) :] == [*summary["metrics"]] and "slide-embedded" in names
+    for name in names:
+        of_metric = [each for each in scored if each["metric"] == name]
         segments = [each["score"] for each in of_metric if each["level"] == "segment"]
         assert [float(row[name]) for row in found] == pytest.approx(segments, abs=2e-4)  # four decimals, other batches
         [system] = [each for each in of_metric if each["level"] == "system"]
@@ -94,8 +96,8 @@ def test_one_block_is_scored_to_the_last_bit_as_files_are(ctx, tmp_path):
         "score", *files, "-m", "bertr", "slide", "-l", "de-en", "--format", "jsonl", "--level", "segment"
     ).objects()
     found = [json.loads(line) for line in (tmp_path / "out/part-000000.jsonl").read_text().splitlines()]
-    for name, written in (("bertr", "bertr"), ("slide", "slide-embedded")):
-        assert [row[name] for row in found] == [each["score"] for each in scored if each["metric"] == written]
+    for name in ("bertr", "slide-embedded"):
+        assert [row[name] for row in found] == [each["score"] for each in scored if each["metric"] == name]
 
 
 def write_form(frame, path: Path) -> Path:
@@ -276,6 +278,20 @@ def test_a_run_that_ends_while_it_selects_other_rows_is_not_taken_for_finished(c
     done = ctx(*command, "--bottom", "9")
     assert done.code == 0 and len(annotated(tmp_path / "out")) == 9
     assert "all rows were scored already, so only " in done.err and "continues" not in done.err
+
+
+def test_columns_are_named_by_what_scored(ctx, tmp_path):
+    """As in score; limits and selections name the metrics, and --names any columns."""
+    table = write_tsv(tmp_path / "same.tsv", [{"comet": "x", "mt": "A cat sat there.", "ref": "A cat sat there."}] * 3)
+    flags = ["-m", "comet", "chrf", "-l", "de-en", "--bottom", "2", "--by", "comet", "-o"]
+    done = ctx("annotate", table, *flags, tmp_path / "out")
+    assert done.code == 0 and [*annotated(tmp_path / "out")[0]] == ["comet", "mt", "ref", "comet-embedded", "chrf"], (
+        done.err
+    )
+    assert "the best of them has comet-embedded 100.0" in done.out
+    assert [*json.loads((tmp_path / "out/_summary.json").read_text())["metrics"]] == ["comet-embedded", "chrf"]
+    assert ctx("annotate", table, *flags, tmp_path / "out", "--names", "a", "b").code == 0
+    assert [*annotated(tmp_path / "out")[0]] == ["comet", "mt", "ref", "a", "b"]
 
 
 def test_shares_lie_between_the_extremes(ctx, tmp_path):

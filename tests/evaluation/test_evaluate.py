@@ -268,6 +268,19 @@ def test_tables_of_pandas_have_all_levels():
     assert list(evaluate(["a"], ["a"], metrics="bleu").to_pandas("segment").columns) == ["system", "segment", "bleu"]
 
 
+def test_tables_of_pandas_name_what_scored():
+    """As files do; the result itself is asked by the names of the metrics."""
+    result = evaluate(
+        ["It rains."], ["It rains."], metrics={"chrf": {}, "comet": {}, "comet:again": {}}, target_lang="en"
+    )
+    assert list(result.to_pandas().columns) == ["system", "chrf", "comet-embedded", "comet-embedded:again"]
+    assert result.system["comet"] == result.system["comet:again"]
+    outputs = {name: ["It rains.", name] for name in "abcd"}
+    table = evaluate(outputs, ["It rains.", "a"], metrics="chrf", peers=True)
+    assert list(table.to_pandas().columns) == ["system", "chrf-peers"]
+    assert {each["metric"] for each in table.compare(samples=20).pairs} == {"chrf-peers"}
+
+
 def test_one_metric_can_score_twice():
     """With a label each."""
     result = evaluate(

@@ -14,6 +14,7 @@ from ...flag_types import Model, NewFile, OutputFile, Positive
 from ...notices import notice
 from ...run.context import MetricSettings, say_unread
 from ...run.inputs import installed_inputs
+from ...scoring.names import name_in_files
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
@@ -183,7 +184,9 @@ def run(line: CommandLine) -> int:
                 metrics.values(), context.systems, context.doc_ids if "document" in asked.places else None
             )
         reports = {
-            getattr(metric, "written_name", name): output.report(metric, of_metric, asked.places, asked.scale)
+            name_in_files(name, metric, str(metric.get_signature().format())): output.report(
+                metric, of_metric, asked.places, asked.scale
+            )
             for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
         }
         places = output.places(read.names, len(context.systems[0]), context.doc_ids, asked.places)
