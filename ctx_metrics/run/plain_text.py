@@ -155,7 +155,7 @@ def _columns(lines: Lines) -> list[bool]:
 
 
 # an id that ends in a number, at the beginning of a line or in brackets at its end
-_NUMBERED = re.compile(r"\s*[\[(#<*]{0,2}([\w./:#-]*?)(\d{1,12})[\])>*]{0,2}(?:[.:),;|、．：）]|\s)[*\s]*(?=\S)")
+_NUMBERED = re.compile(r"^\s*[\[(#<*]{0,2}([\w./:#-]*?)(\d{1,12})[\])>*]{0,2}(?:[.:),;|、．：）]|\s)[*\s]*(?=\S)")
 _TRAILING = re.compile(r"\(([\w./:#-]*?)(\d{1,12})\)$")
 
 

@@ -4,19 +4,26 @@ import base64
 import importlib.util
 import json
 import lzma
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import sacrebleu
+from comet_checkpoints import RECIPES, build
+from plugin_conftest import forked, forked_sacrebleu  # noqa: F401  fixtures
 
-from ctx_metrics import evaluate
+from ctx_metrics import evaluate, read_lines
 from ctx_metrics.corpus import named
+from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.notices import collected
+from ctx_metrics.pairwise.training.data import read_pair_sets
 from ctx_metrics.run.plain_text import KINDS, check_plain_text, kind_of
 from ctx_metrics.subtitles import without_times
+from ctx_metrics.training.quality.judgements import read_judgements
+from ctx_metrics.training.quality.options import TrainingOptions
+from ctx_metrics.training.quality.synthetic.pairs import read_clean_pairs
 
 REF = """\
 Where were you last night?
@@ -189,6 +196,10 @@ def test_numbers_of_all_lines_are_no_list():
     )
 
 
+def test_numbers_that_count_lines_within_them_are_plain():
+    assert not said([[f"House number {k} is old." for k in range(40)]], [REF * 5], SOURCE * 5)
+
+
 def test_a_long_text_is_read_in_blocks():
     lines = [f"{word} {k}" for k, word in enumerate(["a house", "no house", "some houses"] * 2000)]
     assert kind_of(lines) == ""
@@ -224,36 +235,121 @@ def test_align_reads_subtitles_as_segments(write, tmp_path, ctx):
     assert done.out.split()[-1] == plain.out.split()[-1] and "8 subtitles" in done.err
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", MADE)
-def test_every_command_says_it(name, write, tmp_path, ctx):
-    kind, make = MADE[name]
-    words = next(each.words for each in KINDS if each.name == kind)
-    made = make(HYP)
-    more = [""] * (len(made) - len(HYP))
-    hyp, ref, src = write("hyp", made), write("ref", REF + more), write("src", SOURCE + more)
-    flags = ["-l", "de-en", "-q", "-m", "chrf"]
-    runs = [
-        ctx("score", "-t", hyp, "-r", ref, *flags),
-        ctx("compare", "-t", ref, src, "-r", hyp, *flags),
-        ctx("report", "-t", hyp, "-r", ref, "-s", src, *flags, "-o", tmp_path / "page.html"),
-    ]
-    if kind not in ("fairseq", "n-best list"):  # which these commands read
-        runs += [
-            ctx("mbr", hyp, ref, *flags, "-o", tmp_path / "best"),
-            ctx("rerank", hyp, ref, "-s", src, "-l", "de-en", "-q", "-m", "comet", "-o", tmp_path / "best"),
-        ]
-    if kind != "subtitles":
-        runs.append(ctx("align", ref, "-r", hyp, "-l", "de-en", "-o", tmp_path / "aligned", "-q"))
-    (tmp_path / "t.jsonl").write_text(
-        "".join(json.dumps({"mt": one, "ref": other}) + "\n" for one, other in zip(made, REF + more, strict=True))
+LISTS = [name for name, (kind, _) in MADE.items() if kind in ("fairseq", "n-best list")]  # which mbr and rerank read
+SUBTITLES = [name for name, (kind, _) in MADE.items() if kind == "subtitles"]  # which align reads
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory) -> Path:
+    """A folder with a file of each sample, ref and src, which empty lines make equally long, and all as columns of a table."""
+    folder = tmp_path_factory.mktemp("samples")
+    texts = {name: make(HYP) for name, (_, make) in MADE.items()} | {"ref": REF, "src": SOURCE}
+    length = max(map(len, texts.values()))
+    texts = {name: [*lines, *[""] * (length - len(lines))] for name, lines in texts.items()}
+    for name, lines in texts.items():
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    rows = (json.dumps(dict(zip(texts, row, strict=True))) for row in zip(*texts.values(), strict=True))
+    (folder / "table.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    return folder
+
+
+def named_in(said: str, name: str) -> bool:
+    """Whether a line says of a sample what it is."""
+    words = next(each.words for each in KINDS if each.name == MADE[name][0])
+    return any(
+        f"{words}; " in line and re.search(rf"lines of (?:\S*/|column )?{name}(?:\.txt)?[ ,]", line)
+        for line in said.splitlines()
     )
-    runs.append(ctx("annotate", tmp_path / "t.jsonl", *flags, "-o", tmp_path / "scored"))
-    for done in runs:
-        assert done.code == 0 and f"{words}; " in done.err
-    done = sacrebleu(ref, "-i", hyp, "-m", "nist", "-l", "de-en")
-    assert done.returncode == 0 and f"{words}; " in done.stderr
-    assert any(words in str(each) for each in evaluate(made, REF + more, metrics=["chrf"]).notices)
+
+
+# of each command, all samples in one run, and those that it reads as they are meant
+RUNS = {
+    "score": ("score -t SAMPLES -r ref.txt -m chrf", []),
+    "compare": ("compare -t ref.txt src.txt -r SAMPLES -m chrf", []),
+    "report": ("report -t ref.txt -r SAMPLES -s src.txt -m chrf -o page.html", []),
+    "mbr": ("mbr SAMPLES -m bleu -o best", LISTS),
+    "rerank": ("rerank SAMPLES -s src.txt -m comet --model MODEL -o best", LISTS),
+    "annotate": ("annotate table.jsonl --columns mt=src COLUMNS -m chrf -o scored", []),
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", RUNS)
+def test_every_command_says_it(command, samples, ctx, monkeypatch, tmp_path):
+    words, read = RUNS[command]
+    names = [name for name in MADE if name not in read]
+    several = {
+        "MODEL": [build(RECIPES["referenceless"], tmp_path / "model")] if command == "rerank" else [],
+        "SAMPLES": [f"{name}.txt" for name in names],
+        "COLUMNS": [f"ref={name}" for name in names],
+    }
+    monkeypatch.chdir(samples)
+    done = ctx(*(each for word in words.split() for each in several.get(word, [word])), "-l", "de-en", "-q")
+    assert done.code == 0 and [name for name in names if not named_in(done.err, name)] == []
+
+
+@pytest.mark.full
+def test_sacrebleu_says_it(samples, forked_sacrebleu):
+    done = forked_sacrebleu(
+        "ref.txt", "-i", *(f"{name}.txt" for name in MADE), "-m", "nist", "-l", "de-en", cwd=samples
+    )
+    assert done.returncode == 0 and [name for name in MADE if not named_in(done.stderr, name)] == []
+
+
+@pytest.mark.full
+def test_align_says_it(samples, ctx, monkeypatch):
+    monkeypatch.chdir(samples)
+    names = [name for name in MADE if name not in SUBTITLES]
+    half = len(names) // 2
+    for pair in zip(names[:half], names[-half:], strict=True):
+        done = ctx(
+            "align", "ref.txt", "-r", f"{pair[0]}.txt", "-s", f"{pair[1]}.txt", "-l", "de-en", "-o", "aligned", "-q"
+        )
+        assert done.code == 0 and [name for name in pair if not named_in(done.err, name)] == []
+
+
+def test_evaluate_says_it(samples):
+    systems = {name: read_lines(str(samples / f"{name}.txt")) for name in MADE}
+    said = "\n".join(evaluate(systems, read_lines(str(samples / "ref.txt")), metrics="chrf").notices)
+    assert [name for name in MADE if not named_in(said, name)] == []
+
+
+@pytest.fixture(scope="module")
+def tree(samples) -> Path:
+    """Judgements in mt-metrics-eval's layout, whose systems the samples are."""
+    folder = samples / "tree"
+    files = {f"system-outputs/de-en/{name}.txt": (samples / f"{name}.txt").read_text(encoding="utf-8") for name in MADE}
+    files |= {"sources/de-en.txt": (samples / "src.txt").read_text(encoding="utf-8")}
+    files |= {"references/de-en.refA.txt": (samples / "ref.txt").read_text(encoding="utf-8")}
+    length = files["sources/de-en.txt"].count("\n")
+    scores = (f"{name}\t{-(k * place % 7)}\n" for place, name in enumerate(MADE) for k in range(length))
+    files |= {"documents/de-en.docs": "news\td\n" * length, "human-scores/de-en.mqm.seg.score": "".join(scores)}
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.full
+def test_meta_says_it(tree, ctx):
+    done = ctx("meta", tree, "-m", "chrf", "-l", "de-en", "-q", "-p", "seg-pearson")
+    assert done.code == 0 and [name for name in MADE if not named_in(done.err, name)] == []
+
+
+@pytest.mark.parametrize("read, options", [(read_judgements, TrainingOptions), (read_pair_sets, DataOptions)])
+def test_judgements_to_train_on_say_it(tree, read, options):
+    with collected() as notices:
+        read([str(tree)], options(text_checks=True))
+    said = "\n".join(map(str, notices))
+    assert [name for name in MADE if not named_in(said, name)] == []
+
+
+def test_translations_to_make_errors_in_say_it(tmp_path):
+    rows = zip(SOURCE, MADE["jsonl"][1](REF), strict=True)
+    (tmp_path / "clean.de-en.tsv").write_text("src\tref\n" + "".join("\t".join(row) + "\n" for row in rows))
+    with collected() as notices:
+        read_clean_pairs([str(tmp_path / "clean.de-en.tsv")], TrainingOptions(text_checks=True))
+    assert any("8 of 8 lines of clean.de-en/reference are JSON objects" in str(each) for each in notices)
 
 
 def _documents(folder: Path):
