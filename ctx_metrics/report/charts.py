@@ -1,8 +1,8 @@
 """The charts of a report: Vega-Lite specifications, whose data are in the page, and the numbers of each chart as a table.
 
 Vega uses values as keys of JavaScript objects, where names such as constructor have a special meaning. Therefore the charts'
-data identify systems, metrics and documents by number, and names are only added to what is shown. The reader selects the
-parameters `metric`, `other` (a second metric), `system` and `against` (another system) above the charts.
+data identify systems, metrics and documents by number, and names are only added to what is shown. The page's script sets
+the parameters of LISTS and of SELECTED, which the expressions use.
 """
 
 import math
@@ -19,7 +19,14 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 # where each length class begins, in words of the first reference, else of the source or the output
 LENGTHS = (1, 6, 11, 21, 31, 51)
 WORST = 30  # documents in a chart
-OPENS = "A point is a segment: click it to open the segment. The numbers are correlations."
+# texts by number, in full or as short as axes and legends need them; and the numbers of the systems, best first
+LISTS = ("names", "titles", "documents", "shortNames", "shortDocuments", "legendNames", "order")
+# what the reader selects above the charts; `compared` is the second system, -1 for none; `against` then is the best other
+SELECTED = ("metric", "other", "system", "compared", "against")
+CHOSEN = "datum.system == system || datum.system == compared"
+GREY = "#888888"  # visible on light and on dark pages
+FAINT = 0.45  # opacity of the systems that are not selected
+OPENS = "Each point is a segment; click it to open the segment. The table shows correlations."
 FONTS: dict[str, Any] = {
     "labelFont": "system-ui, sans-serif",
     "titleFont": "system-ui, sans-serif",
@@ -28,7 +35,15 @@ FONTS: dict[str, Any] = {
     "titleFontWeight": "normal",
 }
 CONFIG: dict[str, Any] = {
-    "axis": {**FONTS, "gridOpacity": 0.4, "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 240},
+    "axis": {
+        **FONTS,
+        "gridOpacity": 1,
+        "gridColor": "#88888833",
+        "domain": False,
+        "ticks": False,
+        "labelPadding": 6,
+        "labelLimit": 240,
+    },
     "axisQuantitative": {"tickCount": 8},
     "legend": FONTS,
     "view": {"stroke": None},
@@ -64,16 +79,9 @@ def lengths(content: Content) -> np.ndarray:
     return np.array([len((text or "").split()) for text in stream])
 
 
-def _drawn(content: Content, chart: Any, caption: str) -> dict[str, Any]:
+def _drawn(chart: Any, caption: str) -> dict[str, Any]:
     """A chart's specification, as wide as the page, with the parameters that its expressions use."""
-    titles = [each.heading for each in content.columns]
-    values: dict[str, Any] = {
-        "names": [*content.names],
-        "titles": titles,
-        "documents": [name for name, _, _ in content.documents],
-    }
-    values |= {"metric": 0, "other": 0, "system": 0, "against": 0}
-    params = [alt.param(name=name, value=value) for name, value in values.items()]
+    params = [alt.param(name=name, value=[]) for name in LISTS] + [alt.param(name=name, value=0) for name in SELECTED]
     chart = chart.add_params(*params).properties(width="container", description=caption)
     chart = chart.configure(**CONFIG, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
     return chart.to_dict(validate=False)
@@ -94,31 +102,53 @@ def _axis(title: str, **properties: Any) -> Any:
 
 
 def _color(content: Content) -> Any:
-    scale = alt.Scale(scheme="tableau10" if len(content.names) <= 10 else "category20")
-    legend = alt.Legend(labelExpr="names[datum.value]", orient="top", columns=4, title=None, labelLimit=240)
+    scale = alt.Scale(
+        domain=[*range(len(content.names))], scheme="tableau10" if len(content.names) <= 10 else "category20"
+    )
+    legend = alt.Legend(
+        labelExpr="legendNames[datum.value]",
+        values=alt.ExprRef("order"),
+        orient="top",
+        columns=4,
+        title=None,
+        labelLimit=240,
+        symbolOpacity=1,
+        symbolStrokeWidth=3,
+    )
     return alt.Color("system:N", scale=scale, legend=legend)
+
+
+def _lines(rows: Any, encoding: dict[str, Any], **mark: Any) -> Any:
+    """A line for each system; the selected systems are drawn again, thicker and on top of the others."""
+    points = mark.pop("point", False)
+    looks = ((FAINT, 1.25, 25), (1, 3, 60))
+    faint, strong = (
+        {**mark, "opacity": opacity, "strokeWidth": width}
+        | ({"point": {"opacity": opacity, "size": size}} if points else {})
+        for opacity, width, size in looks
+    )
+    return rows.mark_line(**faint).encode(**encoding) + rows.transform_filter(CHOSEN).mark_line(**strong).encode(
+        **encoding
+    )
 
 
 def _distribution(content: Content) -> Chart:
     caption = "How many segments have low scores?"
-    chart = (
-        _segments()
-        .transform_window(share="cume_dist()", groupby=["system"], sort=[alt.SortField("score")])
-        .mark_line(interpolate="step-after")
-        .encode(
-            x=alt.X("score:Q", axis=_axis("titles[metric]")),
-            y=alt.Y("share:Q", title="segments with at most this score", axis=alt.Axis(format="%")),
-            color=_color(content),
-        )
-    )
-    rows = [
-        [each.heading, name, *_quantiles(of_system.segments)]
+    rows = _segments().transform_window(share="cume_dist()", groupby=["system"], sort=[alt.SortField("score")])
+    encoding = {
+        "x": alt.X("score:Q", axis=_axis("titles[metric]")),
+        "y": alt.Y("share:Q", title="segments at or below this score", axis=alt.Axis(format="%")),
+        "color": _color(content),
+    }
+    chart = _lines(rows, encoding, interpolate="step-after")
+    numbers = [
+        [each.heading, content.names[s], *_quantiles(each.scores[s].segments)]
         for each in content.columns
-        for name, of_system in zip(content.names, each.scores, strict=True)
+        for s in each.order
     ]
     header = ["Metric", "System", *(f"{100 * q:.0f} % below" for q in QUANTILES)]
     note = "A higher line means more segments at or below that score."
-    return Chart(caption, note, _drawn(content, chart, caption), header, rows)
+    return Chart(caption, note, _drawn(chart, caption), header, numbers)
 
 
 def _quantiles(scores: Sequence[float]) -> list[float]:
@@ -136,41 +166,40 @@ def classes(content: Content) -> tuple[list[str], np.ndarray]:
 def _by_length(content: Content) -> Chart:
     caption = "Do long segments have lower scores?"
     names, of_segments = classes(content)
-    chart = (
-        _segments()
-        .transform_calculate(name="names[datum.system]")
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("words:O", title="words", sort=names, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("mean(score):Q", axis=_axis("'mean ' + titles[metric]"), scale=alt.Scale(zero=False)),
-            color=_color(content),
-            tooltip=[
-                alt.Tooltip("name:N", title="system"),
-                "words:O",
-                alt.Tooltip("mean(score):Q", title="mean", format=".1f"),
-                alt.Tooltip("count()", title="segments"),
-            ],
-        )
-    )
+    encoding = {
+        "x": alt.X("words:O", title="words", sort=names, axis=alt.Axis(labelAngle=0)),
+        "y": alt.Y("mean(score):Q", axis=_axis("'mean ' + titles[metric]"), scale=alt.Scale(zero=False)),
+        "color": _color(content),
+        "tooltip": [
+            alt.Tooltip("name:N", title="system"),
+            "words:O",
+            alt.Tooltip("mean(score):Q", title="mean", format=".1f"),
+            alt.Tooltip("count()", title="segments"),
+        ],
+    }
+    chart = _lines(_segments().transform_calculate(name="names[datum.system]"), encoding, point=True)
     rows = []
     for each in content.columns:
-        for name, of_system in zip(content.names, each.scores, strict=True):
-            scores = np.array(of_system.segments)
+        for s in each.order:
+            scores = np.array(each.scores[s].segments)
             own = [scores[(of_segments == k) & ~np.isnan(scores)] for k in range(len(names))]
-            rows.append([each.heading, name, *(float(part.mean()) if len(part) else float("nan") for part in own)])
-    counts = [
-        f"{int((of_segments == k).sum()):,} of {name}" for k, name in enumerate(names) if (of_segments == k).any()
-    ]
-    note = f"Mean score of segments by number of words. Segments: {', '.join(counts)} words."
-    return Chart(caption, note, _drawn(content, chart, caption), ["Metric", "System", *names], rows)
+            rows.append(
+                [each.heading, content.names[s], *(float(part.mean()) if len(part) else float("nan") for part in own)]
+            )
+    counts = {name: int((of_segments == k).sum()) for k, name in enumerate(names)}
+    found = ", ".join(f"{count:,} with {name}" for name, count in counts.items() if count)
+    note = f"Mean score by segment length. Number of segments: {found} words."
+    return Chart(caption, note, _drawn(chart, caption), ["Metric", "System", *names], rows)
 
 
 def _by_document(content: Content) -> Chart:
     order = [name for name, _, _ in content.documents]
     shown = min(len(order), WORST)
     few = shown == len(order)
-    caption = "Which documents are hard, and for which system?"
-    y = alt.Y("document:O", title=None, sort=alt.SortField("place"), axis=alt.Axis(labelExpr="documents[datum.value]"))
+    caption = "Which documents are hard, and for which systems?"
+    y = alt.Y(
+        "document:O", title=None, sort=alt.SortField("place"), axis=alt.Axis(labelExpr="shortDocuments[datum.value]")
+    )
     x = alt.X("score:Q", axis=_axis("'mean ' + titles[metric]"), scale=alt.Scale(zero=False))
     means = (
         alt.Chart(alt.NamedData("segments"), height=24 * shown)
@@ -191,24 +220,26 @@ def _by_document(content: Content) -> Chart:
         alt.Tooltip("of:N", title="system"),
         alt.Tooltip("score:Q", title="mean", format=".1f"),
     ]
-    points = means.mark_circle(size=90, opacity=0.9).encode(x=x, y=y, color=_color(content), tooltip=tooltip)
-    spread = means.mark_rule(opacity=0.35).encode(x=alt.X("min(score):Q"), x2="max(score):Q", y=y)
+    looks = {"x": x, "y": y, "color": _color(content), "tooltip": tooltip}
+    points = means.mark_circle(size=60, opacity=FAINT).encode(**looks)
+    chosen = means.transform_filter(CHOSEN).mark_circle(size=120, opacity=1).encode(**looks)
+    spread = means.mark_rule(opacity=0.5, color=GREY).encode(x=alt.X("min(score):Q"), x2="max(score):Q", y=y)
     rows = [
         [each.heading, order[k], *(of_system.documents[k] for of_system in each.scores)]
         for each in content.columns
         for k in range(len(order))
     ]
-    which = "the worst document first" if few else f"the {shown} worst of {len(order):,} documents"
+    which = "worst documents first" if few else f"in the {shown} worst of {len(order):,} documents"
     return Chart(
         caption,
-        f"Mean segment score of each system in a document, {which}.",
-        _drawn(content, spread + points, caption),
+        f"Each system's mean segment score, {which}.",
+        _drawn(spread + points + chosen, caption),
         ["Metric", "Document", *content.names],
         rows,
     )
 
 
-def _scatter(content: Content, caption: str, x: tuple[str, str], y: tuple[str, str], diagonal: bool) -> dict[str, Any]:
+def _scatter(caption: str, x: tuple[str, str], y: tuple[str, str], diagonal: bool) -> dict[str, Any]:
     """A point for each segment; each axis has an expression of its values and one of its title."""
     points = (
         _segments(y[0])
@@ -222,24 +253,23 @@ def _scatter(content: Content, caption: str, x: tuple[str, str], y: tuple[str, s
         )
     )
     if not diagonal:
-        return _drawn(content, points, caption)
+        return _drawn(points, caption)
     line = (
         _segments(y[0])
         .transform_calculate(x=x[0])
         .transform_filter("isValid(datum.x)")
         .transform_fold(["x", "score"], as_=["which", "end"])
         .transform_aggregate(low="min(end)", high="max(end)")
-        .mark_rule(strokeDash=[4, 4], opacity=0.6)
+        .mark_rule(strokeDash=[4, 4], color=GREY)
         .encode(x="low:Q", x2="high:Q", y="low:Q", y2="high:Q")
     )
-    return _drawn(content, line + points, caption)
+    return _drawn(line + points, caption)
 
 
 def _metrics(content: Content) -> Chart:
-    caption = "Do two metrics agree about segments?"
+    caption = "Do two metrics agree on segments?"
     titles = [each.heading for each in content.columns]
     spec = _scatter(
-        content,
         caption,
         ("datum.system == system ? datum.scores[metric] : null", "titles[metric] + ', ' + names[system]"),
         ("datum.scores[other]", "titles[other]"),
@@ -254,7 +284,6 @@ def _systems(content: Content) -> Chart:
     caption = "On which segments is one system better than another?"
     names = [*content.names]
     spec = _scatter(
-        content,
         caption,
         ("datum.system == 0 ? datum.all[metric][against] : null", "titles[metric] + ', ' + names[against]"),
         ("datum.all[metric][system]", "titles[metric] + ', ' + names[system]"),
@@ -264,8 +293,8 @@ def _systems(content: Content) -> Chart:
     for each in content.columns:
         scores = np.array([of_system.segments for of_system in each.scores])
         rows += [[each.heading, name, *(pearson(scores[i], other) for other in scores)] for i, name in enumerate(names)]
-    note = f"On the dashed line, the scores are equal. {OPENS}"
-    return Chart(caption, note, spec, ["Pearson's r by", "System", *names], rows)
+    note = f"On the dashed line, both scores are equal. {OPENS}"
+    return Chart(caption, note, spec, ["Metric", "Pearson's r", *names], rows)
 
 
 def _wins(content: Content) -> Chart:
@@ -290,7 +319,9 @@ def _wins(content: Content) -> Chart:
     chart = (
         alt.Chart(alt.InlineData(values=values), height=28 * (len(names) - 1))
         .transform_filter("datum.by == metric && datum.first == system")
-        .transform_calculate(name="names[datum.second]", what=f"{kinds}[datum.kind]")
+        .transform_calculate(
+            name="names[datum.second]", outcome=f"{kinds}[datum.kind]", place="indexof(order, datum.second)"
+        )
         .mark_bar()
         .encode(
             x=alt.X(
@@ -298,16 +329,21 @@ def _wins(content: Content) -> Chart:
                 axis=_axis("['segments of ' + names[system], 'by ' + titles[metric]]", format="%"),
                 scale=alt.Scale(domain=[0, 1]),
             ),
-            y=alt.Y("second:O", title=None, axis=alt.Axis(labelExpr="names[datum.value]", labelLimit=240)),
+            y=alt.Y(
+                "second:O",
+                title=None,
+                sort=alt.EncodingSortField("place", op="min"),
+                axis=alt.Axis(labelExpr="shortNames[datum.value]"),
+            ),
             color=alt.Color(
                 "kind:O",
                 scale=alt.Scale(domain=[0, 1, 2], range=["#2a78b8", "#b9bfc6", "#d9822b"]),
                 legend=alt.Legend(labelExpr=f"{kinds}[datum.value]", orient="top", title=None, labelLimit=240),
             ),
             order=alt.Order("kind:O"),
-            tooltip=[alt.Tooltip("name:N", title="other system"), "what:N", alt.Tooltip("share:Q", format=".1%")],
+            tooltip=[alt.Tooltip("name:N", title="other system"), "outcome:N", alt.Tooltip("share:Q", format=".1%")],
         )
     )
-    header = ["% of segments won by", "System", *names]
-    note = "Compared with each other system. In the numbers, an equal segment is half a win."
-    return Chart(caption, note, _drawn(content, chart, caption), header, rows)
+    header = ["Metric", "% of segments won by", *(f"against {name}" for name in names)]
+    note = "The selected system against every other system. In the table, an equal segment counts as half a win."
+    return Chart(caption, note, _drawn(chart, caption), header, rows)

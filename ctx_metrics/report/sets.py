@@ -51,14 +51,14 @@ def headline(verdicts: Sequence[Verdict]) -> str:
 
     >>> a, none, untested = Verdict("", winner="a"), Verdict(""), Verdict("", tested=False)
     >>> headline([a, a]), headline([a, none, none])
-    ('a wins on both test sets', 'a wins on 1 of 3 test sets; none clearly wins on the other 2')
+    ('a wins on both test sets', 'a wins on 1 of 3 test sets; no system clearly wins on the other 2')
     >>> headline([a, none, untested])
-    'a wins on 1 of 3 test sets; none clearly wins on 1; 1 is not tested'
+    'a wins on 1 of 3 test sets; no system clearly wins on 1; 1 is not tested'
     """
     sets, wins = len(verdicts), Counter(each.winner for each in verdicts if each.winner is not None)
     untested = sum(not each.tested for each in verdicts)
     if untested == sets:
-        return f"No difference is tested on any of the {sets} test sets"
+        return f"The differences are not tested on any of the {sets} test sets"
     if not wins:
         return f"No system clearly wins on any of the {sets} test sets" + _not_tested(untested)
     [(first, most), *others] = wins.most_common()
@@ -72,7 +72,7 @@ def headline(verdicts: Sequence[Verdict]) -> str:
         said.append(f"{len(more)} other systems on {sum(count for _, count in more)}")
     unclear = sets - wins.total() - untested
     on = "the other" if unclear == 1 and not untested else str(unclear) if untested else f"the other {unclear}"
-    return ", ".join(said) + (f"; none clearly wins on {on}" if unclear else "") + _not_tested(untested)
+    return ", ".join(said) + (f"; no system clearly wins on {on}" if unclear else "") + _not_tested(untested)
 
 
 def _all(sets: int) -> str:

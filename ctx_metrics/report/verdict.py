@@ -55,7 +55,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def verdict(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
-    """A system wins by a metric if it is significantly better than each other system."""
+    """A system wins on a metric if it is significantly better than every other system."""
     found = [(column, outcome) for column in columns if (outcome := _outcome(column))]
     if not found:
         return _untested(names, columns)
@@ -75,11 +75,11 @@ def verdict(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
     elif len(wins) == 1:
         [(winner, titles)] = wins.items()
         beaten = any(winner not in (outcome.best, *outcome.rivals) for _, outcome in found)
-        by = _by(titles, len(found))
+        on = _on(titles, len(found))
         undisputed = None if beaten else names[winner]
-        headline = f"The metrics disagree: {names[winner]} wins {by} only" if beaten else f"{names[winner]} wins {by}"
+        headline = f"The metrics disagree: {names[winner]} wins {on} only" if beaten else f"{names[winner]} wins {on}"
     else:
-        each = [f"{names[winner]} wins {_by(titles, len(found))}" for winner, titles in wins.items()]
+        each = [f"{names[winner]} wins {_on(titles, len(found))}" for winner, titles in wins.items()]
         headline = f"The metrics disagree: {listed(each)}"
     said = [_reason(names, *key, *of, len(columns[0].scores)) for key, of in reasons.items()]
     return Verdict(headline, said, undisputed)
@@ -96,7 +96,7 @@ def _outcome(column: Column) -> _Outcome | None:
 
 
 def _called(column: Column) -> str:
-    return "people" if column.title == PEOPLE else column.title
+    return "human scores" if column.title == PEOPLE else column.title
 
 
 def _untested(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
@@ -105,14 +105,14 @@ def _untested(names: Sequence[str], columns: Sequence[Column]) -> Verdict:
         best.setdefault(column.best, []).append(f"{column.title} {number(column.scores[column.best].system, 1, '-')}")
     if len(names) == 1:
         return Verdict(f"{names[0]}: {', '.join(best[0])}", tested=False)
-    leads = [f"{names[s]} has the best {', '.join(scores)}" for s, scores in best.items()]
-    return Verdict("No difference is tested", [f"{'; '.join(leads)}."], tested=False)
+    leads = [f"{names[s]} has the best {listed(scores)}" for s, scores in best.items()]
+    return Verdict("The differences are not tested", [f"{'; '.join(leads)}."], tested=False)
 
 
-def _by(titles: Sequence[str], tested: int) -> str:
+def _on(titles: Sequence[str], tested: int) -> str:
     if len(titles) == tested > 1:
-        return f"by all {tested} metrics" if tested > 2 else "by both metrics"
-    return f"by {listed(titles)}" if len(titles) <= MOST else f"by {len(titles)} of {tested} metrics"
+        return f"on all {tested} metrics" if tested > 2 else "on both metrics"
+    return f"on {listed(titles)}" if len(titles) <= MOST else f"on {len(titles)} of {tested} metrics"
 
 
 def _some(names: Sequence[str], numbers: Sequence[int]) -> str:
@@ -127,10 +127,11 @@ def _reason(
     p_values: Sequence[float],
     systems: int,
 ) -> str:
-    by = f"By {listed(titles)}, {names[best]} is"
+    lead = f"On {listed(titles)}, {names[best]} is"
     if rivals:
         p = _related("=" if len(p_values) == 1 else "≥", min(p_values))
-        return f"{by} ahead, but {_some(names, rivals)} {'is' if len(rivals) == 1 else 'are'} not significantly worse ({p})."
-    others = _some(names, [1 - best]) if systems == 2 else "each other system"
+        are = "is" if len(rivals) == 1 else "are"
+        return f"{lead} ahead, but {_some(names, rivals)} {are} not significantly worse ({p})."
+    others = _some(names, [1 - best]) if systems == 2 else "every other system"
     p = _related("=" if len(p_values) == 1 else "≤", max(p_values))
-    return f"{by} significantly better than {others} ({p})."
+    return f"{lead} significantly better than {others} ({p})."

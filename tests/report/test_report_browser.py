@@ -1,10 +1,12 @@
 """The report in headless Chromium, opened from disk with the network off."""
 
 import base64
+import io
 import json
 import os
 import shutil
 from pathlib import Path
+from statistics import median
 
 import pytest
 from comet_checkpoints import RECIPES, build
@@ -138,7 +140,7 @@ def test_segments_are_sorted_and_filtered(driver, report):
     choose(driver, "Order", "best first")
     choose(driver, "System", "b")
     assert shown(driver)[0] == 2  # what is right has no edits
-    choose(driver, "Sort by", "order of the text")
+    choose(driver, "Sort by", "text order")
     assert shown(driver) == [0, 1, 2, 3]
     field = driver.find_element(By.CSS_SELECTOR, "input[type=search]")
     field.send_keys("HOUSE")
@@ -255,7 +257,7 @@ def test_the_shaded_tokens_add_up(driver, report, tmp_path):
     assert len(lines) == 8  # two systems' outputs of four segments
     references = (folder / "ref.txt").read_text().split("\n")
     for segment, name, matches, text in lines:
-        system = name.removeprefix("BERTR: reference in ")
+        system = name.removeprefix("BERTR: reference tokens in ")
         score = scores[system, int(segment) + 1]
         assert 100 * sum(matches) / len(matches) == pytest.approx(score, abs=1e-4)  # 1e-6 of a cosine
         assert text == f"{references[int(segment)]} {score:.1f}"
@@ -268,9 +270,9 @@ def test_systems_are_switched_and_compared(driver, report):
     detailed(driver)
     assert [row[0] for row in rows(driver, "#segment-1 .scores")] == ["a", "b"]
     choose(driver, "Metric", "BERTR")
-    choose(driver, "Sort by", "difference of the two systems")
+    choose(driver, "Sort by", "difference between the two systems")
     order = Select(driver.find_elements(By.CSS_SELECTOR, "#segment-tools select")[4])
-    assert [option.text for option in order.options] == ["b is furthest ahead", "a is furthest ahead"]
+    assert [option.text for option in order.options] == ["b furthest ahead", "a furthest ahead"]
     filled(driver)
     first = shown(driver)[0] + 1
     scores = {name: float(cells[-2]) for name, *cells in rows(driver, f"#segment-{first} .scores")}
@@ -374,7 +376,7 @@ def test_what_is_chosen_stays_chosen(driver, report):
     assert driver.find_element(By.CSS_SELECTOR, "#segment-1 .output .whose").text == "b"
     assert driver.find_element(By.CSS_SELECTOR, "#segment-heads .selected").text == "BERTR"
     driver.execute_script("scrollTo(0, 500)")
-    choose(driver, "Sort by", "order of the text")
+    choose(driver, "Sort by", "text order")
     assert driver.execute_script("return scrollY") == 0
 
 
@@ -414,6 +416,84 @@ def test_a_narrow_screen_scrolls_no_page_sideways(driver, report, emulated, part
     emulated("setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": False})
     opened(driver, report, f"#{part}")
     assert driver.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+LONG_IDS = [f"en-cs_CZ_#_news_#_test-en-news_scotsman.com-{k}" for k in (87445, 87448, 87462, 87519)]
+RECORDED = """
+window.drawn = [];
+const before = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+  window.drawn.push([text, /bold/.test(this.font)]);
+  return before.call(this, text, ...rest);
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def long_ids(report, tmp_path_factory):
+    """A page of two systems whose documents' ids are long and differ at their ends; b is better than a by BLEU."""
+    folder, file = tmp_path_factory.mktemp("long"), {name: report.parent / f"{name}.txt" for name in ("a", "ref")}
+    (folder / "ids").write_text("".join(f"{name}\n" for name in LONG_IDS))
+    texts = ["-t", file["a"], file["ref"], "-r", file["ref"], "--names", "a", "b", "--docids", folder / "ids"]
+    return made(folder / "page.html", *texts, "-l", "de-en", "-m", "bleu", "chrf", "ter")
+
+
+def test_long_ids_keep_their_ends(driver, long_ids, emulated):
+    """Where there is no room for all of an id, its middle is left out; the title and the copied text have all of it."""
+    emulated("setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    ends = (
+        "return [...document.querySelectorAll('.id')].filter(id => id.offsetWidth).map(id => { const range = "
+        "document.createRange(); range.selectNode(id.lastChild); const start = id.querySelector('.start'); return "
+        "[id.title, id.innerText, id.lastChild.textContent, start.scrollWidth > start.clientWidth, "
+        "range.getBoundingClientRect().right <= 360]; })"
+    )
+    for part in ("#documents", "#segments"):
+        opened(driver, long_ids, part)
+        WebDriverWait(driver, 10).until(lambda each: each.find_elements(By.CSS_SELECTOR, ".id"))
+        found = driver.execute_script(ends)
+        assert sorted(each[0] for each in found) == sorted(each[1] for each in found) == LONG_IDS
+        assert all(title.endswith(end) and cut and inside for title, _, end, cut, inside in found)
+    driver.find_element(By.CSS_SELECTOR, "#segment-tools summary").click()
+    options = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#segment-tools details option")]
+    assert [each[-5:] for each in options[1:]] == [each[-5:] for each in LONG_IDS] and all(
+        "…" in each for each in options[1:]
+    )
+    opened(driver, long_ids, "#document-1")
+    assert driver.find_element(By.ID, "document-heading").text == LONG_IDS[0]
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+def test_a_table_that_scrolls_has_a_shadow_where_there_is_more(driver, long_ids, emulated):
+    image = pytest.importorskip("PIL.Image")
+    emulated("setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+    opened(driver, long_ids)
+    table = driver.find_element(By.CSS_SELECTOR, ".scroll")
+
+    def brightness():
+        edge = image.open(io.BytesIO(table.screenshot_as_png)).convert("L")
+        return median(edge.getpixel((edge.width - 3, y)) for y in range(edge.height))
+
+    assert brightness() < 235
+    driver.execute_script("arguments[0].scrollLeft = 9999", table)
+    assert brightness() == 255
+
+
+def test_charts_emphasise_the_selected_system_and_list_systems_by_rank(driver, long_ids):
+    script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": RECORDED})
+    try:
+        opened(driver, long_ids, "#charts")
+        drawn(driver)
+        texts = lambda: [each for each in driver.execute_script("return window.drawn") if each[0] in ("a", "b")]  # noqa: E731
+        WebDriverWait(driver, 10).until(lambda _: texts()[:2] == [["b", True], ["a", False]])
+        assert {text[-5:] for text, _ in driver.execute_script("return window.drawn")} >= {
+            each[-5:] for each in LONG_IDS
+        }
+        driver.execute_script("window.drawn = []")
+        choose(driver, "System", "a", "chart-tools")
+        WebDriverWait(driver, 10).until(lambda _: texts()[:2] == [["b", False], ["a", True]])
+        assert not errors(driver)
+    finally:
+        driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 def test_a_document_on_a_narrow_screen(driver, report, emulated):
@@ -458,9 +538,10 @@ def test_the_window_and_one_system_alone(driver, tmp_path):
     """One system, one metric, one segment: nothing is compared, and nothing fails."""
     (tmp_path / "a").write_text("It rains.\n")
     page = made(tmp_path / "page.html", "-t", tmp_path / "a", "-r", tmp_path / "a", "-m", "chrf")
-    for part in ("#overview", "#segments", "#charts"):
+    for part in ("#overview", "#charts", "#segments"):
         opened(driver, page, part)
         assert not errors(driver)
+    assert driver.find_element(By.ID, "segment-count").text == "1 segment"
     opened(driver, page)
     assert driver.find_element(By.TAG_NAME, "h2").text == "a: chrF2 100.0"
     assert Path(page).stat().st_size < 2_000_000
@@ -542,7 +623,7 @@ def test_a_long_document_is_shown_in_parts(driver, tmp_path):
     button = "#document-text button"
     for known, focus in ((500, "501"), (1000, "1001")):
         assert len(rows(driver, "#document-text")) == known
-        assert driver.find_element(By.CSS_SELECTOR, button).text == f"Show more: {known:,} of 1,100 segments are shown"
+        assert driver.find_element(By.CSS_SELECTOR, button).text == f"Show more ({known:,} of 1,100 segments shown)"
         driver.execute_script(f"document.querySelector('{button}').click()")
         assert driver.switch_to.active_element.text == focus
     assert len(rows(driver, "#document-text")) == 1100 and not driver.find_elements(By.CSS_SELECTOR, button)

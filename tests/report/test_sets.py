@@ -28,12 +28,12 @@ SETS = [
         (["a", "a"], "a wins on both test sets"),
         (["a", "a", "a"], "a wins on all 3 test sets"),
         (["b", "a", "a"], "a wins on 2 of 3 test sets, b on 1"),
-        (["a", None], "a wins on 1 of 2 test sets; none clearly wins on the other"),
-        (["a", None, None], "a wins on 1 of 3 test sets; none clearly wins on the other 2"),
+        (["a", None], "a wins on 1 of 2 test sets; no system clearly wins on the other"),
+        (["a", None, None], "a wins on 1 of 3 test sets; no system clearly wins on the other 2"),
         ([None, None], "No system clearly wins on any of the 2 test sets"),
         (
             [*"aabcde", None],
-            "a wins on 2 of 7 test sets, b on 1, c on 1, 2 other systems on 2; none clearly wins on the other",
+            "a wins on 2 of 7 test sets, b on 1, c on 1, 2 other systems on 2; no system clearly wins on the other",
         ),
     ],
 )
@@ -44,7 +44,7 @@ def test_headlines(winners, said):
 def test_what_is_not_tested_is_said():
     none, untested = Verdict(""), Verdict("", tested=False)
     assert headline([none, none, untested]) == "No system clearly wins on any of the 3 test sets; 1 is not tested"
-    assert headline([untested] * 3) == "No difference is tested on any of the 3 test sets"
+    assert headline([untested] * 3) == "The differences are not tested on any of the 3 test sets"
     assert headline([Verdict("", winner="a"), untested, untested]) == "a wins on 1 of 3 test sets; 2 are not tested"
     assert not verdict("ab", [column("NIST", [1.0, 2.0], None)]).tested
     alone = [made(names=("a",)), made(names=("b",))]

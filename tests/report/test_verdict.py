@@ -39,22 +39,22 @@ UNTESTED = column("NIST", [10.0, 20.0, 5.0], None)
 @pytest.mark.parametrize(
     ("columns", "headline"),
     [
-        ([A], "a wins by BLEU"),
-        ([A, A_BY_TER], "a wins by both metrics"),
-        ([A, A_BY_TER, A], "a wins by all 3 metrics"),
-        ([A, TIED], "a wins by BLEU"),
-        ([A, TIED, UNTESTED, A_BY_TER], "a wins by BLEU and TER"),
-        ([A, B], "The metrics disagree: a wins by BLEU and b wins by COMET"),
-        ([B, TIED], "b wins by COMET"),
+        ([A], "a wins on BLEU"),
+        ([A, A_BY_TER], "a wins on both metrics"),
+        ([A, A_BY_TER, A], "a wins on all 3 metrics"),
+        ([A, TIED], "a wins on BLEU"),
+        ([A, TIED, UNTESTED, A_BY_TER], "a wins on BLEU and TER"),
+        ([A, B], "The metrics disagree: a wins on BLEU and b wins on COMET"),
+        ([B, TIED], "b wins on COMET"),
         (
             [B, column("TER", [10.0, 20.0, 30.0], {**SURE, (0, 2): 0.2}, -1)],
-            "The metrics disagree: b wins by COMET only",
+            "The metrics disagree: b wins on COMET only",
         ),
         ([TIED], "No system wins: a and b do not differ significantly"),
         ([ALL_TIED], "No system wins: a, b and c do not differ significantly"),
         ([ALL_TIED, TIED], "No system wins"),
-        ([UNTESTED], "No difference is tested"),
-        ([column("human", [3.0, 2.0, NAN], {(0, 1): 0.01})], "a wins by people"),
+        ([UNTESTED], "The differences are not tested"),
+        ([column("human", [3.0, 2.0, NAN], {(0, 1): 0.01})], "a wins on human scores"),
     ],
 )
 def test_headlines(columns, headline):
@@ -67,15 +67,19 @@ def plain(reasons) -> list[str]:
 
 def test_reasons_name_the_metrics_and_the_p_values():
     assert plain(verdict(NAMES, [A, A_BY_TER, TIED, ALL_TIED]).reasons) == [
-        "By BLEU and TER, a is significantly better than each other system (p < .001).",
-        "By SLIDE, a is ahead, but b is not significantly worse (p = .200).",
-        "By chrF, a is ahead, but b and c are not significantly worse (p ≥ .500).",
+        "On BLEU and TER, a is significantly better than every other system (p < .001).",
+        "On SLIDE, a is ahead, but b is not significantly worse (p = .200).",
+        "On chrF, a is ahead, but b and c are not significantly worse (p ≥ .500).",
     ]
     two = column("BLEU", [30.0, 20.0], {(0, 1): 0.046})
-    assert plain(verdict(["a", "b"], [two]).reasons) == ["By BLEU, a is significantly better than b (p = .046)."]
+    assert plain(verdict(["a", "b"], [two]).reasons) == ["On BLEU, a is significantly better than b (p = .046)."]
+    alike = column("BLEU", [30.0, 20.0, 10.0], dict.fromkeys(SURE, 1.0))
+    assert plain(verdict(NAMES, [alike]).reasons) == [
+        "On BLEU, a is ahead, but b and c are not significantly worse (p = 1.000)."
+    ]
     some = column("BLEU", [30.0, 20.0, 10.0], {**SURE, (0, 2): 0.049})
     assert plain(verdict(NAMES, [some]).reasons) == [
-        "By BLEU, a is significantly better than each other system (p ≤ .049)."
+        "On BLEU, a is significantly better than every other system (p ≤ .049)."
     ]
 
 

@@ -18,13 +18,30 @@ function chartRows() {
   });
 }
 
-/** Turn the titles of axes that start with "=" into expressions, and fit legends and labels to the page. @param {any} spec of Vega */
+/** Give a chart its texts, turn the titles of axes that start with "=" into expressions, and fit legends and labels to the page.
+ * @param {any} spec of Vega */
 function adapted(spec) {
   const width = document.body.clientWidth;
-  spec.config.axis.labelLimit = Math.min(spec.config.axis.labelLimit, 0.3 * width);
+  const columns = Math.max(1, Math.min(4, Math.floor((width - 130) / 140)));
+  const [names, documents, limit] = [data.systems, data.documents.map((each) => each.id), room(240)];
+  const lists = /** @type {Object<string, string[]>} */ ({
+    names,
+    documents,
+    titles: data.metrics.map((each) => each.title),
+    shortNames: names.map((name) => shortened(name, limit)),
+    shortDocuments: documents.map((name) => shortened(name, limit)),
+    legendNames: names.map((name) => shortened(name, Math.min(240, (width - 130) / columns - 20))),
+  });
+  for (const signal of spec.signals) if (signal.name in lists) signal.value = lists[signal.name];
+  spec.config.axis.labelLimit = limit + 1;
   for (const axis of spec.axes) if (axis.title?.startsWith?.("=")) axis.title = { signal: axis.title.slice(1) };
-  for (const legend of spec.legends || [])
-    if (legend.columns) legend.columns = Math.max(1, Math.min(legend.columns, Math.floor((width - 130) / 140)));
+  for (const legend of spec.legends || []) {
+    if (!legend.columns) continue; // of other things than systems
+    legend.columns = columns;
+    legend.encode.labels.update.fontWeight = {
+      signal: "datum.value == system || datum.value == compared ? 'bold' : 'normal'",
+    };
+  }
   return spec;
 }
 
@@ -72,7 +89,8 @@ function showCharts() {
   if (!views.length) views = drawCharts();
   const [system, other] = state.systems;
   const against = other >= 0 ? other : ordered(state.metric).find((s) => s !== system);
-  const values = { system, against, metric: state.metric, other: state.other };
+  const { metric } = state;
+  const values = { system, compared: other, against, metric, other: state.other, order: ordered(metric) };
   views.forEach(async (each) => {
     const view = await each;
     const known = view.getState({ signals: () => true, data: () => false }).signals;

@@ -63,15 +63,15 @@ function documentTable() {
     return a === null || b === null ? "-" : `${a < b ? "" : "+"}${shown(a - b)}`;
   };
   const rows = order.map((d) => [
-    element("a", { href: `${HERE}document-${d + 1}` }, data.documents[d].id),
+    element("a", { href: `${HERE}document-${d + 1}` }, identified(data.documents[d].id)),
     String(data.documents[d].end - data.documents[d].start),
     bar(score(d), range),
     ...(compare ? [difference(d)] : []),
     ...others.map((each) => shown(each.documents?.[system][d] ?? null)),
   ]);
-  const versus = compare ? [`minus ${data.systems[other]}`] : [];
+  const versus = compare ? [`difference from ${data.systems[other]}`] : [];
   const made = table(["Document", "Segments", title, ...versus, ...others.map((each) => each.title)], rows);
-  made.prepend(element("caption", {}, `Scores of ${data.systems[system]}, worst documents first by ${title}`));
+  made.prepend(element("caption", {}, `Scores of ${data.systems[system]}, worst documents by ${title} first`));
   return scrolled(sortable(made), "Documents");
 }
 
@@ -155,7 +155,7 @@ function documentParts(d) {
           element(
             "button",
             { type: "button", onclick: more },
-            `Show more: ${(end - start).toLocaleString("en")} of ${(last - start).toLocaleString("en")} segments are shown`,
+            `Show more (${(end - start).toLocaleString("en")} of ${(last - start).toLocaleString("en")} segments shown)`,
           ),
         ]
       : []),
@@ -167,7 +167,7 @@ function documentParts(d) {
           rows.map(([first, last, score]) => [segmentsNamed(first, last), bar(score, range)]),
           { class: "windows" },
         );
-        made.prepend(element("caption", {}, `Windows of ${title}, ${data.systems[s]}`));
+        made.prepend(element("caption", {}, `Windows of ${title} for ${data.systems[s]}`));
         return made;
       }),
   ];

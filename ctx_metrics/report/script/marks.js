@@ -53,5 +53,5 @@ function marked() {
 /** Save the marked segments as a file, or say that there are none. */
 function saveMarked() {
   if (marks.size) save("marked.tsv", marked());
-  else byId("segment-count").textContent = "No segment is marked: tick the box beside its number.";
+  else byId("segment-count").textContent = "No segment is marked; tick the boxes beside the segments' numbers.";
 }

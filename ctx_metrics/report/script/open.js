@@ -70,6 +70,7 @@ document
     select.addEventListener("change", () => showBaseline(/** @type {HTMLSelectElement} */ (select).selectedIndex)),
   );
 showBaseline(0);
+document.querySelectorAll("td > .id").forEach((each) => each.replaceWith(identified(each.textContent || "")));
 document.querySelectorAll(".systems, .matrix, .baseline > table").forEach(sortable);
 addEventListener("hashchange", open);
 addEventListener("beforeprint", () => {

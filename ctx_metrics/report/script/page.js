@@ -79,6 +79,44 @@ function shown(score) {
   return Math.abs(score * 4) % 4 === 1 ? (Math.trunc(score * 10) / 10).toFixed(1) : score.toFixed(1);
 }
 
+const PEN = 12; // pixels: the size of letters in axes and legends
+const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+pen.font = `${PEN}px system-ui, sans-serif`;
+
+const KEPT = 10; // letters at the end of a long name that are shown wherever there is no room for all of it
+
+/** A name, for an element that may be too narrow: its middle gives way to "…", and its end stays. @param {string} name @returns {(Node|string)[]} */
+function fitting(name) {
+  const letters = [...name];
+  if (letters.length <= 2 * KEPT) return [name];
+  const [start, end] = [letters.slice(0, -KEPT).join(""), letters.slice(-KEPT).join("")];
+  const made = element("span", { class: "start" }, start);
+  made.style.setProperty("--end", `${(pen.measureText(end).width / PEN).toFixed(2)}em`);
+  return [made, end];
+}
+
+/** An id, which is shown in full where there is room. @param {string} id */
+const identified = (id) => element("span", { class: "id", title: id }, ...fitting(id));
+
+/** A name without its middle, so that it fits into a width in pixels; most of what is kept is the end, in which names differ.
+ * @param {string} name @param {number} width */
+function shortened(name, width) {
+  const letters = [...name];
+  let [made, kept] = [name, letters.length];
+  while (kept > 4 && pen.measureText(made).width > width) {
+    kept = Math.min(kept - 1, Math.ceil((kept * width) / pen.measureText(made).width));
+    const start = Math.floor(kept / 3);
+    made = `${letters.slice(0, start).join("")}…${letters.slice(start - kept).join("")}`;
+  }
+  return made;
+}
+
+/** The room for names beside an axis and in a selection, in pixels: at most `most`, and less on narrow screens. @param {number} most */
+const room = (most) => Math.min(most, 0.3 * document.body.clientWidth);
+
+/** Names for a selection. @param {string[]} names @returns {[string, string][]} */
+const options = (names) => names.map((name, k) => [String(k), shortened(name, room(170))]);
+
 /** @param {number} segment */
 const documentName = (segment) => (documentOf[segment] < 0 ? "" : data.documents[documentOf[segment]].id);
 

@@ -8,7 +8,7 @@ const line = (name, nodes, language, kind, scores = []) =>
   element(
     "div",
     { class: `text ${kind}` },
-    element("span", { class: "whose", title: name }, name),
+    element("span", { class: "whose", title: name }, ...fitting(name)),
     element(
       "p",
       { dir: "auto", lang: language },
@@ -98,7 +98,7 @@ function segmentParts(i) {
         "output",
         scoresBeside(i, s, systems[0]),
       ),
-      ...additions(s, i).map((added) => line("added after it", [added], data.target_lang, "added")),
+      ...additions(s, i).map((added) => line("added after", [added], data.target_lang, "added")),
     ]),
     details,
   );
@@ -119,7 +119,7 @@ function segmentParts(i) {
       element("label", { class: "mark", title: "Mark this segment" }, box),
       more,
       ...(name
-        ? [element("a", { href: `${HERE}document-${documentOf[i] + 1}`, class: "document", title: name }, name)]
+        ? [element("a", { href: `${HERE}document-${documentOf[i] + 1}`, class: "document" }, identified(name))]
         : []),
     ),
     texts,
@@ -209,10 +209,15 @@ function listSegments() {
   const all = data.outputs[0].length;
   byId("segment-count").textContent =
     listed.length === all
-      ? `${all.toLocaleString("en")} segments`
-      : `${listed.length.toLocaleString("en")} of ${all.toLocaleString("en")} segments`;
+      ? `${all.toLocaleString("en")} ${all === 1 ? "segment" : "segments"}`
+      : !listed.length
+        ? "No segment matches."
+        : `${listed.length.toLocaleString("en")} of ${all.toLocaleString("en")} segments`;
   byId("segment-heads").replaceChildren(
-    ...metricsBeside().map((m, k) => element("span", { class: k ? "score" : "score selected" }, data.metrics[m].title)),
+    ...metricsBeside().map((m, k) => {
+      const { title } = data.metrics[m];
+      return element("span", { class: k ? "score" : "score selected", title }, title);
+    }),
   );
   byId("segment-legend").replaceChildren(
     ...(state.marks !== "words"
@@ -236,11 +241,11 @@ function showSegments() {
   };
   const sorts = /** @type {[string, string][]} */ ([
     ["score", "score"],
-    ...(state.systems[1] >= 0 ? [["difference", "difference of the two systems"]] : []),
-    ...(data.metrics.length > 1 ? [["disagreement", "disagreement of two metrics"]] : []),
+    ...(state.systems[1] >= 0 ? [["difference", "difference between the two systems"]] : []),
+    ...(data.metrics.length > 1 ? [["disagreement", "disagreement between two metrics"]] : []),
     ...(state.marks !== "words" ? [["errors", "errors"]] : []),
-    ["length", "length of the output"],
-    ["order", "order of the text"],
+    ["length", "output length"],
+    ["order", "text order"],
   ]);
   if (!sorts.some(([name]) => name === state.sort)) state.sort = "score";
   const filters = byId("segment-tools").querySelector("details");
@@ -264,7 +269,7 @@ function showSegments() {
             "Highlight",
             [
               .../** @type {[string, string][]} */ (
-                data.marked.map((each, k) => [String(k), `errors by ${each.title}`])
+                data.marked.map((each, k) => [String(k), `errors marked by ${each.title}`])
               ),
               ["words", "words that differ"],
             ],
@@ -284,7 +289,7 @@ function showSegments() {
               "Document",
               [
                 ["-1", "all"],
-                .../** @type {[string, string][]} */ (data.documents.map((doc, d) => [String(d), doc.id])),
+                ...options(data.documents.map((doc) => doc.id)),
               ],
               String(state.document),
               (value) => list({ document: Number(value) }),

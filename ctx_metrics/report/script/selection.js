@@ -20,7 +20,7 @@ const systemsShown = () => (state.all ? data.systems.map((_, s) => s) : state.sy
 
 /** The selections that all parts of the page share. @param {(change: Partial<typeof state>) => void} set @param {boolean} [all] whether all systems can be selected */
 function sharedTools(set, all = false) {
-  const named = /** @type {[string, string][]} */ (data.systems.map((name, s) => [String(s), name]));
+  const named = options(data.systems);
   const metrics = /** @type {[string, string][]} */ (data.metrics.map((each, m) => [String(m), each.title]));
   const [system, other] = state.systems;
   const pair = [
@@ -57,13 +57,13 @@ function orders() {
   const [metric, against] = [state.metric, state.other].map((m) => data.metrics[m].title);
   switch (state.sort) {
     case "order":
-      return ["from the first", "from the last"];
+      return ["first to last", "last to first"];
     case "length":
       return ["shortest first", "longest first"];
     case "errors":
       return ["most errors first", "fewest errors first"];
     case "difference":
-      return [`${other} is furthest ahead`, `${one} is furthest ahead`];
+      return [`${other} furthest ahead`, `${one} furthest ahead`];
     case "disagreement":
       return [`${metric} ranks it lower than ${against}`, `${metric} ranks it higher than ${against}`];
     default:

@@ -34,20 +34,20 @@ function why(i, systems) {
         language = data.target_lang || "";
       if (ofReference)
         add(
-          `${title}: ${which} in ${data.systems[s]}`,
+          `${title}: ${which} tokens in ${data.systems[s]}`,
           shaded(data.references[number][i], each.references[number][at], ofReference, referenceWeights),
           language,
         );
       if (ofOutput)
         add(
-          `${title}: ${data.systems[s]} in ${which}`,
+          `${title}: ${data.systems[s]} tokens in ${which}`,
           shaded(data.outputs[s][i], each.outputs[s][at], ofOutput, outputWeights),
           language,
         );
     }
     const parts = Object.entries(data.parts[`${s} ${i}`] || {});
     if (parts.length)
-      add(`parts, ${data.systems[s]}`, [parts.map(([name, value]) => `${name} ${shown(value)}`).join(", ")]);
+      add(`parts of the score: ${data.systems[s]}`, [parts.map(([name, value]) => `${name} ${shown(value)}`).join(", ")]);
   }
   return found;
 }
@@ -71,7 +71,7 @@ function shaded(text, ends, cosines, weights) {
       {
         class: "token",
         "data-match": cosine / 1e6,
-        title: (cosine / 1e6).toFixed(3) + (weights ? `, weight ${(weight / 1e6).toFixed(3)}` : ""),
+        title: `best match ${(cosine / 1e6).toFixed(3)}` + (weights ? `, weight ${(weight / 1e6).toFixed(3)}` : ""),
       },
       characters.slice(start, end).join(""),
     );
