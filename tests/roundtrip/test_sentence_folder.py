@@ -101,7 +101,7 @@ def test_code_of_its_own_is_refused(tmp_path, tiny_bert, monkeypatch, package):
     (folder / "modules.json").write_text(json.dumps(lines))
     (folder / f"{package}.py").write_text("raise SystemExit('it ran')")
     monkeypatch.syspath_prepend(str(folder))
-    with pytest.raises(ModelError, match=rf"asks for code of its own \({package}.Pooling\), which is never run"):
+    with pytest.raises(ModelError, match=rf"asks for its own code \({package}.Pooling\), which is never run"):
         resolve_sentence_model(str(folder))
 
 
