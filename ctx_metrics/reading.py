@@ -48,6 +48,11 @@ def read_text(path: str, encoding: str | None = None) -> str:
     return decode(content, path, encoding)
 
 
+def read_stream(buffer: IO[bytes], name: str, encoding: str | None = None) -> str:
+    """Return the text of an open stream, such as the standard input, with lines of at most LONGEST bytes."""
+    return decode(b"".join(_bounded(buffer.readline, name)), name, encoding)
+
+
 def decode(content: bytes, name: str, encoding: str | None = None, first: int = 1) -> str:
     """Decode bytes to text; raises InputError if they are not valid, naming `name` and the line and byte where it can.
 
@@ -178,8 +183,11 @@ def unpacked(file: IO[bytes], packing: Packing | None, path: str) -> IO[bytes]:
 
 def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
     """Yield the lines of a file with their line ends; raises InputError, naming the line, for more than LONGEST bytes."""
-    read = partial(io.BufferedReader(cast(io.RawIOBase, file), 2**20).readline, LONGEST + 1)
-    for number, line in enumerate(iter(read, b""), 1):
+    yield from _bounded(io.BufferedReader(cast(io.RawIOBase, file), 2**20).readline, path)
+
+
+def _bounded(readline: Callable[[int], bytes], path: str) -> Iterator[bytes]:
+    for number, line in enumerate(iter(partial(readline, LONGEST + 1), b""), 1):
         if len(line) > LONGEST:
             raise InputError(
                 f"{path}, line {number}: it is longer than {LONGEST // 2**20} MiB; a line feed must end each line"

@@ -77,6 +77,18 @@ def test_a_closed_input_is_empty():
     assert empty in run("sh", "-c", f"{COMMAND} {REF} -m nist <&-").stderr
 
 
+def test_an_input_without_line_ends_is_not_read_whole(tmp_path):
+    """As a device is: of what follows the bound, nothing is read."""
+    with open(tmp_path / "endless", "wb") as file:
+        file.truncate(2**40)
+    for command in (f"{CTX} score -r {REF} -m chrf", f"{COMMAND} {REF} -m nist"):
+        done = run("sh", "-c", f"ulimit -v 8000000; {command} <{tmp_path}/endless")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.endswith(
+            "error: the standard input, line 1: it is longer than 16 MiB; a line feed must end each line\n"
+        )
+
+
 def test_a_reader_that_goes_ends_the_command_in_silence():
     for command in (f"{SCORE} -q", SACREBLEU):
         done = run("sh", "-c", f"({command}; echo $? >&2) | true")

@@ -18,7 +18,7 @@ from ..corpus import named
 from ..environment import OF_COMMANDS, environment
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice, quiet_libraries, say
-from ..reading import decode, read_text, split_lines
+from ..reading import read_stream, read_text, split_lines
 from ..registry import MetricTable
 from ..run.context import MetricSettings, building, capabilities
 from ..run.references import say_empty
@@ -165,7 +165,7 @@ class Replacements:
         name = "the standard input"
         if run.asked.reader:
             raise InputError("texts whose lines do not match are read from files: name them with -i")
-        lines = io.StringIO(decode(buffer.read(), name, encoding), newline=None)
+        lines = io.StringIO(read_stream(buffer, name, encoding), newline=None)
         columns = [line.rstrip().count("\t") + 1 for line in lines]
         if not columns:
             raise InputError(f"{name} is empty; give the hypotheses there, one per line, or name their file with -i")

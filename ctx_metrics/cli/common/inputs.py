@@ -14,7 +14,7 @@ from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import File, Files
 from ...notices import counted
-from ...reading import decode, read_lines, without_mark
+from ...reading import read_lines, read_stream, without_mark
 from ...run.context import Context, MetricSettings, build_all, check_references, with_inputs, with_lines
 from ...run.inputs import FileInput, Given, installed_inputs
 from ...run.plain_text import check_plain_text
@@ -292,7 +292,7 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
 
 def _add_columns(streams: Streams, words: Sequence[str] | None, encoding: str) -> list[str]:
     """Add the columns of the standard input, as --columns (`words`) names them; returns the systems' names."""
-    lines = without_mark(decode(sys.stdin.buffer.read(), STDIN, encoding), STDIN).split("\n")
+    lines = without_mark(read_stream(sys.stdin.buffer, STDIN, encoding), STDIN).split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:
