@@ -2,7 +2,7 @@
 """Prints the score of a dev set that Marian has translated: a script for Marian's `--valid-script-path`.
 
 Marian runs `marian_valid.py ARGUMENTS... TRANSLATION`. The arguments are those of `--valid-script-args`, in the form
-KEY=VALUE, because Marian's command line would take words that begin with a dash for flags of its own:
+KEY=VALUE, because Marian reads words that begin with a dash as its own flags:
 
     metric=comet        any metric of the sacrebleu command, comet if none is given
     reference=FILE      may be given several times
@@ -13,7 +13,7 @@ KEY=VALUE, because Marian's command line would take words that begin with a dash
     other               a setting of the metric, such as model=FOLDER or window=3
 
 Marian keeps the model with the highest score, so a metric whose lower scores are better (ter) is printed with a minus sign.
-If something is wrong the script prints nothing, says why on the standard error, and exits with 1.
+If something is wrong, the script prints only the reason, on standard error, and exits with 1.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A module for Hugging Face evaluate: `evaluate.load("integrations/ctx_metric", "comet-src")`.
 
-The second argument names a metric, and what it reads beside the predictions:
+The second argument names a metric and its inputs besides the predictions:
 
     comet          references
     comet-src      references and sources
