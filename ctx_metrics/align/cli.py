@@ -87,6 +87,7 @@ FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
 
 
 def run(line: CommandLine) -> int:
+    from ..run.plain_text import check_plain_text
     from ..run.text_checks import check_texts
     from .folders import read_streams, with_streams
     from .output import both, files, tree, write
@@ -119,7 +120,11 @@ def run(line: CommandLine) -> int:
     for path in [*more, *both(targets)]:
         check_writable(path)
     references, sources = streams.get("ref", []), streams.get("src", [])
-    check_lengths([*references, *sources])
+    try:
+        check_lengths([*references, *sources])
+    except InputError:  # the kind of the texts often says why
+        check_plain_text([], references, sources[0] if sources else None)
+        raise
     check_texts([], references, sources[0] if sources else None, (source_lang, target_lang))
     beside = with_streams(beside, streams)
     systems = align_systems(texts.hypotheses, texts.encoding, beside)

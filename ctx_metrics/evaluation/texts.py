@@ -13,6 +13,7 @@ from ..language import LANGUAGES, check_language
 from ..notices import counted, notice
 from ..run.context import Context, MetricSettings, capabilities
 from ..run.inputs import FileInput
+from ..run.plain_text import check_plain_text
 from ..run.streams import names_fault
 from ..run.text_checks import check_texts
 from ..run.wrappers import TextReader, reader_hint
@@ -56,6 +57,8 @@ def context_of(
         if len(stream) != len(of_segments[0]):
             lengths = f"{_segments(stream)} for {_segments(of_segments[0])} of {of_segments[0].name}"
             fix = "" if reader or stream is doc_ids else reader_hint()
+            if checks and not reader:  # the kind of the texts often says why
+                check_plain_text(systems, against, source)
             raise InputError(f"{stream.name}: {lengths}", fix=fix)
     if doc_ids is not None:
         document_ranges(doc_ids, "docs")

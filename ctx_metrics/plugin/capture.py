@@ -210,6 +210,10 @@ class Run:
                 lines = counted(len(system), "line", "lines")
                 name = self._reference_name(k)
                 fix = reader_hint("--ctx-") if self.asked.flags.input else ""
+                if not self.asked.settings.ctx_no_text_checks:  # the kind of the texts often says why
+                    from ..run.plain_text import check_plain_text
+
+                    check_plain_text([named(system, self.system_name(number))], [named(stream, name)], None)
                 raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}", fix=fix)
 
     def names(self) -> Sequence[str]:

@@ -16,6 +16,7 @@ from plugin_conftest import forked, forked_sacrebleu  # noqa: F401  fixtures
 
 from ctx_metrics import evaluate, read_lines
 from ctx_metrics.corpus import named
+from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.options import DataOptions
 from ctx_metrics.notices import collected
 from ctx_metrics.pairwise.training.data import read_pair_sets
@@ -350,6 +351,28 @@ def test_translations_to_make_errors_in_say_it(tmp_path):
     with collected() as notices:
         read_clean_pairs([str(tmp_path / "clean.de-en.tsv")], TrainingOptions(text_checks=True))
     assert any("8 of 8 lines of clean.de-en/reference are JSON objects" in str(each) for each in notices)
+
+
+def test_it_is_said_where_lengths_differ(write, ctx, tmp_path):
+    odd, ref = write("odd.txt", MADE["objects"][1](HYP)), write("ref.txt", REF)
+    for argv in (
+        ["score", "-t", odd, "-r", ref, "-m", "chrf"],
+        ["align", ref, "-r", odd, "-s", ref, "-o", tmp_path / "a"],
+    ):
+        done = ctx(*argv, "-l", "de-en")
+        assert done.code == 1 and "odd.txt are JSON over several lines; " in done.err
+    with collected() as notices, pytest.raises(InputError, match="align=True"):
+        evaluate(srt(HYP), REF, metrics="chrf")
+    assert any("hypotheses are numbers and times" in str(each) for each in notices)
+
+
+@pytest.mark.full
+def test_sacrebleu_says_it_where_lengths_differ(write, forked_sacrebleu):
+    hyp, ref = write("hyp.txt", srt(HYP)), write("ref.txt", REF)
+    done = forked_sacrebleu(ref, "-i", hyp, "-m", "nist", "-l", "de-en")
+    assert done.returncode == 1 and "hyp.txt are numbers and times of subtitles; " in done.stderr
+    done = forked_sacrebleu(ref, "-i", hyp, "-m", "nist", "-l", "de-en", "--ctx-no-text-checks")
+    assert done.returncode == 1 and "not plain text" not in done.stderr
 
 
 def _documents(folder: Path):
