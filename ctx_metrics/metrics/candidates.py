@@ -51,7 +51,7 @@ class Candidates:
             others = counted(self.number, "other system", "other systems")
             give = worded(f"score at least {self.number + 1} systems in one run", "give all of them as systems")
             raise InputError(
-                f"{self.metric}: {self.model} compares outputs with those of {others}, and there "
+                f"{self.metric}: {self.model} compares outputs with those of {others}, but there "
                 f"{'is' if there == 1 else 'are'} {there or 'none'}: {give}, or name another model"
             )
         for number, corpus in enumerate(self._corpora, 1):

@@ -236,7 +236,7 @@ def test_candidates_are_reranked_beside_each_other(folders, ctx, tmp_path):
 def test_commands_that_see_one_output_at_a_time_say_so(folders, ctx, tmp_path):
     model = ["-m", "comet", "--comet-model", str(folders["polycand"])]
     alone = (
-        "comet: polycand compares outputs with those of 1 other system, and there are none: score at least 2 systems in"
+        "comet: polycand compares outputs with those of 1 other system, but there are none: score at least 2 systems in"
     )
     assert error(ctx("score", *RUN[:4], *model)).startswith(alone)
     table = tmp_path / "table.tsv"
@@ -248,7 +248,7 @@ def test_commands_that_see_one_output_at_a_time_say_so(folders, ctx, tmp_path):
 
 def test_what_cannot_be_scored(folders):
     with pytest.raises(
-        InputError, match=r"those of 2 other systems, and there is 1: give all of them as systems, or name"
+        InputError, match=r"those of 2 other systems, but there is 1: give all of them as systems, or name"
     ):
         made(folders["polycand-2"], [A, B]).corpus_score(A, None)
     with pytest.raises(InputError, match=r"system 2 has 3 segments, but the one that is scored has 59"):
