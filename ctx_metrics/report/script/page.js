@@ -88,7 +88,7 @@ const KEPT = 10; // letters at the end of a long name that are shown wherever th
 /** A name, for an element that may be too narrow: its middle gives way to "…", and its end stays. @param {string} name @returns {(Node|string)[]} */
 function fitting(name) {
   const letters = [...name];
-  if (letters.length <= 2 * KEPT) return [name];
+  if (letters.length <= KEPT) return [name];
   const [start, end] = [letters.slice(0, -KEPT).join(""), letters.slice(-KEPT).join("")];
   const made = element("span", { class: "start" }, start);
   made.style.setProperty("--end", `${(pen.measureText(end).width / PEN).toFixed(2)}em`);
