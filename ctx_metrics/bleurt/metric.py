@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import InputError
 from ..metrics.estimated import EstimatorMetric, EstimatorSettings
 from ..metrics.keywords import Estimating
 from ..paths import Reads
@@ -44,15 +43,11 @@ class BLEURT(EstimatorMetric):
 
     NAME = "BLEURT"
     Settings = BleurtSettings
+    example = EXAMPLE
 
     if TYPE_CHECKING:
 
         def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[BleurtKeywords]): ...
-
-    def _prepare(self) -> None:
-        if not self.settings.model:
-            raise InputError(f"bleurt: name a checkpoint with {self.named('model', EXAMPLE)}")
-        super()._prepare()
 
     def _load_estimator(self) -> "Estimator":
         from ..models.load import check_metric

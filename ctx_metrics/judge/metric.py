@@ -137,7 +137,7 @@ class Judge(EstimatorMetric):
 
         def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[JudgeKeywords]): ...
 
-    def _prepare(self) -> None:
+    def _check_model(self) -> None:
         own = self.settings
         url, model = self.named("url", EXAMPLE), self.named("model", "NAME")
         if not own.model:
@@ -145,7 +145,6 @@ class Judge(EstimatorMetric):
         if not own.url and not is_name(own.model):
             raise InputError(f"judge: name the server with {url}")
         self._judging = judging_of(vars(own))
-        super()._prepare()
 
     def _choice(self) -> tuple[str | None, str | None]:
         """The model, and the texts that it reads: all that are given."""

@@ -13,7 +13,7 @@ from ..scoring.base import SystemResult
 from ..settings import setting
 from ..windows import Window
 from ..wording import setting_named
-from .comet import CHECKPOINT, COMET
+from .comet import CHECKPOINT, COMET, EMBEDDED_NAMES
 from .estimated import EstimatorSettings
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ class DocCOMETSettings(EstimatorSettings):
     )
 
     def __post_init__(self):
-        if self.model in (None, EMBEDDED):
+        if self.model in EMBEDDED_NAMES:
             raise InputError(
-                "doccomet: the embedded model cannot read document context; name a COMET checkpoint with average pooling, "
-                f"such as {setting_named('--doccomet-model', 'model', 'Unbabel/wmt22-comet-da')}"
+                f"doccomet: the {self.model or EMBEDDED} model cannot read document context; name a COMET checkpoint with "
+                f"average pooling, such as {setting_named('--doccomet-model', 'model', 'Unbabel/wmt22-comet-da')}"
             )
         if self.context < 0:
             raise InputError(

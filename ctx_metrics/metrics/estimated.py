@@ -9,6 +9,7 @@ from itertools import compress, islice
 from ..corpus import Corpus
 from ..errors import CtxMetricsError, InputError
 from ..models.estimator import Estimate, Estimator, Example
+from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import Notice, counted, tallied
 from ..run.context import Capabilities, Stream
 from ..run.untranslated import untranslated
@@ -66,8 +67,20 @@ class EstimatorMetric(ContextMetric):
     Settings: type = EstimatorSettings
     capabilities = Capabilities(reads=frozenset({"sources", "source_lang", "target_lang", "engine"}), estimator=True)
     _candidates: Candidates | None = None
+    example = EMBEDDED  # a model's name for messages: a checkpoint's if the package contains no model of the metric
+
+    def _check_model(self) -> None:
+        """Raise InputError if the model's name is missing, or that of a model of the package which the metric cannot run."""
+        metric, name = self.NAME.lower(), self.settings.model
+        if not name and self.example != EMBEDDED:
+            raise InputError(f"{metric}: name a checkpoint with {self.named('model', self.example)}")
+        of_package = {EMBEDDED: self.example == EMBEDDED, MULTILINGUAL: self.takes_multilingual}
+        if not of_package.get(str(name), True):
+            another = self.named("model", self.example)
+            raise InputError(f"{metric}: there is no {name} model of {metric}; name another, such as {another}")
 
     def _prepare(self) -> None:
+        self._check_model()
         self._chosen: tuple[str | None, str | None] | None = None
         self._adapt(self._ref_cache is None or self._are_references(self._ref_cache))
         if not self.can.references:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..errors import InputError
 from ..metrics.estimated import EstimatorMetric, EstimatorSettings
 from ..metrics.keywords import Estimating
 from ..paths import Reads
@@ -56,16 +55,12 @@ class MetricX(EstimatorMetric):
 
     NAME = "MetricX"
     Settings = MetricXSettings
+    example = EXAMPLE
     capabilities = replace(EstimatorMetric.capabilities, higher_is_better=False)
 
     if TYPE_CHECKING:
 
         def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[MetricXKeywords]): ...
-
-    def _prepare(self) -> None:
-        if not self.settings.model:
-            raise InputError(f"metricx: name a checkpoint with {self.named('model', EXAMPLE)}")
-        super()._prepare()
 
     def _choice(self) -> tuple[str | None, str | None]:
         """The model, and the texts that MetricX-24 reads; the others read what they were trained on."""

@@ -91,6 +91,9 @@ def located(name: str, kind: HubKind, ckpt: "Callable[[Path], str] | None" = Non
 
 def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
     """The repository and local snapshot folder of OWNER/NAME or OWNER/NAME@REVISION, from the cache or the hub."""
+    if name in (EMBEDDED, MULTILINGUAL):
+        kind_of, _, _ = kind.what.partition(":")
+        raise ModelError(f"there is no {name} {kind_of}; name a folder, or OWNER/NAME of the hub")
     match = _HUB_NAME.match(name)
     if not match or name.startswith((".", "/", "~")):
         raise ModelError(f"no model folder {name!r}, and it is not a hub name (OWNER/NAME or OWNER/NAME@REVISION)")

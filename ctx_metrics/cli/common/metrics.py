@@ -62,7 +62,10 @@ def metrics_setting(group: str, default: str, more: str = "") -> Any:
 
 
 def model_setting() -> Any:
-    return setting("Model of comet, slide and doccomet, unless their own flag (--comet-model, ...) is given.")
+    return setting(
+        "Model of the metrics that a quality model computes, such as comet, slide and esim, unless their own flag "
+        "(--comet-model, ...) is given."
+    )
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from ...errors import ModelError
 from ...opening import file_hashes, file_sha256, identity, opening, read_json, same_hashes, shown
 from ...writing import check_new_folder, replacing
 from ..folder import model_type
-from ..hub import COMET, EMBEDDED, TOKENIZER, ResolvedModel, cached, has_tokenizer, hub_folder
+from ..hub import COMET, EMBEDDED, MULTILINGUAL, TOKENIZER, ResolvedModel, cached, has_tokenizer, hub_folder
 from .lite import ENCODER_MODEL, MODEL_TYPE, lite_hyperparameters, lite_weights
 
 POLYCAND = "polycand_metric"  # of COMET-poly's package; the others are unbabel-comet's
@@ -584,8 +584,8 @@ def convert(source: str, target: Path) -> None:
     hash of the old files. Raises InputError if `target` exists and is not empty, and ModelError as loading does.
     """
     target = Path(target)
-    if source == EMBEDDED:
-        raise ModelError("the embedded model is included in the package and needs no conversion")
+    if source in (EMBEDDED, MULTILINGUAL):
+        raise ModelError(f"the {source} model is included in the package and needs no conversion")
     check_new_folder(target)
     checkpoint = open_comet(source)
     tokenizer: Tokenizer = TextTokenizer(checkpoint.folder).backend

@@ -19,7 +19,7 @@ from ...engine_options import EngineOptions
 from ...errors import InputError, ModelError
 from ...models.embedded import FOLDER
 from ...models.folder import encoder_of, model_type
-from ...models.hub import EMBEDDED, ResolvedModel, checkpoint_hash, resolve
+from ...models.hub import EMBEDDED, MULTILINGUAL, ResolvedModel, checkpoint_hash, resolve
 from ...notices import Progress, counted, notice
 from ...opening import opening, same_hashes, shown
 from ...wording import setting_named
@@ -147,6 +147,10 @@ def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig"
 def resolve_classifier(name: str) -> ResolvedModel:
     if name == EMBEDDED:
         return ResolvedModel(f"{EMBEDDED}-paraphrase", EMBEDDED_FOLDER, None, checkpoint_hash(EMBEDDED_FOLDER), True)
+    if name == MULTILINGUAL:
+        raise ModelError(
+            f"the {name} model is no paraphrase classifier; name embedded, a folder, or OWNER/NAME of the hub"
+        )
     return resolve(name)
 
 
