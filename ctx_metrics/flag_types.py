@@ -22,7 +22,9 @@ def number(kind: type, good: Callable[[float], bool], wanted: str, text: str) ->
 
 
 positive = partial(number, int, lambda value: value >= 1, "a whole number of at least 1")
-decimals = partial(number, int, lambda value: value >= 0, "a whole number of at least 0")
+finite = partial(number, float, lambda value: value > -math.inf, "a finite number")
+MOST_DECIMALS = 100
+decimals = partial(number, int, lambda value: 0 <= value <= MOST_DECIMALS, f"a whole number from 0 to {MOST_DECIMALS}")
 probability = partial(number, float, lambda value: 0 < value < 1, "a number between 0 and 1")
 _whole = partial(
     number, float, lambda value: 0 <= value < 2**32 and value == int(value), "a whole number from 0 to 2^32"
@@ -67,6 +69,6 @@ OutputFile = Annotated[str, Writes(output_or_stdout), "FILE"]
 Positive = Annotated[int, positive, "N"]
 Decimals = Annotated[int, decimals, "N"]
 Seed = Annotated[int, seed, "N"]
-Number = Annotated[float, "X"]
+Number = Annotated[float, finite, "X"]
 Whole = Annotated[int, "N"]
 Probability = Annotated[float, probability, "P"]

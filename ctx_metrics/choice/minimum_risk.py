@@ -22,6 +22,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..annotate.scorer import Scorer
 from ..errors import InputError
+from ..flag_types import Seed
 from ..metrics.estimated import EstimatorMetric
 from ..notices import collected
 from ..run.context import Context, MetricSettings, build, capabilities
@@ -67,7 +68,7 @@ class Method:
     share: float = setting("With low-rank: the share of pairs to score.", 0.25)
     rank: int = setting("With low-rank: the rank of the matrix.", 8)
     centroids: int = setting("With centroids: the number of centroids.", 8)
-    seed: int = setting("Seed of prune, low-rank and centroids.", 0)
+    seed: Seed = setting("Seed of prune, low-rank and centroids.", 0)
 
     def check_numbers(self) -> None:
         for flag, number in (("--refine", self.refine), ("--rank", self.rank), ("--centroids", self.centroids)):

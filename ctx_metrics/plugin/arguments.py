@@ -1,6 +1,7 @@
 """The flags that plugin metrics add to the sacrebleu command, and what a command line asks for."""
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,7 +12,7 @@ from sacrebleu.metrics import BLEU
 from ..engine_options import EngineOptions
 from ..entry_points import loaded_or_named
 from ..errors import CtxMetricsError, InputError
-from ..flag_types import File, KeptIn, NewFile
+from ..flag_types import MOST_DECIMALS, File, KeptIn, NewFile
 from ..language import bleu_language, language_name, language_pair
 from ..notices import notice, say
 from ..paths import Reads, Writes, check_paths
@@ -136,6 +137,33 @@ class OfSacrebleu:
     paired_jobs: int = 1
     paired_bs_n: int = 1000
     paired_ar_n: int = 10000
+    confidence_n: int = 1000
+    width: int = 1
+    bleu_smooth_value: float | None = None
+    chrf_char_order: int = 6
+    chrf_word_order: int = 0
+    chrf_beta: int = 2
+
+    def check_numbers(self) -> None:
+        """Raise InputError for a number with which sacrebleu would end in a traceback, or score nonsense."""
+        if self.paired_jobs < 0:
+            raise InputError(
+                f"-j {self.paired_jobs}: give a number of processes of at least 1, or 0 for one per system"
+            )
+        for flag, number, least in (
+            ("--paired-bs-n", self.paired_bs_n, 1),
+            ("--paired-ar-n", self.paired_ar_n, 1),
+            ("--confidence-n", self.confidence_n, 1),
+            ("--chrf-char-order", self.chrf_char_order, 1),
+            ("--chrf-word-order", self.chrf_word_order, 0),
+            ("--chrf-beta", self.chrf_beta, 0),
+        ):
+            if number < least:
+                raise InputError(f"{flag} {number}: give at least {least}")
+        if not 0 <= self.width <= MOST_DECIMALS:
+            raise InputError(f"--width {self.width}: give a number of decimals from 0 to {MOST_DECIMALS}")
+        if self.bleu_smooth_value is not None and not 0 <= self.bleu_smooth_value < math.inf:
+            raise InputError(f"--smooth-value {self.bleu_smooth_value:g}: give a number of at least 0")
 
 
 @dataclass(frozen=True)
@@ -358,11 +386,7 @@ def asked_by(
         raise InputError(f"-l {error}") from error
     if "bleu" in flags.metrics and not flags.bleu_tokenize and flags.langpair:
         _say_tokenizer_of_bleu(flags.langpair)
-    if flags.paired_jobs < 0:
-        raise InputError(f"-j {flags.paired_jobs}: give a number of processes of at least 1, or 0 for one per system")
-    for flag, number in (("--paired-bs-n", flags.paired_bs_n), ("--paired-ar-n", flags.paired_ar_n)):
-        if number < 1:
-            raise InputError(f"{flag} {number}: give at least 1")
+    flags.check_numbers()
     scores = not (flags.list or flags.download or flags.citation)
     if chosen and scores and flags.test_set is None and not flags.refs:
         raise InputError(

@@ -1,10 +1,8 @@
 """What `ctx-metrics mbr` and `rerank` have in common: candidates that are read, metrics, and what is written."""
 
-import math
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common import flags
@@ -13,7 +11,7 @@ from ...cli.common.work import Kept, Work, checked_work
 from ...cli.hints import COMET_SCORE, flag_hints
 from ...cli.score import DEFAULT_METRIC, add_metric_flags
 from ...engine_options import EngineOptions
-from ...flag_types import File, Model, Positive, number, output_or_stdout
+from ...flag_types import File, Model, Positive, finite, output_or_stdout
 from ...notices import notice
 from ...paths import Reads, Target, Writes, file_target
 from ...plugin import RECORD
@@ -26,7 +24,6 @@ from ..candidates import Item, check_form, read_items, render, say_duplicates
 if TYPE_CHECKING:
     from ..blocks import Chooser, Chosen
 
-finite = partial(number, float, lambda value: value > -math.inf, "a finite number")
 # our equivalents of comet-mbr's flags
 COMET_MBR = {
     "--num_samples": "--num_samples N: -n N",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ...cli.common.metrics import metric_names, named_metric
 from ...errors import InputError
-from ...flag_types import File, Positive
+from ...flag_types import File, Number, Positive
 from ...reading import read_lines
 from ...settings import CommandLine, setting
 from ..candidates import Item, check_lines
@@ -43,7 +43,7 @@ Name a metric to see its flags: ctx-metrics rerank -m comet --help
 
 @dataclass(frozen=True)
 class Mixing:
-    mix: Annotated[float, choices.finite, "X"] | None = setting(
+    mix: Number | None = setting(
         "Add X times the decoder's score (from n-best lists, JSON lines, fairseq's output) to the metrics' score. "
         "(Default: 0)"
     )

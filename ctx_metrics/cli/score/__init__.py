@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Model, NewFile, OutputFile, Positive
+from ...flag_types import Decimals, Model, NewFile, OutputFile, Positive
 from ...notices import notice
 from ...run.context import MetricSettings, say_unread
 from ...run.inputs import installed_inputs
@@ -81,7 +81,7 @@ class Scoring:
         "Add the columns source, reference and hypothesis to the rows of segments, in any format but table.", False
     )
     spans: NewFile | None = setting("Also write the error spans that a metric marks, as WMT25's predictions.tsv.")
-    width: int | None = setting(
+    width: Decimals | None = setting(
         "Number of decimals. (Default: 1 in tables, 4 in TSV; with --scale 1, 4 and 6; JSON has all)",
         flag="-w --width",
         metavar="N",

@@ -25,18 +25,7 @@ from ...cli.common.metrics import (
 from ...cli.common.work import Kept, Work, checked_work, in_blocks
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import (
-    Decimals,
-    Directory,
-    File,
-    Files,
-    Number,
-    OutputFile,
-    Positive,
-    Probability,
-    Whole,
-    output_file,
-)
+from ...flag_types import Decimals, Directory, File, Files, Number, OutputFile, Positive, Probability, Seed, output_file
 from ...notices import notice
 from ...paths import Target, Writes, file_target
 from ...registry import metric_table
@@ -207,7 +196,7 @@ class Evaluation:
 @dataclass(frozen=True)
 class Resampling:
     resamples: Positive = setting("Number of resamples of tests and intervals.", 1000)
-    seed: Whole = setting("Seed of tests and intervals.", 0)
+    seed: Seed = setting("Seed of tests and intervals.", 0)
     alpha: Probability = setting("Level of significance.", 0.05)
 
 
