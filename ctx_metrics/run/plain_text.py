@@ -109,6 +109,7 @@ def _content(kind: Kind, text: Segments, others: Sequence[Segments]) -> bool:
     return False
 
 
+# A pattern that starts with a rare character, and looks back from there, is searched for several times faster.
 def _each(pattern: str, flags: int = 0) -> Callable[[Lines], list[bool]]:
     search = re.compile(pattern, flags).search
     return lambda lines: [search(line) is not None for line in lines]
@@ -205,8 +206,12 @@ def _encoded(lines: Lines) -> list[bool]:
 def _factored(lines: Lines) -> list[bool]:
     """Lines most of whose words have further fields, such as word|POS or word_NN."""
     word = re.compile(r"[^\s|]+(?:\|[^\s|]+)+|\S+_[A-Z]{1,5}\$?|\S+/[A-Z]{2,5}\$?")
+    has_field = re.compile("[|_/]").search
     return [
-        len(words := line.split()) > 1 and 2 * sum(map(bool, map(word.fullmatch, words))) > len(words) for line in lines
+        bool(has_field(line))
+        and len(words := line.split()) > 1
+        and 2 * sum(map(bool, map(word.fullmatch, words))) > len(words)
+        for line in lines
     ]
 
 
@@ -243,7 +248,7 @@ KINDS = (
         "n-best list",
         "are fields between |||",
         "`ctx-metrics mbr` and `ctx-metrics rerank` read n-best lists; `awk -F ' [|][|][|] ' '{print $2}'` writes a field",
-        _each(r"\S \|\|\| "),
+        _each(r"\|\|\| (?<=\S \|\|\| )"),
     ),
     Kind(
         "gettext",
@@ -323,7 +328,9 @@ KINDS = (
         _each(r"[ÃÂÐÑÅÄ][\x80-\xbf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€"),
         0.5,
     ),
-    Kind("BPE", "are split into subwords (@@)", "`sed -E 's/@@( |$)//g'` joins them", _each(r"\S@@(?: |$)"), 0.25),
+    Kind(
+        "BPE", "are split into subwords (@@)", "`sed -E 's/@@( |$)//g'` joins them", _each(r"@@(?<=\S@@)(?: |$)"), 0.25
+    ),
     Kind(
         "SentencePiece",
         "are split into subwords (▁)",
@@ -334,9 +341,9 @@ KINDS = (
         "byte-level BPE",
         "are split into subwords (Ġ)",
         "decode them with the model's tokenizer",
-        _each(r"(?:^| )Ġ\S|\SĠ\S"),
+        _each(r"Ġ(?<![^\S ]Ġ)\S"),
     ),
-    Kind("WordPiece", "are split into subwords (##)", "`sed 's/ ##//g'` joins them", _each(r"\w ##\w"), 0.25),
+    Kind("WordPiece", "are split into subwords (##)", "`sed 's/ ##//g'` joins them", _each(r"##(?<=\w ##)\w"), 0.25),
     Kind("joiners", "are split into subwords (￭)", "`sed 's/ *￭ *//g'` joins them", _each("￭"), 0.25),
     Kind("factors", "have words with further fields", "remove the fields, as with `sed 's/|[^ ]*//g'`", _factored),
     Kind(
@@ -411,7 +418,7 @@ KINDS = (
         "escapes",
         "contain escaped characters",
         "write the characters themselves, as with json.dumps(..., ensure_ascii=False) or `jq -r`",
-        _each(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|(?:%[0-9A-F]{2}){2}|(?:\w+%20){2}"),
+        _each(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|(?:%[0-9A-F]{2}){2}|%20(?<=\w%20)\w+%20"),
         0.25,
     ),
 )
