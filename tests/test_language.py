@@ -1,3 +1,9 @@
+import json
+import re
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+
 import pytest
 from plugin_conftest import REF, A
 
@@ -19,6 +25,7 @@ from ctx_metrics.language import (
 from ctx_metrics.language_codes import NAMES, SHORTEST
 from ctx_metrics.scoring.tokenization import tokenizer_for
 
+ROOT = Path(__file__).resolve().parents[1]
 ENGLISH = "It was not the first time that they had seen the river from the bridge, and it would not be the last."
 GERMAN = "Es war nicht das erste Mal, dass sie den Fluss von der Brücke aus sahen, und es sollte nicht das letzte sein."
 FRENCH = "Ce n'était pas la première fois qu'ils voyaient le fleuve depuis le pont, et ce ne serait pas la dernière."
@@ -212,3 +219,64 @@ def test_the_tokenizer_is_that_of_the_language(tags, tokenizer):
 
 def test_names_keep_the_tag():
     assert [language_name(tag) for tag in ("deu", "yue", "tlh")] == ["German (deu)", "Cantonese (yue)", "tlh"]
+
+
+# Of the tasks' test sets, and of FLORES in the model NLLB-200, by which the files of WMT26 name languages.
+WMT24 = (
+    "ar_EG ar_SA bg_BG bn_IN ca_ES cs_CZ da_DK de_DE el_GR en es_MX et_EE fa_IR fi_FI fil_PH fr_CA fr_FR gu_IN he_IL hi_IN "
+    "hr_HR hu_HU id_ID is_IS it_IT ja_JP kn_IN ko_KR lt_LT lv_LV ml_IN mr_IN nl_NL no_NO pa_IN pl_PL pt_BR pt_PT ro_RO ru_RU "
+    "sk_SK sl_SI sr_RS sv_SE sw_KE sw_TZ ta_IN te_IN th_TH tr_TR uk_UA ur_PK vi_VN zh_CN zh_TW zu_ZA"
+).split()
+WMT25 = "bho_IN mas_KE sr_Cyrl_RS ar_EG cs_CZ et_EE is_IS it_IT ja_JP ko_KR ru_RU uk_UA zh_CN".split()
+WMT26 = "eng_Latn rus_Cyrl ind_Latn tha_Thai bel_Cyrl jpn_Jpan ces_Latn ukr_Cyrl zho_Hans zho_Hant_TW arz_Arab lld_Latn".split()
+PAIR_ON_A_PAGE = re.compile(r"(?:-l|--language-pair)[ =]([a-z]{2,3}\S*-[a-z]{2,3}[-_A-Za-z]*)")
+
+
+def of_models() -> dict[str, Iterable[str]]:
+    """The codes of models that translate, that tell languages, and that are in the package."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES as M2M_100
+    from transformers.models.mbart50.tokenization_mbart50 import FAIRSEQ_LANGUAGE_CODES as MBART
+    from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
+
+    configs = [json.loads(path.read_text()) for path in (ROOT / "ctx_metrics/models/embedded").glob("*/config.json")]
+    embedded = [config.get(key) or () for config in configs for key in ("languages", "source_languages")]
+    assert len(NLLB) > 200 and len({*chain(*embedded)}) > 20
+    return {
+        "embedded": chain(*embedded),
+        "py3langid": LanguageIdentifier.from_pickled_model(MODEL_FILE).nb_classes,
+        "NLLB": NLLB,
+        "mBART": MBART,
+        "M2M-100": chain(*M2M_100.values()),
+    }
+
+
+@pytest.mark.full
+def test_every_language_that_the_product_names_is_known():
+    from sacrebleu.dataset import DATASETS
+    from sacrebleu.metrics import BLEU
+
+    from ctx_metrics import language
+    from ctx_metrics.metrics import bertscore, meteor
+    from ctx_metrics.report.columns import WITHOUT_SPACES
+    from ctx_metrics.run import languages
+    from ctx_metrics.training.quality.synthetic.negation import LANGUAGES
+
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md"), *(ROOT / "integrations").glob("**/*.md")]
+    of_pages = [language_pair(pair) for page in pages for pair in PAIR_ON_A_PAGE.findall(page.read_text("utf-8"))]
+    assert len({*of_pages}) > 3
+    named = of_models() | {
+        "tokenizers": BLEU._TOKENIZER_MAP,
+        "stemmers": meteor.SNOWBALL,
+        "papers' models": chain(BERTR.PAPER_MODELS, bertscore.BERTScore.PAPER_MODELS),
+        "language": chain(language.READ_BY_MULTILINGUAL, language.CHINESE, language.LIKELY.values()),
+        "text checks": " ".join([*languages._WRITTEN_IN.values(), *map(" ".join, languages.CLOSE)]).split(),
+        "rare": chain(languages.RARE, languages._NEVER, languages._DIALECTS),
+        "word counts": WITHOUT_SPACES,
+        "negation": LANGUAGES,
+        "test sets": chain(*(language_pair(pair) for each in DATASETS.values() for pair in each.langpairs)),
+        "pages": chain(*of_pages),
+        "WMT": [*WMT24, *WMT25, *WMT26],
+    }
+    unknown = {(by, tag) for by, tags in named.items() for tag in tags if tag and primary(tag) not in NAMES}
+    assert not unknown
