@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..language import LANGUAGES, check_language
 from ..notices import counted, notice
 from ..run.context import Context, MetricSettings, capabilities
-from ..run.inputs import FileInput
+from ..run.inputs import FileInput, Input
 from ..run.plain_text import check_plain_text
 from ..run.streams import names_fault
 from ..run.text_checks import check_texts
@@ -84,13 +84,20 @@ def with_given_inputs(
         if name not in known:
             reads = f"they read {', '.join(known)}" if known else "they read none"
             raise InputError(f"inputs: none of the metrics reads {name!r}; {reads}")
-        if isinstance(value, Mapping) and name in known[name].streams:
-            each = known[name]
-            if not (isinstance(each, FileInput) and each.per_system) or value.keys() != {*names}:
-                raise InputError(f"inputs: {name} is a list of streams, or a dict with one for each system by its name")
-            value = [value[system] for system in names]
-        inputs[name] = value
+        inputs[name] = _streams(name, known[name], names, value) if name in known[name].streams else value
     return replace(context, inputs=inputs)
+
+
+def _streams(name: str, of: Input, systems: Sequence[str], given: Any) -> list[Segments]:
+    per_system = isinstance(of, FileInput) and of.per_system
+    if isinstance(given, Mapping):
+        if not per_system or given.keys() != {*systems}:
+            raise InputError(f"inputs: {name} is a list of streams, or a dict with one for each system by its name")
+        given = [given[system] for system in systems]
+    streams = list_of_strings(f"inputs: {name}", given)
+    shown = [f"{name}, stream {number}" for number in range(1, len(streams) + 1)]
+    lists = [checked_stream(each, stream, not per_system) for each, stream in zip(shown, streams, strict=True)]
+    return [named(own, getattr(stream, "name", "")) for own, stream in zip(lists, streams, strict=True)]
 
 
 def _stream(name: str, texts: Any) -> Segments:

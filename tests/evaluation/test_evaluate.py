@@ -408,6 +408,14 @@ WRONG = {
         lambda: evaluate(["a"], sources=["a"], metrics="rttbleu", inputs={"roundtrips": {"x": ["a"]}}),
         "roundtrips is a list of streams, or a dict with one for each system by its name",
     ),
+    "numbers as inputs": (
+        lambda: evaluate(["a"], ["a"], metrics="prbleu", inputs={"pseudo_references": [[3]]}),
+        "pseudo_references, stream 1, segment 1: expected a string, got int",
+    ),
+    "a missing round trip": (
+        lambda: evaluate(["a"], sources=["a"], metrics="rttbleu", inputs={"roundtrips": [[None]]}),
+        "roundtrips, stream 1, segment 1: expected a string, got NoneType",
+    ),
     "other lines": (lambda: evaluate(["a"], ["a", "b"]), "; align=True aligns documents whose lines do not match"),
     "documents to align": (
         lambda: evaluate(["a"], [*"abc"], docs=[1, 1, 2], align=True, target_lang="en"),
