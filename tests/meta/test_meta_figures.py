@@ -33,9 +33,9 @@ def drawn(monkeypatch, tmp_path):
         made.clear()
         protocols = [KNOWN[name] for name in names]
         report = evaluate(sets, scores, protocols, Significance("none"))
-        meta_figures.draw(report, sets, scores, protocols, str(tmp_path), form, largest)
-        assert all(path.startswith(f"{tmp_path}/") for path in made)
-        return {path.removeprefix(f"{tmp_path}/"): figure for path, figure in made.items()}
+        meta_figures.draw(report, sets, scores, protocols, str(tmp_path / f"new.{form}"), largest)
+        assert all(path.startswith(f"{tmp_path}/new.") for path in made)
+        return {path.removeprefix(f"{tmp_path}/new."): figure for path, figure in made.items()}
 
     return call
 
@@ -114,4 +114,4 @@ def test_the_files_are_said(drawn, caplog, tmp_path):
     judged, scores = random_set("toy", doc_ids=None)
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         drawn([judged], {"toy": scores}, ["sys-acc"], form="svg")
-    assert caplog.messages == [f"figures in {tmp_path}: agreement.sys-acc.svg, systems.toy.svg"]
+    assert caplog.messages == [f"figures: {tmp_path}/new.agreement.sys-acc.svg, {tmp_path}/new.systems.toy.svg"]

@@ -191,7 +191,7 @@ def test_the_papers_models():
         ({"layers": "9"}, "bertscore: layers 9 are not all in 0..3, which this encoder has"),
         ({"max_length": 0}, "bertscore: a maximum length of 0 tokens leaves nothing to compare"),
         ({"model": "paper"}, "bertscore: model='paper' depends on the target language"),
-        ({"target_lang": "sah"}, r"bertscore: .* the language 'sah'; name another with model=\.\.\.$"),
+        ({"target_lang": "sah"}, r"bertscore: .* Yakut \(sah\); name another with model=\.\.\.$"),
     ],
 )
 def test_settings_that_cannot_be(resolved, settings, message):
@@ -215,7 +215,7 @@ def test_messages_of_the_round_trip_metric_name_its_flags(resolved):
         pytest.raises(InputError, match="^rttbertscore: --rtt-bertscore-model paper depends on the target"),
     ):
         RTTBERTScore(sources=["a"], roundtrips=[["a"]], model="paper")
-    with by_flags(), pytest.raises(InputError, match="language 'sah'; name another with --rtt-bertscore-model$"):
+    with by_flags(), pytest.raises(InputError, match="Yakut \\(sah\\); name another with --rtt-bertscore-model$"):
         RTTBERTScore(sources=["a"], roundtrips=[["a"]], source_lang="sah")
 
 

@@ -335,7 +335,7 @@ def test_empty_texts_are_not_said_of_each_feature(caplog):
 
 
 def test_a_metrics_flags_are_said_as_settings_of_the_feature():
-    with pytest.raises(InputError, match="language 'sah'; name another with --features bertr:model=...$"):
+    with pytest.raises(InputError, match="Yakut \\(sah\\); name another with --features bertr:model=...$"):
         feature_signatures(parse_features(["bertr"]), target_lang="sah")
 
 

@@ -55,7 +55,6 @@ def test_signature():
         (["--pseudo-filter", "none", "--pseudo-threshold", "0.5"], "none keeps all and has no threshold"),
         (["--pseudo-threshold", "1"], "--pseudo-threshold 1: scores of bert lie between 0 and 1"),
         (["--pseudo-threshold", "-0.1"], "a threshold must be from 0 to below 1"),
-        (["--pseudo-threshold", "nan"], "--pseudo-threshold nan"),
         (["--pseudo-filter", "mas", "--pseudo-threshold", "-1.1"], "a threshold must be from -1 to below 1"),
         (["--pseudo-guard", "1"], "--pseudo-guard 1 is neither a share from 0 to below 1 nor off"),
         (["--pseudo-guard", "-0.1"], "--pseudo-guard -0.1 is neither a share"),

@@ -119,7 +119,7 @@ def test_signature(tiny_bert):
 
 
 def test_another_language_is_refused_unasked(stub):
-    with pytest.raises(InputError, match=r"^rttsbert: .* the language 'sah'; name another with model=\.\.\.$"):
+    with pytest.raises(InputError, match=r"^rttsbert: .* Yakut \(sah\); name another with model=\.\.\.$"):
         _Cosine(target_lang="sah")
 
 

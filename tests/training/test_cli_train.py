@@ -199,7 +199,7 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
         assert done.code == 1 and done.err.count("\n") == 1
         assert "reads only English" in done.err and "name another with --encoder" in done.err
     done = train("bilstm", "--inputs", "mt+src", encoder=None)
-    assert "the language is 'cs'; name another with --encoder" in done.err
+    assert "the language is Czech (cs); name another with --encoder" in done.err
     assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "x"
 
 
