@@ -74,6 +74,7 @@ def test_a_wheel_has_no_module_of_an_earlier_build(tree, tmp_path):
         removed.unlink(missing_ok=True)
 
 
+@pytest.mark.full
 @needs_setuptools
 def test_an_unpacked_wheel_arms_the_hook(tree, tmp_path):
     code = "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; ctx_backend.build_wheel(sys.argv[1])"

@@ -331,6 +331,7 @@ def test_a_metric_that_needs_a_reference_is_refused_before_anything_is_aligned(i
         assert error(done) == f"{metric}: needs a reference: give -r FILE"
 
 
+@pytest.mark.full
 def test_sources_in_the_place_of_references_are_noticed(inside, tmp_path):
     command = "lost", "-r", "src.txt", "-s", "ref.txt", "--docids", "ids.txt", "-l", "de-en", "-o", tmp_path / "o.txt"
     assert "src.txt look German (de); if the pair is reversed" in inside("align", *command).err

@@ -138,6 +138,7 @@ def test_texts_without_spaces():
     assert sorted(begins)[:4] == [0, 4, 8, 17]
 
 
+@pytest.mark.full
 def test_a_network_learns_and_is_stored(tmp_path):
     """Sentences begin after tokens of one kind, before tokens of another."""
     chance = np.random.default_rng(2)

@@ -61,6 +61,7 @@ def scores(rows: list[dict], level: str, metric: str, system: str) -> list[float
     ]
 
 
+@pytest.mark.full
 def test_stock_scores_are_sacrebleus(ctx):
     done = ctx("score", *THREE, *f"-m bleu chrf ter --docids {DOCIDS} -w 9 {LEVELS}".split())
     assert (done.code, done.err) == (0, "")

@@ -107,6 +107,7 @@ def test_the_first_cluster_is_bold(ctx, tmp_path):
     assert len(re.findall(r"\\textbf\{[\d.]+\} & \(1\)", ctx(*both, "--format", "latex").out)) == 2
 
 
+@pytest.mark.full
 def test_a_csv_file_holds_csv(ctx, tmp_path):
     path = tmp_path / "pairs.csv"
     for other in ("tsv", "latex"):

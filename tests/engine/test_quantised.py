@@ -134,6 +134,7 @@ def test_counts_of_texts_of_many_kinds(tokenizer, engine):
     assert check_counts(tokenizer, engine, TEXTS) > 12
 
 
+@pytest.mark.full
 def test_many_texts_are_read_by_the_library_with_the_same_ids(multilingual, tokenizer, monkeypatch):
     ours = [each.key for each in tokenizer(TEXTS, 6)]
     monkeypatch.setattr("ctx_metrics.engine.tokenizer.MANY", len(TEXTS))

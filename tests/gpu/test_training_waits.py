@@ -55,6 +55,7 @@ def test_a_step_waits_once(name, folders, passes, monkeypatch):
         assert [each.place.partition(":")[0] for each in of_step] == ["training/loop.py"], list(map(str, of_step))
 
 
+@pytest.mark.full
 def test_a_batch_is_read_while_the_one_before_is_computed(folders, monkeypatch):
     begun, copied, epochs = [], [], set()
 

@@ -82,6 +82,7 @@ def test_one_line_names_all_systems_with_their_closest_reasons():
     assert interference(reasons, {"bleu": Measure("bleu")}) == interference({"b": []}, scored) == ""
 
 
+@pytest.mark.full
 def test_what_mbr_chose_is_named_once(ctx, best):
     """Its score does not change, and other systems and metrics are not named."""
     score = [
@@ -124,6 +125,7 @@ def test_the_page_keeps_it(ctx, best, tmp_path):
     assert line.startswith(START) and START in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 def test_a_choice_among_chosen_candidates_has_both_reasons(ctx, model, tmp_path):
     words = ["-s", SOURCE, "-l", "de-en", "--model", model, "-q"]
     assert said(ctx("rerank", A, B, C, *words, "--top", "2", "-o", tmp_path / "top.nbest")) == []

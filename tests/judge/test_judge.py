@@ -38,6 +38,7 @@ def judge(server, tmp_path):
     return make
 
 
+@pytest.mark.full
 def test_a_score_is_the_mean_of_the_samples(server, judge):
     scores = iter([70, 80, 90] * 3)
     server.answer = lambda *_: judgement(next(scores))

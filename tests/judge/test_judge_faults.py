@@ -159,6 +159,7 @@ def test_nothing_is_requested_twice(server, judge):
     assert len(server.requests) == 96
 
 
+@pytest.mark.full
 def test_runs_at_the_same_time_request_nothing_twice(server, tmp_path):
     """Three processes with one folder; each has all answers in the end."""
     server.seconds = 0.05

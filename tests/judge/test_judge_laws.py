@@ -40,6 +40,7 @@ def values(metric, hypotheses, references) -> list[float]:
     return [value / weight for value, weight in metric._extract_corpus_statistics(hypotheses, references)]
 
 
+@pytest.mark.full
 def test_order_and_company(make, tmp_path):
     """A segment's score depends neither on its place nor on the other systems, also where all is asked for anew."""
     base = values(make(), few(SYSTEMS["b"]), [few(REFERENCES)])
@@ -83,6 +84,7 @@ def test_paired(make, kind):
     assert 0 < laws.paired(lambda: make([few(REFERENCES)], systems=systems), named, kind) <= 1
 
 
+@pytest.mark.full
 def test_documents_are_resampled(make):
     every = range(len(REFERENCES))
     systems = [SYSTEMS["b"], SYSTEMS["c"]]

@@ -141,6 +141,7 @@ def test_p_not_better_by_hand():
     assert p_not_better(np.array([0.1 + 0.2]), np.array([0.3])) == 1.0  # a tie but for rounding
 
 
+@pytest.mark.full
 def test_p_not_better_holds_its_level_and_finds_the_better_metric():
     rng = np.random.default_rng(9)
     p_values, found = [], []

@@ -210,8 +210,9 @@ def test_sacrebleus_paired_test_agrees(files, model, oriented, name):
     assert found == pytest.approx(abs(systems), abs=0.05)
 
 
-@pytest.mark.parametrize("name", ["metricx", pytest.param("slide", marks=pytest.mark.full)])
-@pytest.mark.parametrize("form", ["jsonl", pytest.param("folder", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["metricx", "slide"])
+@pytest.mark.parametrize("form", ["jsonl", "folder"])
 def test_scores_that_are_read_again_keep_their_direction(ctx, files, model, oriented, name, form, tmp_path):
     """From `score` and from --ctx-seg-scores, by report and by meta."""
     kept = tmp_path / ("scores" if form == "folder" else "scores.jsonl")

@@ -105,6 +105,7 @@ def test_order_and_batch(whole):
     assert np.allclose(values(turned, systems[1][::-1])[::-1], base, atol=1e-5)
 
 
+@pytest.mark.full
 def test_one_system_scored_alone_has_the_others_for_opponents(whole):
     metric = make(whole)
     assert np.allclose(values(metric, SYSTEMS[0], [REFERENCES]), values(make(whole), SYSTEMS[0]), atol=1e-6)

@@ -131,6 +131,7 @@ def test_the_embedded_encoder_is_the_default():
     assert vectors.signature() == hub.resolve(hub.EMBEDDED).signature()
 
 
+@pytest.mark.full
 def test_the_multilingual_encoder(multilingual):
     """By its name, layers up to the twelfth, no prompt before a text."""
     vectors = SentenceVectors([parse_source("encoder"), parse_source("encoder@0,12")], hub.MULTILINGUAL, options())

@@ -144,7 +144,8 @@ def test_too_few_systems(number):
         metric.corpus_score(A, None)
 
 
-@pytest.mark.parametrize("name", ["chrf", pytest.param("bleu", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["chrf", "bleu"])
 def test_p_values_depend_neither_on_the_order_nor_on_a_copy(ctx, files, name):
     def of(names):
         flags = ["-m", name, "--peers", "--samples", "200", "--format", "jsonl", "-l", "de-en"]
@@ -342,7 +343,8 @@ def test_copies_and_the_nearest_peer_are_kept():
         )
 
 
-@pytest.mark.parametrize("name", ["chrf", pytest.param("ter", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["chrf", "ter"])
 def test_ranks_without_each_system(ctx, files, name):
     metric = made(name)
     for system in SYSTEMS:

@@ -67,6 +67,7 @@ def test_the_help_of_named_metrics_shows_their_groups():
     assert "COMET related arguments" not in done.stdout
 
 
+@pytest.mark.full
 def test_an_abbreviated_help_shows_them_too():
     assert sacrebleu("--hel").stdout == sacrebleu("-h").stdout == sacrebleu("--help").stdout
 

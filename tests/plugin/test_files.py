@@ -198,6 +198,7 @@ def test_the_tree(runs):
 REFERENCES, IDS = lines_of(REF), lines_of(DOCIDS)
 
 
+@pytest.mark.full
 def test_stock_scores_are_sacrebleus(runs):
     folder = runs["three"].folder
     for name, sentence, corpus in (("bleu", BLEU(effective_order=True), BLEU()), ("ter", TER(), TER())):

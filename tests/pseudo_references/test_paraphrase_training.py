@@ -261,6 +261,7 @@ def test_pairs_are_turned_round_in_about_half_of_all_cases(tiny_bert, monkeypatc
     assert set(seen[: len(TRAIN)]) == forward
 
 
+@pytest.mark.full
 def test_the_rate_rises_and_falls_and_vectors_have_no_decay(tiny_bert, monkeypatch):
     rates = []
     step = torch.optim.AdamW.step

@@ -83,6 +83,7 @@ def test_most_lines_are_settled_without_chrf(monkeypatch):
     assert len(asked) == 1  # of six comparisons
 
 
+@pytest.mark.full
 def test_real_systems(shared_data):
     """Outputs of one corpus against themselves and shifted by a line: the same system and none."""
     pairs = read_labelled(str(shared_data / "paraphrase" / "msr_paraphrase_test.txt.xz")).pairs

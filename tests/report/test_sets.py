@@ -59,6 +59,7 @@ def test_who_wins_clearly():
     assert verdict("abc", [A_WINS, against]).winner is None and verdict("abc", [ALL_TIED]).winner is None
 
 
+@pytest.mark.full
 def test_systems_by_test_sets():
     """Those in all sets come first, the best mean at the top; what is missing has no cell and no mean."""
     first = replace(made(), columns=[column("BLEU", [30.0, 20.0], {(0, 1): 0.01})])

@@ -171,6 +171,7 @@ def counting(monkeypatch):
     return sent
 
 
+@pytest.mark.full
 def test_interrupted_a_model_goes_on_without_repeating_finished_lines(counting):
     toy, lines = toys.trained_marian(), toys.lines(20, seed=4)
     engine = EngineOptions("cpu", batch_tokens=25, quiet=True)

@@ -34,6 +34,7 @@ def test_what_is_said():
     assert not notices
 
 
+@pytest.mark.full
 def test_commands_say_it_once(ctx, ids, tmp_path):
     score = ctx("score", "-t", A, B, "-r", REF, "-m", "slide", "--docids", ids, "-l", "de-en", "-q")
     compare = ctx("compare", "-t", A, B, "-r", REF, "-m", "chrf", "--docids", ids, "-l", "de-en", "-q")

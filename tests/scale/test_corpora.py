@@ -142,7 +142,8 @@ def test_a_fault_names_its_lines(small_blocks, monkeypatch):
         results(COMET, {"on_long": "error"}, InBlocks(), systems=[texts, texts[:40] + texts[:19]])
 
 
-@pytest.mark.parametrize("cls", [BERTR, pytest.param(BERTScore, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("cls", [BERTR, BERTScore])
 def test_matches_of_tokens_are_kept_for_a_later_report(small_blocks, monkeypatch, tmp_path, cls):
     kept, explained = InBlocks(kept=ResultCache(str(tmp_path))), {"inputs": {"explain": True}}
     _, [plain, _] = results(cls, {}, kept)

@@ -58,6 +58,7 @@ def test_flags_of_the_work_are_not_part_of_the_key(ctx, forward, kept, tmp_path,
             assert f"{name}: 118 of 118 outputs were read from an earlier run" in done.err
 
 
+@pytest.mark.full
 def test_the_other_front_ends_find_the_same_results(forward, kept):
     evaluate(
         {A: lines_of(A), B: lines_of(B)},
@@ -106,6 +107,7 @@ def test_choices(ctx, forward, tmp_path, command, metric):
     assert ctx(*words, "--ctx-dtype", "bf16").code == 0 and forward
 
 
+@pytest.mark.full
 def test_meta(ctx, forward, tmp_path):
     table = tmp_path / "judged.tsv"
     rows = zip(lines_of(SOURCE), lines_of(A), lines_of(REF), strict=True)
@@ -122,6 +124,7 @@ def test_meta(ctx, forward, tmp_path):
     assert ctx(*command, "--ctx-dtype", "bf16").code == 0 and forward
 
 
+@pytest.mark.full
 def test_annotate(ctx, forward, tmp_path):
     table = tmp_path / "table.tsv"
     rows = zip(lines_of(SOURCE), lines_of(A), lines_of(REF), strict=True)

@@ -170,6 +170,7 @@ def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
     assert train("bilstm").err == "ctx-metrics: stopped\n"
 
 
+@pytest.mark.full
 def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monkeypatch):
     out = tmp_path / "out"
     assert train("bilstm", plot=True).code == 0

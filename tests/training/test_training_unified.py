@@ -365,6 +365,7 @@ def test_both_rounds_of_a_pass_have_the_same_dropout(data, tiny_xlmr, tmp_path, 
     assert torch.equal(rounds[:, 0], rounds[:, 1]) and len(set(rounds.flatten().tolist())) > RECIPE.batch
 
 
+@pytest.mark.full
 def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
     trained = learned(tiny_xlmr, data, tmp_path / "m", dtype="bf16")
     assert np.isfinite([check.loss for check in trained.checks]).all()
