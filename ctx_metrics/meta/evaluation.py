@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -269,16 +269,20 @@ class _Comparisons:
 
 
 def _signatures(scores: Mapping[str, Sequence[MetricScores]], agreements: Sequence[Agreement]) -> dict[str, str]:
-    """The signature of each metric; if its segment scores have another one, the signature for the levels measured."""
-    signatures = {}
-    for each in chain.from_iterable(scores.values()):
+    """The signature of each metric; if its segment scores have another one, the signature for the levels measured; and
+    those of sets whose signature differs from the first set's, as that of BLEU for Japanese."""
+    sets: dict[str, dict[str, list[str]]] = {}  # by metric and signature
+    for of_set, each in ((name, each) for name, found in scores.items() for each in found):
         levels = {agreement.level for agreement in agreements if each.name in agreement.metrics}
-        if not each.segment_signature or levels <= {"system"}:
-            signatures[each.name] = each.signature
-        elif "system" not in levels:
-            signatures[each.name] = each.segment_signature
-        else:
-            signatures |= {each.name: each.signature, f"{each.name} (segments)": each.segment_signature}
+        own = {each.name: each.signature}
+        if each.segment_signature and not levels <= {"system"}:
+            own[f"{each.name} (segments)" if "system" in levels else each.name] = each.segment_signature
+        for name, signature in own.items():
+            sets.setdefault(name, {}).setdefault(signature, []).append(of_set)
+    signatures = {}
+    for name, found in sets.items():
+        first, *more = found
+        signatures |= {name: first, **{f"{name} ({', '.join(found[each])})": each for each in more}}
     return signatures
 
 

@@ -61,7 +61,8 @@ class Report:
     agreements    in the order in which protocols were requested
     sets          {set: its sizes: "systems", "segments", "documents", "judged outputs", "preferences", "left out"}
     signatures    {metric: signature, "" if unknown}; if segment scores have another signature and systems are also
-                  measured, there is an additional entry "METRIC (segments)"
+                  measured, there is an additional entry "METRIC (segments)"; sets whose signature differs from the
+                  first set's, as that of BLEU for Japanese, have an entry "METRIC (SET, SET)"
     settings      how agreement was measured: test, significance level, resamples, seed, average, ...
     """
 

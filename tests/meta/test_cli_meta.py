@@ -296,6 +296,16 @@ def test_a_metric_of_documents_is_left_out_where_there_are_none(ctx, tmp_path):
     assert np.isnan(values(done, "sys-acc")["slide-embedded"]) and values(done, "sys-acc")["chrf"] > 0.5
 
 
+def test_a_set_with_another_signature_has_its_own(ctx, tmp_path):
+    for pair in ("de-en", "de-zh", "de-yue_Hant"):
+        write_tree(tmp_path / "wmt", pair)
+    argv = ["-m", "bleu", "chrf", "-p", "sys-acc", "--no-text-checks", *QUICK]
+    found = evaluation(ctx("meta", tmp_path / "wmt", *argv, "--format", "json"))["signatures"]
+    assert [*found] == ["bleu", "bleu (wmt.de-yue_Hant, wmt.de-zh)", "chrf"]
+    assert "tok:13a" in found["bleu"] and "tok:zh" in found["bleu (wmt.de-yue_Hant, wmt.de-zh)"]
+    assert " - bleu (wmt.de-yue_Hant, wmt.de-zh) nrefs:1" in ctx("meta", tmp_path / "wmt", *argv).out
+
+
 @pytest.mark.full
 def test_the_grid_gives_what_separate_runs_give(ctx, tmp_path):
     argv = ["-l", "de-en", "-p", "sys-acc", "sys-pearson", "--format", "tsv", *QUICK]
