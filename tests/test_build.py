@@ -29,6 +29,7 @@ def tree(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.full
 @needs_setuptools
 @pytest.mark.parametrize("hook", ["build_wheel", "build_editable"])
 def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):

@@ -363,6 +363,7 @@ def test_odd_pseudo_references_are_said(pseudo, caplog):
     assert "pseudo-references of gold.txt are equal to the reference" in caplog.text
 
 
+@pytest.mark.full
 def test_settings_that_nothing_uses_are_said_or_refused():
     command = [str(Path(sys.executable).with_name("sacrebleu")), "ref.en.txt", "-i", "system_b.en.txt", "-m", "rttbleu"]
     command += ["--source", "ref.en.txt", "--roundtrip", "system_b.en.txt"]
@@ -372,6 +373,7 @@ def test_settings_that_nothing_uses_are_said_or_refused():
     assert done.returncode == 1 and "--rtt-beams works only with --rtt-bt" in done.stderr
 
 
+@pytest.mark.full
 def test_ctrl_c_while_round_trips_are_made(tmp_path):
     """One line and exit code 130, not a traceback."""
     start = (

@@ -131,6 +131,7 @@ def test_command(name, run):
     assert sentences == pytest.approx(values(make(name), SYSTEMS["b"], [REFERENCES]), abs=1e-3)
 
 
+@pytest.mark.full
 def test_flags_reach_the_constructor(name, run):
     corpus = make(name).corpus_score(SYSTEMS["b"], [REFERENCES]).score
     settings = {"nist": ["--nist-lowercase"], "meteor": ["--meteor-stem", "none"]}[name]

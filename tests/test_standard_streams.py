@@ -38,6 +38,7 @@ def test_an_output_that_takes_nothing_is_one_line(command, said, unbuffered):
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{said}\n")
 
 
+@pytest.mark.full
 def test_with_a_file_the_output_may_be_closed(tmp_path):
     done = run("sh", "-c", f"{SCORE} -q -o {tmp_path}/scores.tsv >&-")
     assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "scores.tsv").read_text().count("\n") == 61
@@ -71,12 +72,14 @@ def test_without_stderr_a_failure_is_one_still():
     assert run("sh", "-c", f"{CTX} score -t gone -r {REF} -m chrf 2>&-").returncode == 1
 
 
+@pytest.mark.full
 def test_a_closed_input_is_empty():
     empty = "the standard input is empty; give the"
     assert empty in run("sh", "-c", f"{CTX} score -r {REF} -m chrf <&-").stderr
     assert empty in run("sh", "-c", f"{COMMAND} {REF} -m nist <&-").stderr
 
 
+@pytest.mark.full
 def test_an_input_without_line_ends_is_not_read_whole(tmp_path):
     """As a device is: of what follows the bound, nothing is read."""
     with open(tmp_path / "endless", "wb") as file:
@@ -89,6 +92,7 @@ def test_an_input_without_line_ends_is_not_read_whole(tmp_path):
         )
 
 
+@pytest.mark.full
 def test_a_reader_that_goes_ends_the_command_in_silence():
     for command in (f"{SCORE} -q", SACREBLEU):
         done = run("sh", "-c", f"({command}; echo $? >&2) | true")

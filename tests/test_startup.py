@@ -110,6 +110,7 @@ def test_importing_sacrebleu_searches_and_loads_no_metric():
     assert not seen & {"torch", "transformers", "numpy", "tokenizers", "ctx_metrics.metrics.bertr"}
 
 
+@pytest.mark.full
 def test_runs_of_one_process_change_over_when_one_needs_us():
     code = (
         "import sys; from sacrebleu.sacrebleu import main; kept = []\n"
@@ -133,6 +134,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", some(WAYS, [WAYS[0], WAYS[2]]), ids=lambda c: " ".join(c[1:]) or "script")
 def test_every_way_to_start_the_command(command):
     done = run(*command, "--help")
@@ -230,6 +232,7 @@ def test_what_the_package_offers():
     assert python(code).stdout.split() == ["0.1.0", "ResourceError", "True"]
 
 
+@pytest.mark.full
 def test_zero_does_not_turn_the_hook_off():
     code = "from sacrebleu.metrics import METRICS; print('BERTR' in METRICS)"
     seen = [python(code, CTX_METRICS_NO_AUTOLOAD=value).stdout.strip() for value in ("0", "", "1", "yes")]

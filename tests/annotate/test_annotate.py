@@ -245,6 +245,7 @@ SELECTIONS = [
 ]
 
 
+@pytest.mark.full
 def test_other_rows_of_a_finished_run_are_selected_without_scoring(ctx, faulty, tmp_path, monkeypatch):
     """The folder is that of a run with this selection, byte for byte, whichever selections it held before."""
     command = ["annotate", faulty, "-m", "chrf", "ter", "-l", "de-en", "--block", "13", "-q", "-o"]

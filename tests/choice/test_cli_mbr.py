@@ -73,6 +73,7 @@ def test_any_metric_is_a_utility(ctx, metric):
     assert found == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.full
 def test_pairs_in_parts(ctx, monkeypatch, tmp_path):
     words = ["mbr", *some_lines(tmp_path), "-m", "ter", "-q", "--format", "jsonl"]
     whole = ctx(*words).out
@@ -80,6 +81,7 @@ def test_pairs_in_parts(ctx, monkeypatch, tmp_path):
     assert ctx(*words).out == whole
 
 
+@pytest.mark.full
 def test_sums_of_metrics(ctx):
     one, other, both = (
         [json.loads(line)["scores"] for line in ctx("mbr", *THREE, *words, "-q", "--format", "jsonl").out.splitlines()]
@@ -148,6 +150,7 @@ def test_rerank_by_a_model_without_references(ctx, embedded, model):
     assert "inputs:mt+src" in done.err
 
 
+@pytest.mark.full
 def test_a_weight_is_found_that_chooses_best(ctx, tmp_path, model):
     """The decoder knows chrF: alone it chooses best, and every weight that is large enough does."""
     chrf, reference = CHRF(), lines_of(REF)

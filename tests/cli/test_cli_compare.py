@@ -14,6 +14,7 @@ THREE = ["compare", "-t", A, B, C, "-r", REF, "-l", "de-en", "-m", "chrf"]
 QUICK = ["--samples", "199"]
 
 
+@pytest.mark.full
 def test_the_page_prints_what_it_shows(ctx):
     [(command, printed)] = blocks(TEXT.split("## What is tested")[0])
     done = ctx(*shlex.split(command)[1:])
@@ -33,6 +34,7 @@ def test_the_flags_of_the_page_are_there():
     assert flags <= flags_of("compare")
 
 
+@pytest.mark.full
 def test_rows_and_objects_are_of_the_same_pairs(ctx):
     """The better system comes first; TER's smaller score is the better one."""
     more = ["ter", "--samples", "199", "--seed", "7"]

@@ -149,6 +149,7 @@ def test_the_lines_of_tsv(ctx):
     ]
 
 
+@pytest.mark.full
 def test_json_has_signatures_and_counts(ctx):
     argv = ["score", "-t", A, B, "-r", REF, "-l", "de-en", "-m", "slide", "bleu", "--docids", DOCIDS, "--only-system"]
     done = ctx(*argv, "--format", "jsonl")
@@ -306,6 +307,7 @@ def test_output_is_written_whole_or_not_at_all(ctx, tmp_path, monkeypatch):
     assert ctx(*argv, "-o", "/dev/stdout").out == text
 
 
+@pytest.mark.full
 def test_the_signatures_of_tsv_are_on_stderr(ctx, few):
     argv = ["score", "-t", A, "-r", REF, "-l", "de-en", "--format", "tsv", "--only-system"]
     expected = [f"ctx-metrics: {each['metric'].upper()}|{each['signature']}" for each in
@@ -354,6 +356,7 @@ def test_another_language_is_refused_and_reaches_bleu(ctx):
     assert "|tok:zh|" in done.out
 
 
+@pytest.mark.full
 def test_metrics_of_other_packages(tmp_path):
     env = add_toylen(tmp_path)
     argv = f"score -t {A} {B} -s {SOURCE} -r {REF} -m toylen chrf --toylen-scale 10 --format tsv --only-system".split()

@@ -144,6 +144,7 @@ def test_every_code_of_every_language(runs, front_end, monkeypatch):
     assert runs.differing(front_end, tags) == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("pair, said", [("en-zh_CN", 1), ("en-zho", 1), ("en-zh", 0), ("en-de_DE", 0)])
 def test_sacrebleu_names_the_tokenizer_that_its_bleu_misses(forked_sacrebleu, tmp_path, pair, said):
     (tmp_path / "ref.txt").write_text("\n".join(REFERENCE) + "\n", encoding="utf-8")

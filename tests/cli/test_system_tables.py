@@ -76,6 +76,7 @@ def test_the_numbers_are_the_same_in_all_formats(ctx):
             assert (scores[name, metric], ranks[name, metric]) == (score, rank)
 
 
+@pytest.mark.full
 def test_a_table_that_a_paper_can_input(ctx, tmp_path):
     done = ctx(*THREE, "--names", *HOSTILE, "-o", tmp_path / "systems.tex")
     assert (done.code, done.out) == (0, "") and "|version:" not in done.err, "the signatures stand in the file"

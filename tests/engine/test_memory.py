@@ -311,6 +311,7 @@ def test_a_model_that_does_not_fit_is_not_kept(tiny_bert):
     LoadedModels._kinds.remove(models)
 
 
+@pytest.mark.full
 def test_a_classifier_that_does_not_fit(monkeypatch):
     classifier = ParaphraseClassifier(engine=QUIET)
     with monkeypatch.context() as patched:

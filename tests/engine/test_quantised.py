@@ -149,6 +149,7 @@ def test_a_normalised_text_is_read_as_it_was(tokenizer):
     assert tokenizer(["", " ", "\u200b\t"])[0].content == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("most, least", some_rows([(20, 450), (None, 30_000)], [(20, 450)]))
 def test_tokens_of_real_lines(tokenizer, standard, pieces, engine, shared_data, most, least):
     """Of so many lines of each file."""
@@ -157,6 +158,7 @@ def test_tokens_of_real_lines(tokenizer, standard, pieces, engine, shared_data, 
     assert check_counts(tokenizer, engine, texts) > least
 
 
+@pytest.mark.full
 def test_vectors_are_those_of_the_package(multilingual, engine):
     """E5's recipe: "query: " before a text, the mean of its tokens' last states, the special ones included."""
     encoder = TextEncoder(multilingual)

@@ -188,6 +188,7 @@ def test_keywords_do_what_flags_do(ctx, files, multilingual, option):
     assert ("metric interference: " in " ".join(told)) == ("tuned" in option)
 
 
+@pytest.mark.full
 def test_documents_are_aligned_as_by_the_command(ctx, files):
     documents = {name: [" ".join(texts[:13]), "\n".join(texts[13:])] for name, texts in SYSTEMS.items()}
     for name, texts in documents.items():
@@ -268,6 +269,7 @@ def test_tables_of_pandas_have_all_levels():
     assert list(evaluate(["a"], ["a"], metrics="bleu").to_pandas("segment").columns) == ["system", "segment", "bleu"]
 
 
+@pytest.mark.full
 def test_tables_of_pandas_name_what_scored():
     """As files do; the result itself is asked by the names of the metrics."""
     result = evaluate(
@@ -295,6 +297,7 @@ def test_notebooks_show_a_table_whose_names_are_escaped():
     assert "&lt;b&gt;A" in html and "<b>A" not in html and "100.0" in html and "case:mixed" in html
 
 
+@pytest.mark.full
 def test_pairs_are_compared_as_by_the_command(ctx, files):
     result = evaluate(SYSTEMS, REFERENCES, docs=DOCS, metrics=["chrf", "ter"])
     argv = ["-t", "a", "b", "-r", "ref", "--docids", "doc", "-m", "chrf", "ter", "--samples", "50", "--seed", "3"]

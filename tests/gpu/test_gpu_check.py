@@ -198,6 +198,7 @@ def test_a_host_that_is_late_is_seen_between_the_batches(tiny):
     assert DELAY <= longest < idle <= span and idle >= DELAY * (watch.calls - 1)
 
 
+@pytest.mark.full
 def test_host_time_leaves_the_network_out(tiny):
     folder, systems = tiny
     score = Ours(folder, device="cpu", batch_tokens=1024)

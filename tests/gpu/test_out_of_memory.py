@@ -102,6 +102,7 @@ def test_what_libraries_of_cuda_say(name, failure, sweep):
     assert runs.wrong(places, failure=failure) == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some(["bertr", "comet-regression", "comet-xcomet", "esim"], ["comet-regression"]))
 def test_between_several_batches(name, sweep):
     """One batch is under way, and another one finds no memory."""
@@ -110,6 +111,7 @@ def test_between_several_batches(name, sweep):
     assert runs.wrong([runs.allocations // 2, runs.allocations - 30], for_good=True) == {}
 
 
+@pytest.mark.full
 def test_a_batch_is_split_and_goes_on(sweep, caplog):
     """In the forward, memory that ends once costs no more than a notice."""
     runs = sweep("comet-regression")

@@ -30,6 +30,7 @@ def passes(monkeypatch):
     return numbers
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name",
     some(
@@ -77,6 +78,7 @@ def test_a_batch_is_read_while_the_one_before_is_computed(folders, monkeypatch):
     assert len(copied) == len(begun) > len(at_once) == len(epochs) and copied[0] > 0
 
 
+@pytest.mark.full
 def test_a_pass_on_a_cpu_has_fewer_tokens(folders, passes):
     """A row here has about 20 tokens: all 8 of a step are one pass on a card, and several where 50 are allowed."""
     RUNS["train-unified"](folders, EngineOptions(device="cpu", quiet=True))

@@ -113,6 +113,7 @@ def test_what_mbr_chose_is_named_once(ctx, best):
     assert without.err == "" and without.out == done.out.replace("|tuned:best", "")
 
 
+@pytest.mark.full
 def test_every_command_that_scores_systems_says_it(ctx, best, tmp_path):
     done = ctx("compare", "-t", best, A, "-r", REF, "-m", "chrf", "-q", "--format", "jsonl", "--names", "mine", "yours")
     [line] = said(done)
@@ -166,6 +167,7 @@ def test_sacrebleu_says_it_of_related_metrics_alone(best, forked_sacrebleu):
     assert "system1 was tuned with chrf" in piped.stderr
 
 
+@pytest.mark.full
 def test_the_flag_names_systems_or_means_all(ctx):
     score = ["score", "-t", A, B, "-r", REF, "-m", "chrf", "ter", "--format", "jsonl", "--level", "system", "-q"]
     done = ctx(*score, "--tuned-with", "prchrf", "ter:x", "--names", "one", "t:w o")
@@ -257,6 +259,7 @@ def table(tmp_path, monkeypatch) -> str:
     return str(tmp_path / "t.tsv")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "flags", some([["--keep", "chrf >= 50"], ["--top", "20", "--by", "chrf"]], [["--top", "20", "--by", "chrf"]])
 )

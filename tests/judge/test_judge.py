@@ -48,6 +48,7 @@ def test_a_score_is_the_mean_of_the_samples(server, judge):
     assert metric.last_result.windows[0].estimate.parts == {"lowest": 0.7, "highest": 0.9}
 
 
+@pytest.mark.full
 def test_texts_that_are_read_are_those_that_are_given(server, judge):
     """And each is asked for once, whatever the number of systems."""
     judge([REFERENCES]).corpus_score(HYPOTHESES, None)

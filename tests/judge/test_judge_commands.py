@@ -207,6 +207,7 @@ def test_mbr(ctx, files, flags, server):
     assert done.out.splitlines() == [SYSTEMS[k][i] for i, k in enumerate(values.argmax(0))]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", ["mbr", "rerank"])
 def test_choices_with_a_failed_request_are_not_kept(ctx, files, flags, server, tmp_path, monkeypatch, command):
     """The next run sends it again, and then the choices are kept."""

@@ -142,6 +142,7 @@ def test_concurrency_is_bounded(server, judge):
     assert server.most == 3
 
 
+@pytest.mark.full
 def test_a_slow_server_is_asked_in_parallel(server, judge):
     server.seconds = 0.3
     start = time.monotonic()
@@ -149,6 +150,7 @@ def test_a_slow_server_is_asked_in_parallel(server, judge):
     assert time.monotonic() - start < 0.3 * 6 and len(server.requests) == 12
 
 
+@pytest.mark.full
 def test_nothing_is_requested_twice(server, judge):
     first = scored(judge(samples=3))
     assert len(server.requests) == 36
@@ -331,6 +333,7 @@ def test_whether_a_refused_key_was_there(server, judge, monkeypatch, key, said):
         scored(judge())
 
 
+@pytest.mark.full
 def test_a_provider_s_error_in_an_answer_is_shown(server, judge):
     """Some gateways answer with status 200 and an error."""
     server.answer = lambda *_: Fault(body={"error": {"message": "upstream is down", "code": 502}})
@@ -338,6 +341,7 @@ def test_a_provider_s_error_in_an_answer_is_shown(server, judge):
         scored(judge())
 
 
+@pytest.mark.full
 def test_a_server_that_is_waited_for_is_named(server, judge, capsys):
     """Before its first answer, because minutes may pass; a server that works says nothing of this kind."""
     server.answer = once(Fault(503), 1)
@@ -359,6 +363,7 @@ def test_no_proxy_for_a_server_on_this_machine(server, judge, monkeypatch):
     assert len(server.requests) == 12
 
 
+@pytest.mark.full
 def test_a_server_that_always_fails_stops_the_run(server, judge):
     server.answer = lambda *_: Fault(500)
     with pytest.raises(ModelError, match="got status 500, 8 times; the answers so far are kept in .*, and the same"):
@@ -422,6 +427,7 @@ def test_a_cap_counts_what_is_sent_again(server, judge):
     assert len(server.requests) == 14 + 12 - 7
 
 
+@pytest.mark.full
 def test_answers_of_other_models_are_named(server, judge):
     """As where a name on the server has changed its meaning since an earlier run."""
     server.model = "toy-2025"
@@ -588,6 +594,7 @@ def test_without_the_client(server, judge, monkeypatch):
         scored(judge(temperature=0.2))
 
 
+@pytest.mark.full
 def test_no_answer_at_all(server, judge):
     server.answer = lambda *_: "no"
     words = "none of .*'s answers about the first 3 texts can be read; the last was one without a JSON object"

@@ -51,6 +51,7 @@ def test_order_and_company(make, tmp_path):
     assert values(together, few(SYSTEMS["b"]), None) == base
 
 
+@pytest.mark.full
 def test_odd_lines(make, tmp_path):
     for hypotheses, references in laws.odd_lines():
         metric = make(sources=None, store=str(tmp_path))

@@ -225,6 +225,7 @@ def test_models_of_the_same_weights_are_read_once(tmp_path, tiny_bert, learned, 
     assert sum(bilstm_runs) == 2 * 11 and len(sequences) == 11
 
 
+@pytest.mark.full
 def test_nothing_is_read_of_windows_that_only_slide_asks_about(tmp_path, bilstm_runs, fresh):
     shape = Shape(2, 384, hidden=8, projection=6, feedforward=7)
     folder = write_learned(tmp_path / "esim", "esim", "embedded", shape, languages=["en"])

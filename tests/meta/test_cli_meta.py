@@ -419,6 +419,7 @@ def test_preferences_have_their_own_usual_protocol(ctx):
     assert {row["set"] for row in mixed.rows() if row["protocol"] == "spa"} == {"judged", "overall"}
 
 
+@pytest.mark.full
 def test_flags_of_metrics(ctx):
     argv = ["-p", "sys-acc", "--format", "json", *QUICK]
     done = ctx("meta", JUDGED, "-m", "bertr", "--bertr-layers", "2", "-m", "chrf", "--chrf-word-order", "2", *argv)

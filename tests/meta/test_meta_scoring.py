@@ -72,6 +72,7 @@ def test_two_metrics_of_one_encoder_read_each_text_once(judged, encoded):
     assert bertr.segment_scores.shape == comet.segment_scores.shape == (5, 25)
 
 
+@pytest.mark.full
 def test_all_systems_are_scored_in_one_pass(judged, monkeypatch):
     passes, score = [], BERTR._score
     monkeypatch.setattr(BERTR, "_score", lambda self, corpora: passes.append(len(corpora)) or score(self, corpora))

@@ -62,6 +62,7 @@ def values(metric, hypotheses, references) -> list[float]:
     return [value / weight for value, weight in metric._extract_corpus_statistics(hypotheses, references)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("budgets", some([(1,), (300, 1)], [(1,)]), ids=len)
 def test_order_batch_and_company(make, budgets):
     """Documents in any order, any budget and other systems beside it leave each segment's value as it is."""
@@ -148,6 +149,7 @@ def test_inputs_are_a_choice_for_models_that_read_both(comet_checkpoint):
         COMET(model=model).corpus_score(SYSTEMS["a"], [REFERENCES])
 
 
+@pytest.mark.full
 def test_spans_and_parts_are_kept(comet_checkpoint):
     metric = COMET([REFERENCES], [SYSTEMS["a"]], sources=SOURCES, model=str(comet_checkpoint("xcomet")))
     metric.corpus_score(SYSTEMS["a"], None)

@@ -52,6 +52,7 @@ def by_hand(folder, recipe, systems, system, sources, references) -> list[float]
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some(OF_POLY, ["polycand-2"]))
 def test_scores_are_those_by_hand(folders, name):
     """Of short, long, empty and odd texts; some outputs are equal, and one system is the references."""
@@ -148,6 +149,7 @@ def test_each_text_is_encoded_once(folders, monkeypatch):
     assert len(encoded) == len(set(encoded)) == len({*A[:9], *B[:9], *C[:9], *SOURCES[:9]})
 
 
+@pytest.mark.full
 def test_laws(folders):
     metric = made(folders["polycand"], EXAMPLE)
     shown = laws.signature(metric, A, None)
@@ -167,6 +169,7 @@ def test_odd_lines(folders):
         assert all(map(np.isfinite, values(metric, hypotheses)))
 
 
+@pytest.mark.full
 def test_the_signature_names_the_candidates_and_hashes_all_texts(folders, ctx):
     model = ["-m", "comet", "--comet-model", str(folders["polycand"])]
 

@@ -101,6 +101,7 @@ def test_the_table_of_score_marks_metrics_whose_lower_scores_are_better(ctx, fil
     assert ("↓" in ctx("score", *given(files, name, model)).out) == LOWER[name]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["chrf", "ter", "metricx"])
 def test_mbr_chooses_the_lowest_risk(ctx, files, model, name):
     if name == "chrf":

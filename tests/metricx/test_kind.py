@@ -44,6 +44,7 @@ FORMS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", FORMS, ids=str)
 def test_slide_scores_windows_as_the_model_does(folder, mode):
     """Without references, MetricX-24 reads the sources and hypotheses, without being told so."""
@@ -76,6 +77,7 @@ def test_the_best_of_several_references_is_the_lowest(folder):
     assert of(multiref="mean") == pytest.approx([sum(pair) / 2 for pair in zip(*each, strict=True)], abs=1e-4)
 
 
+@pytest.mark.full
 def test_long_windows_are_cut_at_the_models_limit_and_counted(folder):
     long = [" ".join(lines_of("source.de.txt"))] * 2
     metric = SLIDE(model=str(folder), sources=long, doc_ids=["a", "a"], window=2, engine=QUIET)
@@ -121,6 +123,7 @@ def test_what_the_name_tells_of_models_on_the_hub(monkeypatch):
         SLIDE(model="google/metricx-24-hybrid-large-v2p6", sources=SOURCES)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["bin", "bin shards", "safetensors"])
 def test_a_converted_model_needs_neither_its_name_nor_another_tokenizer(ctx, folder, tmp_path, form):
     source = rewritten(folder, tmp_path / "metricx-24-old", form)

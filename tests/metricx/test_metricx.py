@@ -86,6 +86,7 @@ def rewritten(folder: Path, path: Path, form: str) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_tied_tables(tmp_path):
     folder = make(tmp_path / "metricx-23-tied", tied=True, texts=ALL)
     assert scores(MetricX(model=str(folder))) == pytest.approx(oracle(folder, prompts("23", True), 1024), abs=2.5e-4)

@@ -78,6 +78,7 @@ def names(path):
     return sorted(each.name for each in path.iterdir())
 
 
+@pytest.mark.full
 def test_a_model_of_features_is_trained(train, folder):
     out = folder / "out"
     more = "--features bleu chrf:word_order=2 --vectors none --recipe modern --epochs 20 --batch 4 --hidden 0".split()

@@ -140,6 +140,7 @@ def test_against(of_chrf):
     assert "against:file" in str(metric.get_signature())
 
 
+@pytest.mark.full
 def test_several_references(whole, of_chrf):
     """Features see all references; the network reads one at a time, and the mean counts."""
     other = [f"{text} indeed" for text in REFERENCES]
@@ -262,6 +263,7 @@ def test_features_must_be_those_of_training(tmp_path):
     Pairwise(target_lang="de", model=str(folder))
 
 
+@pytest.mark.full
 def test_pickle_and_paired_tests(whole):
     metric = make(whole)
     scores = [metric.corpus_score(system, None).score for system in SYSTEMS]

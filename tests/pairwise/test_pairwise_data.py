@@ -310,6 +310,7 @@ def test_several_references_and_counts():
     assert sum(map(len, sides)) == 2
 
 
+@pytest.mark.full
 def test_real_preferences(shared_data, caplog):
     found = read_pair_sets([str(shared_data / "wmt19_darr" / "gu-en.tsv.xz")])
     assert count_pairs(found.sets) == (20110, 1016)

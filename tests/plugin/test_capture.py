@@ -78,6 +78,7 @@ def column(texts: list, rows: list) -> list:
 # files that do not fit; tests/bad_input.md has more
 
 
+@pytest.mark.full
 def test_a_system_given_twice_does_not_shift_the_names(fails, short):
     """sacrebleu skips a system that was the baseline already."""
     path = short(B)

@@ -293,6 +293,7 @@ def test_one_system_is_scored_as_among_several(runs, name):
     assert scored(runs[f"{name} signature"]) == {m: f"{baseline[m]['score']:.1f}" for m in ("COMET", "SLIDE")}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some(POOLED, MAIN[:1]))
 def test_doccomet(runs, expected, name):
     done = runs[f"{name} doccomet"]
@@ -340,6 +341,7 @@ def test_the_source_stands_in_for_a_reference_that_is_not_read(runs, expected, n
     assert f"{found['score']:.1f}" == f"{expected[name, 'COMET'][0]:.1f}" and found["inputs"] == "mt+src"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "run, model, inputs",
     some_rows(

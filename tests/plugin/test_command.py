@@ -185,6 +185,7 @@ def test_it_runs_and_only_says_what_it_must(runs, name):
     assert not [line for line in others if "--source" not in line and "--docids" not in line], others
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name",
     some(
@@ -305,6 +306,7 @@ def test_what_is_empty_is_counted(runs):
     assert runs["gap"].stderr.count("empty hypothesis") == 1
 
 
+@pytest.mark.full
 def test_a_paired_test_whose_resamples_score_nothing_has_no_p_value(tmp_path):
     """PairedTest of sacrebleu prints p = 1/1001 and a star for such systems."""
     lines = lines_of(A)[:6], lines_of(B)[:6], lines_of(REF)[:6], ["x", "x", "x", "y", "y", "z"]

@@ -214,6 +214,7 @@ def test_stock_scores_are_sacrebleus(runs):
             ]
 
 
+@pytest.mark.full
 def test_our_scores_are_the_metrics_own(runs):
     folder = runs["three"].folder
     slide = SLIDE(target_lang="en", doc_ids=IDS, window=3)
@@ -259,6 +260,7 @@ def test_names_of_systems_and_references(runs):
     assert reference_name(["zh-en.refA.txt", "refB"]) == "refA.refB"
 
 
+@pytest.mark.full
 def test_what_is_not_scored_is_none(runs):
     scores = read(runs["dropped"].folder / "slide-embedded-ref_en.seg.score")["system_a.en"]
     assert scores.count(None) > 5 and len(scores) == 59

@@ -87,6 +87,7 @@ def test_whole_training_with_a_development_file(train, tmp_path):
     assert 0 <= ParaphraseClassifier(str(out), QUIET).probabilities(PAIRS[:1])[0] <= 1
 
 
+@pytest.mark.full
 def test_several_files_and_a_model_that_is_replaced(train, tmp_path):
     more = write_pairs(tmp_path / "more.tsv", 12)
     assert train("--train", more, dev="0.5").code == 0
@@ -99,6 +100,7 @@ def test_several_files_and_a_model_that_is_replaced(train, tmp_path):
     assert train("--overwrite").code == 0 and (tmp_path / "out" / "config.json").read_text() != config
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rank", [4, 0])
 def test_stopped_by_ctrl_c_it_goes_on_where_it_was(train, tmp_path, monkeypatch, rank):
     """In the first epoch, and after it, each time with the steps that are left; the bytes are those of a run in one go."""

@@ -160,6 +160,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_others(tiny_bert):
         assert any(not torch.equal(one[name], other[name]) for name in one), more
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("recipe", [SMALL, replace(SMALL, rank=0)])
 def test_what_is_written_gives_the_probabilities_that_the_training_saw(tmp_path, tiny_bert, recipe):
     done = learn(str(tiny_bert), recipe, TRAIN, DEV, engine=QUIET)
@@ -194,6 +195,7 @@ def test_it_learns_what_can_be_learned(tiny_bert):
     assert done.development["accuracy"] == done.development["auc"] == 1 and done.checks[-1].loss < 0.2
 
 
+@pytest.mark.full
 def test_the_best_epoch_is_kept_and_patience_ends_the_training(tiny_bert, monkeypatch):
     recipe = replace(SMALL, epochs=6, patience=2)
     script = iter([0.5, 0.7, 0.7, 0.6, 0.9, 0.9])
@@ -218,6 +220,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training(tiny_bert, monkey
     assert any(not torch.equal(weights[1][name], weights[2][name]) for name in kept)
 
 
+@pytest.mark.full
 def test_memory_that_runs_out(tiny_bert, monkeypatch, caplog):
     """A step that does not fit ends with one line; development pairs that do not fit are read in parts."""
     whole = paraphrase.batch_of

@@ -138,6 +138,7 @@ def test_autorank_is_that_of_compare(method):
     assert f"AutoRank ({method.upper()}): " in html and "AutoRank" not in page([content], "t")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", some([1, 2, 12], [1, 2]))
 def test_any_number_of_systems_draws_charts(count):
     content = made(names=["a", "b"] * (count // 2) or ["a"])

@@ -47,6 +47,7 @@ def test_no_interval_where_a_systems_score_is_no_mean(tmp_path, context, caplog)
     assert [message.partition(":")[0] for message in caplog.messages] == ["bleu"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["jsonl", "tsv"])
 @pytest.mark.parametrize("scale", ["100", "1"])
 def test_bleu_chrf_and_ter_have_the_intervals_of_their_texts(ctx, tmp_path, form, scale):

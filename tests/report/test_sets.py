@@ -80,6 +80,7 @@ def test_systems_by_test_sets():
     assert summary(unknown, [Verdict("")] * 2).matrices[0].rows[-1][2] == "-"
 
 
+@pytest.mark.full
 def test_autorank_of_sets():
     first, second = made(), made(names=("b", "a"))
     found = summary([first, second], [Verdict("")] * 2, [[1.0, 2.0], [1.0, 1.5]]).matrices[0]
@@ -88,6 +89,7 @@ def test_autorank_of_sets():
     assert rows == [("a", [("1.0", True), ("1.5", False)], "1.2"), ("b", [("2.0", False), ("1.0", True)], "1.5")]
 
 
+@pytest.mark.full
 def test_metrics_that_only_one_set_has():
     sets = [
         replace(made(), columns=[A_WINS], names=["a", "b", "c"]),

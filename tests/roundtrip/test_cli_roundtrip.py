@@ -128,6 +128,7 @@ sys.exit(cli.main(["roundtrip", *sys.argv[1:]]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "cache, said",
     [

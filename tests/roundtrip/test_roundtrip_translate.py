@@ -186,6 +186,7 @@ def test_interrupted_a_model_goes_on_without_repeating_finished_lines(counting):
     assert not set(finished) & set(later) and len(finished) + len(later) == 20
 
 
+@pytest.mark.full
 def test_batches_keep_to_the_budget_and_the_longest_come_first(counting):
     counting += [None, None, None]  # past the interruption
     lines, engine = toys.lines(20, seed=4), EngineOptions("cpu", batch_tokens=40, quiet=True)

@@ -71,6 +71,7 @@ def test_close_languages():
     assert not are_close("ru", "uk") and not are_close("zh", "ja") and not are_close("xx", "yy")
 
 
+@pytest.mark.full
 def test_the_model_is_loaded_only_for_a_language_that_is_named():
     code = (
         "import sys; from ctx_metrics.corpus import named; from ctx_metrics.run.text_checks import check_texts; "

@@ -134,6 +134,7 @@ def test_refused_names_do_not_stop_the_command(tmp_path):
     assert len(done.stderr.splitlines()) == 2 and "'bleu'" in done.stderr and "'toy-len'" in done.stderr
 
 
+@pytest.mark.full
 def test_a_malformed_entry_point_leaves_out_its_package_alone(tmp_path):
     env = add_package(tmp_path, {"toylen": "toylen:ToyLen"}, {"toylen.py": TOYLEN}, "good_package")
     for name, text in {

@@ -67,6 +67,7 @@ def test_pairwise_rank(ctx, folder, monkeypatch):
     assert SHIFTED not in said(ctx(*rank, "--resamples", "10", "--no-text-checks"))
 
 
+@pytest.mark.full
 def test_meta(ctx, folder, monkeypatch):
     monkeypatch.chdir(folder)
     meta = ["meta", "-m", "chrf", "-l", "de-en", "-q", "-p", "seg-pearson", "--test", "none"]

@@ -133,6 +133,7 @@ def test_the_folder_is_bounded(small_blocks, tmp_path):
     assert 0 < len(left) < len(sizes) and sum(left) <= sum(sizes) // 2
 
 
+@pytest.mark.full
 def test_a_fault_names_its_lines(small_blocks, monkeypatch):
     references = [[None] * 59]
     with pytest.raises(InputError, match="bertr: system 1: no segment can be scored; 59 segments have no reference"):

@@ -30,6 +30,7 @@ METRICS = {
 NAMES = some([*list(METRICS)[:3], "BERTR"], ["BLEU"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_as_sacrebleus_paired_bootstrap(name, monkeypatch):
     """Whichever system is the baseline: means, intervals and p-values are sacrebleu's, and so are the scores.
@@ -77,6 +78,7 @@ def test_no_p_value_of_a_system_without_a_score():
     assert np.isnan(found.p_values).tolist() == [[True, False, True], [False, True, True], [True, True, True]]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("documents", [False, True])
 def test_the_same_as_sacrebleus_approximate_randomization(name, documents, monkeypatch):

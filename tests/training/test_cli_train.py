@@ -137,6 +137,7 @@ def stop(monkeypatch, at: int):
     monkeypatch.setattr(Loop, "_step", stopping)
 
 
+@pytest.mark.full
 def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
@@ -204,6 +205,7 @@ def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monke
     assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "x"
 
 
+@pytest.mark.full
 def test_the_embedded_encoder(train, tmp_path, caplog):
     done = train("bilstm", "--layers", "1", encoder=None)
     assert done.code == 0, done.err
@@ -281,6 +283,7 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
     assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)
 
 
+@pytest.mark.full
 def test_first_weights(train, tmp_path):
     assert train("bilstm").code == 0
     assert train("bilstm", "--init", tmp_path / "out", out=tmp_path / "second").code == 0
@@ -363,6 +366,7 @@ def test_a_model_that_reads_sources(train, ctx, tmp_path):
     assert done.code == 0 and str(len(lines_of("system_a.en.txt"))) in done.out, done.err
 
 
+@pytest.mark.full
 def test_some_of_the_rows(train, tmp_path, folder):
     assert train("bilstm", "--rows", "12").code == 0
     assert json.loads((tmp_path / "out" / "config.json").read_text())["training"]["rows"] == 12

@@ -313,6 +313,7 @@ def test_a_stopped_training_does_not_go_on_with_other_translations(data, news, t
             learned(tiny_xlmr, (data[0], pairs), tmp_path / "m")
 
 
+@pytest.mark.full
 def test_judged_rows_stay_and_synthetic_ones_change_in_each_epoch(data, tiny_xlmr, tmp_path, monkeypatch):
     epochs = []
 
@@ -362,6 +363,7 @@ def test_a_hinge_needs_no_other_pairs_than_the_synthetic_ones(data, tiny_xlmr, t
     assert trained.checks[0].loss > 0
 
 
+@pytest.mark.full
 def test_what_config_json_says(data, tiny_xlmr, tmp_path):
     learned(tiny_xlmr, data, tmp_path / "m", epochs=1)
     told = json.loads((tmp_path / "m" / "config.json").read_text())["synthetic"]
@@ -369,6 +371,7 @@ def test_what_config_json_says(data, tiny_xlmr, tmp_path):
     assert told["kinds"]["number changed"]["target"] == -1.0 and told["kinds"]["half dropped"]["target"] == [-0.8, -2.0]
 
 
+@pytest.mark.full
 def test_without_them_nothing_changes(data, tiny_xlmr, tmp_path, monkeypatch):
     learned(tiny_xlmr, (data[0], None), tmp_path / "m")
     config = json.loads((tmp_path / "m" / "config.json").read_text())

@@ -205,6 +205,7 @@ def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encod
     assert same(again.states(train), before)
 
 
+@pytest.mark.full
 def test_bound(tmp_path, bound_encoder, caplog):
     texts, dev = (
         some_texts(900, longest=20),
@@ -243,6 +244,7 @@ def test_bound(tmp_path, bound_encoder, caplog):
     assert len(bound_encoder.batches) == read + all_chunks - encoded and len(caplog.messages) == 2
 
 
+@pytest.mark.full
 def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):
     """Not even for the plans, which then come out the same every time."""
     monkeypatch.setattr(token_states, "RECENT_BYTES", 0)

@@ -101,6 +101,7 @@ def test_comet_learns_and_loads(train, tmp_path, data):
     assert load_file(tmp_path / "m" / "model.safetensors")["alignment.std"].min() > 0
 
 
+@pytest.mark.full
 def test_the_same_again_is_the_same_and_another_seed_is_not(train, tmp_path):
     def weights(name, **settings):
         train("bilstm", name, replace(RECIPE, **settings))

@@ -65,6 +65,7 @@ def test_training_reads_what_scoring_reads(data, tiny_xlmr):
             assert each.sequence(len(each.rows) - 1, "mt+src").ids[: len(own)].tolist() == own
 
 
+@pytest.mark.full
 def test_without_it_a_model_reads_what_is_there(data, tiny_xlmr, model, tmp_path):
     assert json.loads((model / "config.json").read_text())["plain_quotes"] is True
     folder = learned(tiny_xlmr, data, tmp_path / "other", plain=False)

@@ -184,6 +184,7 @@ def test_first_weights_keep_their_tags(data, tiny_xlmr, models, tmp_path):
     assert load_estimator(str(tmp_path / "n"), QUIET, target_lang="de").signature()["tag"] == "de"
 
 
+@pytest.mark.full
 def test_the_command(tiny_xlmr, ctx, tmp_path):
     for name, segments in (("a.en-de", 8), ("mine", 6), ("d.en-de", 6)):
         write_judgements(tmp_path / f"{name}.tsv", segments, segments)

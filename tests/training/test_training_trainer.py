@@ -129,6 +129,7 @@ LINEAR = dataclasses.replace(PLATEAU, schedule="linear", check_rows=None, weight
 STOPPING = dataclasses.replace(PLATEAU, learning_rate=0.003, epochs=40, patience=6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("recipe", some([PLATEAU, LINEAR, STOPPING], [STOPPING]))
 def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path, monkeypatch, recipe):
     monkeypatch.setattr(loop_module, "STATE_SECONDS", 3)
@@ -219,6 +220,7 @@ def test_a_state_of_another_training_is_refused(tmp_path):
     assert "--restart" in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.full
 def test_a_damaged_state_is_refused(tmp_path):
     path = tmp_path / "state.safetensors"
     esim_loop(path, LINEAR).train()

@@ -320,6 +320,7 @@ def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tm
         assert torch.allclose(whole, parts, rtol=1e-3, atol=1e-6) and whole[1:].norm() > 0.01
 
 
+@pytest.mark.full
 def test_padding_to_few_shapes_changes_no_gradient(data, tiny_xlmr, tmp_path, monkeypatch):
     found, shapes = [], set()
 
