@@ -18,6 +18,7 @@ from ..interference.related import Measure, Tuned
 from ..interference.said import Reasons, interference
 from ..notices import counted, notice
 from ..run.context import capabilities, score_settings
+from ..run.languages import described
 from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
@@ -92,7 +93,9 @@ class Annotation:
             "metrics": [
                 [each.name, repr(sorted(score_settings(each.cls, each.own).items()))] for each in self.scorer.metrics
             ],
-            "context": repr([context.source_lang, context.target_lang, context.engine.dtype]),
+            "context": repr(
+                [*map(described, (context.source_lang or "", context.target_lang or "")), context.engine.dtype]
+            ),
             "inputs": repr(sorted(context.inputs.items())),
             "added": [*self.numbers, *self.texts][len(self.metrics) :],
             "block": self.size,

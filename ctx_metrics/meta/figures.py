@@ -4,6 +4,7 @@ import os
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,15 +32,16 @@ from ..plots.figure import (
     style,
     title,
 )
+from ..scoring.names import written_name
 from .judgements.judged import JudgedSet, MetricScores
 from .lengths import LengthCurves, agreement_by_length
 from .measures.correlation import mad_outliers, pearson
-from .output import NOTHING, capital, fixed
+from .output import NOTHING, capital, fixed, titled
 from .protocols import PreferenceTau, Protocol
 from .report import Agreement, Report
 
 PANELS = 12  # more would be illegible on a page
-GRID_CELL = re.compile(r"slide\((\d+),(\d+)\)")
+GRID_CELL = re.compile(r"slide(?:-embedded)?\((\d+),(\d+)\)")
 ROW = 0.155  # inches per metric
 PAGE = 6.5  # inches: the width of a paper's text
 # colour, marker and dashes of lines
@@ -74,7 +76,11 @@ def draw(
     path       of all figures: x.png becomes x.agreement.sys-acc.png, and so on
     largest    the largest window of --slide-grid; without it, the grid comes from score files
     """
-    written: list[str] = []
+    scores = {
+        of_set: [replace(each, name=written_name(each.name, report.signatures.get(each.name, ""))) for each in own]
+        for of_set, own in scores.items()
+    }
+    report, written = titled(report), []
     stem, ending = os.path.splitext(path)
     for name, figure in _figures(report, sets, scores, protocols, largest):
         shown = re.sub(r"[^\w.-]", "_", name)

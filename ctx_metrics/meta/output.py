@@ -31,7 +31,7 @@ def render(report: Report, form: str, decimals: int | None = None) -> str:
     form      table, markdown, latex, tsv, csv or json, as for --format (docs/meta.md)
     decimals  of the values; by default 3, in tsv and csv 6, in json all
     """
-    report = _titled(report)
+    report = titled(report)
     if form == "json":
         return as_json(report, decimals)
     if form in SEPARATED:
@@ -40,7 +40,7 @@ def render(report: Report, form: str, decimals: int | None = None) -> str:
     return write(report, 3 if decimals is None else decimals)
 
 
-def _titled(report: Report) -> Report:
+def titled(report: Report) -> Report:
     """The report with metrics that ran the embedded model, which is not a COMET model, renamed comet- or slide-embedded."""
 
     def title(name: str) -> str:

@@ -3,12 +3,14 @@
 Such a file has a score like any other, and often a good one: numbers, times and tags match those of the reference.
 """
 
+import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from ..corpus import Segments
 from ..notices import notice
@@ -18,6 +20,7 @@ Lines = Sequence[str]
 LEAST = 3  # lines of a kind without which there is no notice
 BLOCKS, BLOCK = 20, 50  # evenly spaced blocks of lines that are looked at first
 SHOWN = 3  # texts named in one notice
+FIRST = 200  # lines in which columns and keys are looked for
 # keys of the text in JSON lines of known programs, the best guess first
 _TEXT_KEYS = (
     "hypothesis prediction translation mt hyp output generated_text target tgt completion response text content reference"
@@ -31,7 +34,8 @@ class Kind:
     """A kind of lines that are not plain text.
 
     words      what the lines are
-    mend       what reads them, or makes plain text of them
+    mend       what reads them, or makes plain text of them; a function gets the lines, and those of a text in the same
+               language, if there is one
     found      says of each line whether it is of the kind
     share      of the lines, above which a text is of the kind
     content    whether lines may be so because their sources are: then no notice if another text has the same there
@@ -39,7 +43,7 @@ class Kind:
 
     name: str
     words: str
-    mend: str | Callable[[Lines], str]
+    mend: str | Callable[[Lines, Lines], str]
     found: Callable[[Lines], list[bool]]
     share: float = 0.5
     content: bool = False
@@ -65,10 +69,12 @@ def check_plain_text(
                 of_kinds.setdefault(kind.name, []).append((each, kind, lines))
                 odd.append(each)
     for found in of_kinds.values():
-        _, kind, lines = found[0]
+        named, kind, lines = found[0]
         shares = [f"{sum(kind.found(own)):,} of {len(own):,} lines of {each.name}" for each, _, own in found[:SHOWN]]
         more = f" and of {len(found) - SHOWN} more texts" if len(found) > SHOWN else ""
-        mend = kind.mend if isinstance(kind.mend, str) else kind.mend(lines)
+        others = () if named is source else references if any(named is each for each in systems) else systems
+        like = [line for line in next(iter(others), ()) if line]
+        mend = kind.mend if isinstance(kind.mend, str) else kind.mend(lines, like)
         notice(f"not plain text: {', '.join(shares)}{more} {kind.words}; {mend}")
     return odd
 
@@ -123,29 +129,94 @@ def _subtitles(lines: Lines) -> list[bool]:
 
 def _object(line: str) -> dict[str, object] | None:
     line = line.strip()
-    if not line.startswith("{") or not line.endswith("}") or len(line) > 1_000_000:
-        return None
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+    value = _json(line) if line.startswith("{") and line.endswith("}") else None
     return value if isinstance(value, dict) and value else None
 
 
-def _mend_objects(lines: Lines) -> str:
-    keys = next(filter(None, map(_object, lines)), {}).keys()
+def _json(line: str) -> Any:
+    if len(line) > 1_000_000:
+        return None
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _texts_in(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the strings in a JSON value, each after its path in jq's words."""
+    if isinstance(value, str):
+        yield path or ".", value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _texts_in(each, f"{path}.{key}" if re.fullmatch(r"[A-Za-z_]\w*", key) else f'{path}."{key}"')
+    elif isinstance(value, list):
+        for number, each in enumerate(value[:20]):
+            yield from _texts_in(each, f"{path or '.'}[{number}]")
+
+
+def _most_like(texts: Mapping[str, Sequence[str]], like: Lines) -> str:
+    """The name of the texts that share most with a text; of those with most letters if there is no such text."""
+    known = _trigrams(like)
+
+    def shared(name: str) -> tuple[float, int]:
+        own = _trigrams(texts[name])
+        return len(own & known) / (len(own | known) or 1), sum(sum(map(str.isalpha, text)) for text in texts[name])
+
+    return max(texts, key=shared)
+
+
+def _trigrams(lines: Lines) -> set[str]:
+    return {line[k : k + 3].lower() for line in lines[:FIRST] for k in range(max(1, len(line) - 2))}
+
+
+def _mend_objects(lines: Lines, like: Lines) -> str:
+    objects = [found for found in map(_object, lines[:FIRST]) if found]
+    keys = next(iter(objects), {}).keys()
     if {"doc_id", "hypothesis"} <= keys:
         return "--align reads JSON lines of documents, as does `ctx-metrics align`"
-    key = next((key for key in _TEXT_KEYS if key in keys), "KEY")
-    return f"`jq -r .{key}` writes their text, and `ctx-metrics annotate` reads .jsonl (--columns mt={key})"
+    texts: dict[str, list[str]] = {}
+    for path, text in (pair for each in objects for pair in _texts_in(each)):
+        texts.setdefault(path, []).append(text)
+    of_key = next((f".{key}" for key in _TEXT_KEYS if f".{key}" in texts), "")
+    path = of_key if of_key and not like else _most_like(texts, like) if texts else ".KEY"
+    words = (
+        f"`jq -r {path}` writes their text" if re.fullmatch(r"[.\w]+", path) else f"`jq -r '{path}'` writes their text"
+    )
+    if re.fullmatch(r"\.\w+", path):
+        words += f", and `ctx-metrics annotate` reads .jsonl (--columns mt={path[1:]})"
+    return words
 
 
-def _mend_columns(lines: Lines) -> str:
-    width = Counter(line.count("\t") for line in lines).most_common(1)[0][0]
-    rows = [cells for line in lines if len(cells := line.split("\t")) == width + 1]
-    letters = [sum(sum(map(str.isalpha, row[k])) for row in rows) for k in range(width + 1)]
-    number = 1 + max(range(width + 1), key=letters.__getitem__)
+def _mend_columns(lines: Lines, like: Lines) -> str:
+    number = _column([line.split("\t") for line in lines[:FIRST]], like)
     return f"`cut -f{number}` writes a column, and `ctx-metrics annotate` reads .tsv (--columns mt={number})"
+
+
+def _mend_cells(lines: Lines, like: Lines) -> str:
+    number = _column([_cells(line, _separator(lines)) for line in lines[:FIRST]], like)
+    return f"`ctx-metrics annotate` reads .csv (--columns mt={number}, or the column's name)"
+
+
+def _column(rows: Sequence[Sequence[str]], like: Lines) -> int:
+    """The number of the column that holds the text, from 1."""
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    columns = zip(*(row for row in rows if len(row) == width), strict=True)
+    return int(_most_like({str(number): column for number, column in enumerate(columns, 1)}, like))
+
+
+def _mend_lists(lines: Lines, like: Lines) -> str:
+    rows = [value for line in lines[:FIRST] if isinstance(value := _json(line), list)]
+    of_strings = all(isinstance(cell, str) for row in rows for cell in row)
+    if rows and of_strings and 1 < len(rows[0]) <= 4 and {*map(len, rows)} == {len(rows[0])}:
+        return f"`jq -r '.[{_column(rows, like) - 1}]'` writes one string of each"
+    return "write the strings themselves, joined by blanks"
+
+
+def _mend_quotes(lines: Lines, like: Lines) -> str:
+    if sum(line.strip().startswith('"') for line in lines) * 2 < len(lines):
+        return "remove them"
+    doubled = '; s/""/"/g' if any('""' in line.strip()[1:-1] for line in lines) else ""
+    return f"""remove them, as with `sed -E 's/^"(.*)"$/\\1/{doubled}'`"""
 
 
 def _columns(lines: Lines) -> list[bool]:
@@ -184,6 +255,31 @@ def _labelled(lines: Lines) -> list[bool]:
     counts = Counter(filter(None, labels))
     few = {label for label, number in counts.most_common(6) if number >= LEAST or number * 6 > len(lines)}
     return [label in few for label in labels]
+
+
+def _csv(lines: Lines) -> list[bool]:
+    """Lines of comma-separated values: those with quoted cells, or all with as many cells as nearly every line has."""
+    quoted, separator = _quoted_cells(lines), _separator(lines)
+    widths = [len(cells) if _are_cells(cells := _cells(line, separator)) else 0 for line in lines]
+    [(width, number)] = Counter(widths).most_common(1) or [(0, 0)]
+    if width > 1 and number > 0.9 * len(lines) and (any(quoted) or len(lines) >= 10):
+        return [one or own == width for one, own in zip(quoted, widths, strict=True)]
+    return quoted
+
+
+def _separator(lines: Lines) -> str:
+    return max(",;", key=lambda each: sum(each in line for line in lines[:FIRST]))
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    if len(line) > 100_000 or re.search(r"[\r\n\0]", line):
+        return [line]
+    return next(csv.reader([line], delimiter=separator), [])
+
+
+def _are_cells(cells: Sequence[str]) -> bool:
+    """Whether the separator is none of prose or of numbers: neither a space nor three digits follow it."""
+    return sum(map(bool, cells)) > 1 and not any(re.match(r"\s|\d{3}(?:\D|$)", cell) for cell in cells[1:])
 
 
 def _quoted_cells(lines: Lines) -> list[bool]:
@@ -246,7 +342,7 @@ KINDS = (
     ),
     Kind(
         "n-best list",
-        "are fields between |||",
+        "are divided into fields by |||",
         "`ctx-metrics mbr` and `ctx-metrics rerank` read n-best lists; `awk -F ' [|][|][|] ' '{print $2}'` writes a field",
         _each(r"\|\|\| (?<=\S \|\|\| )"),
     ),
@@ -277,8 +373,8 @@ KINDS = (
         "`ctx-metrics align` aligns the text alone with the reference's segments",
         _each(r"^\S+ \S+ (?:\S+ )?\d+\.\d+ \d+\.\d+ \S"),
     ),
-    Kind("tab-separated", "are columns between tabs", _mend_columns, _columns),
-    Kind("csv", "are columns of a CSV file", "`ctx-metrics annotate` reads .csv (--columns mt=NAME)", _quoted_cells),
+    Kind("tab-separated", "are divided into columns by tabs", _mend_columns, _columns),
+    Kind("csv", "are rows of a CSV file", _mend_cells, _csv),
     Kind(
         "mark-up of test sets",
         "are mark-up of a test set or translation memory (SGML, TMX, XLIFF)",
@@ -366,7 +462,7 @@ KINDS = (
     Kind(
         "lists of code",
         "are lists, tuples or bytes as a program prints them",
-        "write the strings themselves, joined by blanks",
+        _mend_lists,
         _each(r"^\s*(?:[\[({]\s*[bu]?['\"].*['\"]\s*,?\s*[\])}],?|b['\"].*['\"])$"),
         0.5,
         True,
@@ -394,9 +490,7 @@ KINDS = (
         True,
     ),
     Kind("keys", "are keys and values", _SAVE, _each(rf'^\s*(?:{_KEY}\s?=\s?\S|"[^"]+"\s*=\s*".*";$)'), 0.5, True),
-    Kind(
-        "quoted", "are in quotation marks", "remove them, as with `jq -r .`", _each(r"^\s*(\"|').*\1[,;]?$"), 0.6, True
-    ),
+    Kind("quoted", "are in quotation marks", _mend_quotes, _each(r"^\s*(\"|').*\1[,;]?$"), 0.6, True),
     Kind(
         "numbered",
         "begin with numbers that count lines",

@@ -9,9 +9,11 @@ import msgspec
 import numpy as np
 
 from ..corpus import Corpus
+from ..language import LANGUAGES
 from ..models.estimator import Estimate
 from ..notices import Notice
 from ..run.context import Stream, score_settings
+from ..run.languages import described
 from ..scoring.base import ContextMetric
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..scoring.token_matching import EXPLAIN, PairMatch, SegmentMatch, Side
@@ -175,6 +177,7 @@ def key_of_part(
     apart = ("sources", "doc_ids", *EXPLAIN.keywords)
     asked = score_settings(type(metric), metric.given)
     settings = {name: value for name, value in asked.items() if name not in apart}
+    settings |= {name: described(tag) for name in LANGUAGES if isinstance(tag := settings.get(name), str)}
     signature = str(type(metric).get_signature(metric).format())  # without what the run adds
     return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
 

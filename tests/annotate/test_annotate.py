@@ -590,7 +590,7 @@ def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch
     assert done.code == 1 and done.err == f"ctx-metrics: error: {table}: {why}; {mend}\n"
     assert not (tmp_path / "out").exists() and ctx(*command, "--block", "59").code == 0
     words = ["-r", REF, "-l", "de-en", "-m", "slide", "--level", "segment", "--format", "tsv"]
-    assert [row["slide"] for row in annotated(tmp_path / "out")] == [
+    assert [row["slide-embedded"] for row in annotated(tmp_path / "out")] == [
         row["score"] for row in ctx("score", "-t", A, *words).rows()
     ]
 
@@ -610,7 +610,7 @@ def test_slide_needs_whole_documents(ctx, tmp_path):
     ctx(*command, "--block", "1000", "-o", tmp_path / "one")
     numbers = [len(content.splitlines()) - 1 for content in parts(tmp_path / "blocks").values()]
     assert numbers == lengths
-    left, right = ([float(row["slide"]) for row in annotated(tmp_path / name)] for name in ("blocks", "one"))
+    left, right = ([float(row["slide-embedded"]) for row in annotated(tmp_path / name)] for name in ("blocks", "one"))
     assert left == pytest.approx(right, abs=2e-4)
 
 

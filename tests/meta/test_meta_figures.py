@@ -2,6 +2,7 @@
 
 import logging
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,6 +96,15 @@ def test_systems_that_nobody_judged_are_no_points_and_outliers_are_named(drawn):
     assert metrics["m"].tolist() == scores[0].system_scores[[0, 1, 3]].tolist()
     judged, scores = random_set("toy", system_scores=np.array([1.0, 1.1, -50.0, 0.9]))
     assert drawn([judged], {"toy": scores}, ["sys-acc"])["systems.toy.png"][1][4] == ["C"]
+
+
+def test_the_embedded_model_is_not_called_comet(drawn):
+    judged, scores = random_set("toy")
+    named = [replace(scores[0], name="comet", signature="nrefs:1|model:embedded-unified")]
+    files = drawn([judged], {"toy": named}, ["sys-acc"])
+    assert files["agreement.sys-acc.png"][1][0].metrics == ["comet-embedded"]
+    assert [*files["systems.toy.png"][1][3]] == ["comet-embedded"]
+    assert [*files["document-length.sys-acc.png"][1][0].values] == ["comet-embedded"]
 
 
 def test_what_has_no_figure(drawn):

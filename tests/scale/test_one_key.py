@@ -49,7 +49,7 @@ def test_flags_of_the_work_are_not_part_of_the_key(ctx, forward, kept, tmp_path,
         ["score", *TEXTS, *METRICS, *more, "--format", "jsonl", "-o", tmp_path / "scores.jsonl"],
         ["score", "-m", "bertr", "comet", *others[0], *TEXTS, "--level", "segment", "--scale", "1"],
         ["compare", *TEXTS, *METRICS, *others[1], "--samples", "20"],
-        ["report", *TEXTS, *METRICS, "chrf", *others[2], "-o", tmp_path / "page.html"],
+        ["report", *TEXTS, *METRICS, "chrf", *others[2], "-l", "deu_Latn-eng", "-o", tmp_path / "page.html"],
     ):
         done = ctx(*command, "--resume", kept)
         assert done.code == 0, done.err
