@@ -229,7 +229,15 @@ def language_pair(text: str) -> tuple[str, str]:
 
     >>> language_pair("de-en"), language_pair("zh-Hans-en"), language_pair("en-pt-BR"), language_pair("eng_Latn-deu_Latn")
     (('de', 'en'), ('zh-Hans', 'en'), ('en', 'pt-BR'), ('eng_Latn', 'deu_Latn'))
+    >>> language_pair("en-ko_kr")
+    ('en', 'ko_kr')
+    >>> language_pair("zh-TW")
+    Traceback (most recent call last):
+    ctx_metrics.errors.InputError: zh-TW is one language with a region; give a pair, such as en-zh-TW
     """
+    if re.fullmatch("[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?[-_][A-Z]{2}", text):
+        example = f"en-{text}" if not text.startswith("en") else f"de-{text}"
+        raise InputError(f"{text} is one language with a region; give a pair, such as {example}")
     if pair := _halves(text):
         return pair
     source, _, target = text.partition("-")
@@ -262,6 +270,8 @@ def likely(tag: str) -> str:
 
 def _halves(text: str) -> tuple[str, str] | None:
     halves = [(text[: dash.start()], text[dash.end() :]) for dash in re.finditer("-", text)]
+    if len(halves) == 1 and "_" in text and not any(map(_fault, halves[0])):
+        return halves[0]  # what follows an underscore is no language: en-ko_kr
     pairs = [half for half in halves if not any(_is_pair(tag) or _fault(tag) for tag in half)]
     # In "fr-fr-CA", the region in capitals is not a language.
     lower = [pair for pair in pairs if all(re.match("[a-z]+(?![A-Za-z])", tag) for tag in pair)] or pairs

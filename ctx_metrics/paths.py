@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 import unicodedata
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -141,6 +142,10 @@ def check_paths(parser: ArgumentParser, lines: Sequence[CommandLine]) -> None:
                 raise InputError(f"{output.flag} {output.shown}: {own} is a folder of inputs; name another one")
     existing = [(output.flag, path) for output in outputs for path in output.existing]
     if existing:
+        stdin = _of_stdin()
+        for flag, path in existing:
+            if _identity(path) == stdin:
+                raise InputError(f"{flag} {path}: it is the standard input and would be overwritten; name another file")
         files = {_identity(path) for path in inputs if os.path.isfile(path)}
         files |= {_identity(path) for folder in folders.values() for path in _files_in(folder)}
         for flag, path in existing:
@@ -186,6 +191,15 @@ def _values(parser: ArgumentParser, line: CommandLine, kind: type[T]) -> Iterato
         for each in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(each, str):
                 yield flag, of, each
+
+
+def _of_stdin() -> Identity | None:
+    """The identity of the file that is the standard input; None if it is no file, or closed."""
+    try:
+        status = os.fstat(0)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def _files_in(folder: str) -> Iterator[str]:

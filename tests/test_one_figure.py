@@ -122,7 +122,7 @@ def test_one_figure(name, given):
     for level, short in (("segment", "seg"), ("document", "doc"), ("system", "sys")):
         [path] = (given.folder / "files").glob(f"{name}-*.{short}.score")
         lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-        of_score = [row for row in given.rows if row["level"] == level and row["metric"] == name]
+        of_score = [row for row in given.rows if row["level"] == level and row["metric"] in (name, f"{name}-embedded")]
         assert [row["system"] for row in of_score] == [system for system, _ in lines]
         assert list(dict.fromkeys(system for system, _ in lines)) == NAMES
         for system in NAMES:

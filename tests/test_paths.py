@@ -3,6 +3,8 @@
 import argparse
 import os
 import re
+import subprocess
+import sys
 from itertools import permutations
 
 import pytest
@@ -170,3 +172,14 @@ def test_commands_check_before_they_work(tmp_path, monkeypatch, capsys, words, e
         return
     assert main(words.split()) == 1
     assert error in capsys.readouterr().err
+
+
+def test_the_file_on_the_standard_input_is_not_replaced(tmp_path):
+    (tmp_path / "hyp.txt").write_text("It rains.\n")
+    (tmp_path / "ref.txt").write_text("It rained.\n")
+    command = [sys.executable, "-m", "ctx_metrics", "score", "-r", "ref.txt", "-m", "chrf", "-o", "hyp.txt"]
+    with open(tmp_path / "hyp.txt") as stdin:
+        done = subprocess.run(command, stdin=stdin, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "-o hyp.txt: it is the standard input and would be overwritten; name another file" in done.stderr
+    assert (tmp_path / "hyp.txt").read_text() == "It rains.\n"

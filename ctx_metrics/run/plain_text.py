@@ -316,6 +316,8 @@ _KEY = r"[A-Za-z_][\w.-]*"
 _TAG = r"\s*</?[A-Za-z!?][^<>]*>"
 _CLOCK = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,:]\d{1,3})?"
 
+_SPAN = rf"{_CLOCK}(?:\s*(?:-->|-|–|,)\s*{_CLOCK})?"
+
 # The first kind that a text is of counts, so that the special come before the general.
 KINDS = (
     Kind("subtitles", "are numbers and times of subtitles", _ALIGN, _subtitles, 0.15),
@@ -377,18 +379,18 @@ KINDS = (
     Kind("csv", "are rows of a CSV file", _mend_cells, _csv),
     Kind(
         "mark-up of test sets",
-        "are mark-up of a test set or translation memory (SGML, TMX, XLIFF)",
+        "are mark-up of a test set or translation memory (SGML, TMX, XLIFF), subtitles (TTML) or an app",
         f"{_SAVE}, without tags",
         _each(
             r"^\s*</?(?:seg|hl|doc|srcset|refset|tstset|mteval|hyp|tuv?|tmx|xliff|trans-unit|unit|segment|source|target"
-            r"|dataset|collection|file|body|header|ref|src)(?:\s[^<>]*)?/?>"
+            r"|dataset|collection|file|body|header|ref|src)(?:\s[^<>]*)?/?>|^\s*<(?:p begin=|string name=)"
         ),
     ),
     Kind(
         "time stamps",
         "begin with a time",
         "remove the times (`ctx-metrics align` aligns text whose lines do not match)",
-        _each(rf"^\s*[\[(<{{]?{_CLOCK}(?:\s*(?:-->|-|–|,)\s*{_CLOCK})?[\])>}}]?[\s:,-]"),
+        _each(rf"^\s*(?:[\[(<{{]{_SPAN}[\])>}}]\s*\S|{_SPAN}[\s:,-])"),
         0.4,
     ),
     Kind(
@@ -463,7 +465,7 @@ KINDS = (
         "lists of code",
         "are lists, tuples or bytes as a program prints them",
         _mend_lists,
-        _each(r"^\s*(?:[\[({]\s*[bu]?['\"].*['\"]\s*,?\s*[\])}],?|b['\"].*['\"])$"),
+        _each(r"^\s*(?:[\[({]{1,2}\s*[bu]?['\"].*['\"]\s*,?\s*[\])}]{1,2},?|b['\"].*['\"])$"),
         0.5,
         True,
     ),
