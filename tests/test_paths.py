@@ -177,7 +177,16 @@ def test_commands_check_before_they_work(tmp_path, monkeypatch, capsys, words, e
 def test_the_file_on_the_standard_input_is_not_replaced(tmp_path):
     (tmp_path / "hyp.txt").write_text("It rains.\n")
     (tmp_path / "ref.txt").write_text("It rained.\n")
-    command = [sys.executable, "-m", "ctx_metrics", "score", "-r", "ref.txt", "-m", "chrf", "-o", "hyp.txt"]
+    command = [
+        os.path.join(os.path.dirname(sys.executable), "ctx-metrics"),
+        "score",
+        "-r",
+        "ref.txt",
+        "-m",
+        "chrf",
+        "-o",
+        "hyp.txt",
+    ]
     with open(tmp_path / "hyp.txt") as stdin:
         done = subprocess.run(command, stdin=stdin, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
