@@ -279,7 +279,7 @@ def _signatures(scores: Mapping[str, Sequence[MetricScores]], agreements: Sequen
             own[f"{each.name} (segments)" if "system" in levels else each.name] = each.segment_signature
         for name, signature in own.items():
             sets.setdefault(name, {}).setdefault(signature, []).append(of_set)
-    signatures = {}
+    signatures: dict[str, str] = {}
     for name, found in sets.items():
         first, *more = found
         signatures |= {name: first, **{f"{name} ({', '.join(found[each])})": each for each in more}}

@@ -72,8 +72,8 @@ def check_plain_text(
         named, kind, lines = found[0]
         shares = [f"{sum(kind.found(own)):,} of {len(own):,} lines of {each.name}" for each, _, own in found[:SHOWN]]
         more = f" and of {len(found) - SHOWN} more texts" if len(found) > SHOWN else ""
-        others = () if named is source else references if any(named is each for each in systems) else systems
-        like = [line for line in next(iter(others), ()) if line]
+        same = [] if named is source else references if any(named is each for each in systems) else systems
+        like = [line for line in next(iter(same), ()) if line]
         mend = kind.mend if isinstance(kind.mend, str) else kind.mend(lines, like)
         notice(f"not plain text: {', '.join(shares)}{more} {kind.words}; {mend}")
     return odd
