@@ -235,9 +235,10 @@ def language_pair(text: str) -> tuple[str, str]:
     Traceback (most recent call last):
     ctx_metrics.errors.InputError: zh-TW is one language with a region; give a pair, such as en-zh-TW
     """
-    if re.fullmatch("[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?[-_][A-Z]{2}", text):
-        example = f"en-{text}" if not text.startswith("en") else f"de-{text}"
-        raise InputError(f"{text} is one language with a region; give a pair, such as {example}")
+    if re.fullmatch(
+        "(?:zh(?:[-_][A-Z][a-z]{3})?[-_]TW|pt[-_]BR|fr[-_](?:CA|CH)|it[-_]CH)", text
+    ):  # not Twi, Breton, ...
+        raise InputError(f"{text} is one language with a region; give a pair, such as en-{text}")
     if pair := _halves(text):
         return pair
     source, _, target = text.partition("-")
