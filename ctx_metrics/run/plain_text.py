@@ -155,7 +155,7 @@ def _texts_in(value: object, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _most_like(texts: Mapping[str, Sequence[str]], like: Lines) -> str:
-    """The name of the texts that share most with a text; of those with most letters if there is no such text."""
+    """The name of the texts that share most character trigrams with the lines; without lines, of those with most letters."""
     known = _trigrams(like)
 
     def shared(name: str) -> tuple[float, int]:
