@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InputError
-from ..flag_types import File, Model, Number
+from ..flag_types import File, Model, Number, number
 from ..run.inputs import FileInput, Keyword
 from ..settings import setting
 from ..wording import setting_named, worded
@@ -24,8 +25,11 @@ GUARD = 0.4
 _LOWEST = {"bert": 0.0, "mas": -1.0}
 
 
+_share = partial(number, float, lambda value: 0 <= value < 1, "a share from 0 to below 1, or off")
+
+
 def share_or_off(text: str) -> float | None:
-    return None if text == "off" else float(text)
+    return None if text == "off" else _share(text)
 
 
 @dataclass(frozen=True)
