@@ -30,7 +30,7 @@ from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, MetricSettings
+from ctx_metrics.scoring.context import Context, MetricSettings
 
 Scores = list[np.ndarray]
 

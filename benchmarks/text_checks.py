@@ -23,7 +23,7 @@ from sacrebleu.metrics import CHRF
 from text_faults import Faults
 from text_sets import TestSet, read_sets
 
-from ctx_metrics.run.line_shifts import Shift, shifts
+from ctx_metrics.checks.line_shifts import Shift, shifts
 
 LENGTHS = (5, 10, 20, 50, None)  # None: to the end of the file
 CHRF_LINES = 300

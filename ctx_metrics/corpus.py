@@ -72,8 +72,8 @@ class Corpus:
     references    streams of n strings each; None marks a missing reference, as does an empty one among several
     doc_ids       n strings, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
-    inputs        further inputs of the metric, by keyword (see run.inputs): for an input with one stream per system, this
-                  system's n strings; for others, all streams, or None
+    inputs        further inputs of the metric, by keyword (see scoring.inputs): for an input with one stream per system,
+                  this system's n strings; for others, all streams, or None
     """
 
     hypotheses: Sequence[str]

@@ -9,7 +9,7 @@ from ctx_metrics.cli import command_parser
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.plugin.arguments import ContextFiles, add_run_arguments, installed_outputs
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.inputs import installed_inputs
+from ctx_metrics.scoring.inputs import installed_inputs
 from ctx_metrics.settings import add_flags
 
 PAGE, COMMANDS_PAGE = (Path(__file__).with_name(name) for name in ("flags.md", "commands.md"))

@@ -21,7 +21,7 @@ from ctx_metrics import read_lines
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build, capabilities
+from ctx_metrics.scoring.context import Context, build, capabilities
 
 METRICS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE NIST METEOR".split()
 

@@ -18,7 +18,7 @@ from lighteval.tasks.requests import Doc, SamplingMethod
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build
+from ctx_metrics.scoring.context import Context, build
 
 # means over samples: corpus scores, but for slide's weights
 OF_SEGMENTS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE".split()

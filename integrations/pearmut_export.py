@@ -19,7 +19,7 @@ from ctx_metrics import CtxMetricsError, InputError, read_lines
 from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
 from ctx_metrics.report.pearmut import check_names, documents_of_items
-from ctx_metrics.run.context import Context, MetricSettings, build_all
+from ctx_metrics.scoring.context import Context, MetricSettings, build_all
 from ctx_metrics.scoring.scores import all_scores
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, MetricSettings, build_all
+from ctx_metrics.scoring.context import Context, MetricSettings, build_all
 
 
 def compute_metrics(

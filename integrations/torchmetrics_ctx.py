@@ -18,7 +18,7 @@ from torchmetrics.utilities.data import dim_zero_cat
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build, capabilities
+from ctx_metrics.scoring.context import Context, build, capabilities
 
 STREAMS = "hypotheses references sources doc_ids".split()
 

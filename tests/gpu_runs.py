@@ -34,7 +34,7 @@ from ctx_metrics.pseudo_references.paraphrase.data import LabelledPairs
 from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED
 from ctx_metrics.roundtrip.back_translation import BackTranslation
 from ctx_metrics.roundtrip.model_translator import ModelTranslator
-from ctx_metrics.run.context import Context, MetricSettings
+from ctx_metrics.scoring.context import Context, MetricSettings
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.learn import learn

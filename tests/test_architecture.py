@@ -10,7 +10,7 @@ import ctx_metrics
 
 ROOT = Path(ctx_metrics.__file__).parent
 # the core, from the top; packages in one line do not know each other, and the modules in the package's folder are below all
-CORE = [["cli", "plugin"], ["scale", "plots"], ["metrics"], ["scoring"], ["run"], ["models"], ["engine"]]
+CORE = [["cli", "plugin"], ["run"], ["scale", "plots"], ["metrics"], ["scoring"], ["checks"], ["models"], ["engine"]]
 # each family, and the others that it imports
 FAMILIES: dict[str, set[str]] = {
     "align": set(),

@@ -22,7 +22,7 @@ from ctx_metrics import InputError
 from ctx_metrics.corpus import named
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
-from ctx_metrics.run.context import capabilities
+from ctx_metrics.scoring.context import capabilities
 from ctx_metrics.scoring.sentence_bleu import SentenceBLEU
 
 ROUNDTRIP = ("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore")

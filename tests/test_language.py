@@ -257,9 +257,9 @@ def test_every_language_that_the_product_names_is_known():
     from sacrebleu.metrics import BLEU
 
     from ctx_metrics import language
+    from ctx_metrics.checks import languages
     from ctx_metrics.metrics import bertscore, meteor
     from ctx_metrics.report.columns import WITHOUT_SPACES
-    from ctx_metrics.run import languages
     from ctx_metrics.training.quality.synthetic.negation import LANGUAGES
 
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md"), *(ROOT / "integrations").glob("**/*.md")]

@@ -18,7 +18,7 @@ from ctx_metrics import InputError, release
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.learned.networks import Shape
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER
-from ctx_metrics.run.context import capabilities
+from ctx_metrics.scoring.context import capabilities
 
 LEARNED = ("bilstm", "bilstmatt", "esim")
 NO_BOUNDS = "predicted human scores have no bounds, and identical texts no fixed one"

@@ -15,8 +15,8 @@ from sacrebleu.metrics import METRICS
 
 from ctx_metrics.corpus import document_ranges
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.run import context as run_context
-from ctx_metrics.run.context import Context
+from ctx_metrics.scoring import context as run_context
+from ctx_metrics.scoring.context import Context
 from ctx_metrics.scoring.scores import scores
 
 pytestmark = pytest.mark.full

@@ -14,9 +14,10 @@ from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..flag_types import File
 from ..paths import Reads, Target, Writes, file_target
-from ..run.context import Context
-from ..run.streams import check_lengths, file_segments, system_names
+from ..run.streams import check_lengths, file_segments
+from ..scoring.context import Context
 from ..settings import CommandLine, setting
+from ..system_names import system_names
 from ..writing import check_writable, write_whole
 
 SUMMARY = "align hypotheses whose lines do not match those of the reference"
@@ -87,8 +88,8 @@ FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
 
 
 def run(line: CommandLine) -> int:
-    from ..run.plain_text import check_plain_text
-    from ..run.text_checks import check_texts
+    from ..checks.plain_text import check_plain_text
+    from ..checks.texts import check_texts
     from .folders import read_streams, with_streams
     from .output import both, files, tree, write
     from .systems import align_systems

@@ -10,11 +10,11 @@ from ..errors import InputError
 from ..flag_types import File
 from ..notices import Notice
 from ..paths import Target, Writes, file_target
-from ..run.context import Context
 from ..run.references import reference_entry
-from ..run.streams import system_names
 from ..run.wrappers import Read, Reader, TextReader, Wrapper
+from ..scoring.context import Context
 from ..settings import CommandLine, setting
+from ..system_names import system_names
 from ..wording import worded
 from ..writing import check_writable
 

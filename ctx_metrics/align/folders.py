@@ -11,8 +11,8 @@ from ..errors import InputError
 from ..language import primary
 from ..notices import counted, notice
 from ..reading import BOM, PACKED, read_text, split_lines
-from ..run.context import Context
 from ..run.streams import file_segments
+from ..scoring.context import Context
 from ..subtitles import without_times
 
 ENDINGS = (".txt", ".text", ".md", ".out", ".hyp", ".srt", ".vtt")  # of a document's file, which are not part of its id

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from ..checks.languages import verdict
 from ..corpus import Segments, named
 from ..errors import InputError, ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, language_name, primary
 from ..models.hub import EMBEDDED, encoder_for, multilingual_folder
 from ..notices import Progress, counted, notice, places
-from ..run.context import Context
-from ..run.languages import verdict
 from ..run.streams import check_lengths
+from ..scoring.context import Context
 from ..subtitles import without_times
 from ..wording import name_the_language
 from .alignment import VERSION, Addition, Aligner, Alignment, Document

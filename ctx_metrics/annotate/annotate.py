@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from ..checks.languages import described
+from ..checks.texts import KINDS
 from ..cli.common.spans import MARKS
 from ..errors import InputError
 from ..interference.records import Choice
 from ..interference.related import Measure, Tuned
 from ..interference.said import Reasons, interference
 from ..notices import counted, notice
-from ..run.context import capabilities, score_settings
-from ..run.languages import described
-from ..run.text_checks import KINDS
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
+from ..scoring.context import capabilities, score_settings
 from . import chosen, faults, summary
 from .parts import KeptScores, Parts, Record, known_again
 from .rows import Rows, Value, blocks, is_number, no_column, reader_of

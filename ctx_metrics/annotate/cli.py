@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from ..checks import texts as text_checks
 from ..cli.common import flags
 from ..cli.common.inputs import given_inputs
 from ..cli.common.metrics import Metrics, chosen_metrics, metrics_setting, model_setting
@@ -21,13 +22,12 @@ from ..flag_types import Model, Positive
 from ..interference.flags import TunedSettings
 from ..notices import counted, notice
 from ..paths import Reads, Writes
-from ..run import text_checks
-from ..run.context import Context
-from ..run.inputs import installed_inputs
-from ..run.streams import name_fault
 from ..run.wrappers import asked_by_line, installed_wrappers, row_reader_of
 from ..scale.blocks import opened
+from ..scoring.context import Context
+from ..scoring.inputs import installed_inputs
 from ..settings import CommandLine, add_all, add_flags, setting
+from ..system_names import name_fault
 from ..writing import check_output
 from . import annotate, summary
 from .faults import COLUMN

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..checks.texts import KINDS, Languages, check_faults, faults
 from ..corpus import Segments, named
 from ..notices import counted, notice
-from ..run.text_checks import KINDS, Languages, check_faults, faults
 
 COLUMN = "faults"
 _is_number = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*\s*").fullmatch

@@ -13,11 +13,11 @@ from ..errors import CtxMetricsError, InputError
 from ..finite import check_finite
 from ..models.estimator import ErrorSpan
 from ..notices import Notice, collected, notice, tallied
-from ..run.context import Context, MetricSettings, build_all, capabilities
-from ..run.inputs import FileInput, installed_inputs
 from ..run.wrappers import Read, TextReader
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import weighted_mean
+from ..scoring.context import Context, MetricSettings, build_all, capabilities
+from ..scoring.inputs import FileInput, installed_inputs
 from ..scoring.names import name_in_files
 from ..scoring.results import without_reference
 from ..scoring.scores import of_parts

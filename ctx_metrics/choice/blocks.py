@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from ..notices import Notice
-from ..run.context import Context, MetricSettings, score_settings
 from ..scale.blocks import Block, BlockRun, Part, opened
 from ..scale.kept import Line, ResultCache, key_of, notice_fits
+from ..scoring.context import Context, MetricSettings, score_settings
 from .candidates import Item
 
 TEXTS = 8_192  # most texts of a block, unless a single source has more

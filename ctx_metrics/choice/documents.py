@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..metrics.slide import SLIDE
 from ..models.estimator import Example
 from ..notices import counted
-from ..run.context import Context, MetricSettings, build, build_all, capabilities
+from ..scoring.context import Context, MetricSettings, build, build_all, capabilities
 from ..scoring.scores import all_scores
 from ..windows import Window, sentence_windows
 from .candidates import Item

@@ -25,7 +25,7 @@ from ..errors import InputError
 from ..flag_types import Seed
 from ..metrics.estimated import EstimatorMetric
 from ..notices import collected
-from ..run.context import Context, MetricSettings, build, capabilities
+from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import of_parts
 from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting

@@ -18,9 +18,9 @@ from ..metrics.estimated import EstimatorMetric
 from ..models.estimator import Example
 from ..notices import collected
 from ..registry import metric_table
-from ..run.context import Context, MetricSettings, build, capabilities
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
+from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import scores as scores_of
 from .blocks import Chooser, Chosen
 from .candidates import Item

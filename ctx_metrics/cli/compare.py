@@ -12,7 +12,7 @@ from typing import Literal
 from ..engine_options import EngineOptions
 from ..flag_types import Decimals, Model, NewFile, OutputFile
 from ..notices import notice
-from ..run.context import say_unread
+from ..scoring.context import say_unread
 from ..scoring.testing import SystemTests
 from ..separated import SEPARATED
 from ..settings import CommandLine, add_all, setting

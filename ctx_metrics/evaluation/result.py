@@ -13,7 +13,7 @@ from ..cli.common import output
 from ..cli.common.comparisons import Compared, compared
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..run.context import Context
+from ..scoring.context import Context
 from ..scoring.names import name_in_files
 from ..scoring.scores import Scores
 from ..scoring.testing import ALPHA, SEED, TESTS, SystemTests

@@ -11,10 +11,10 @@ from ..corpus import list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..registry import metric_table, model_named
-from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread
 from ..run.references import ReferenceKind, kind_entry
 from ..run.wrappers import asked_by_keywords, checks_of, text_reader_of, wrapped, wraps_of
 from ..scoring.base import ContextMetric
+from ..scoring.context import Context, MetricSettings, build_all, capabilities, say_unread
 from ..scoring.scores import all_scores
 from ..settings import closest
 from ..types_of_values import check_type

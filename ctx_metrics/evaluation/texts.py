@@ -6,17 +6,17 @@ from typing import Any
 
 from sacrebleu.metrics import CHRF
 
+from ..checks.plain_text import check_plain_text
+from ..checks.texts import check_texts
 from ..corpus import Segments, checked_stream, document_id, document_ranges, list_of_strings, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
 from ..notices import counted, notice
-from ..run.context import Context, MetricSettings, capabilities
-from ..run.inputs import FileInput, Input
-from ..run.plain_text import check_plain_text
-from ..run.streams import names_fault
-from ..run.text_checks import check_texts
 from ..run.wrappers import TextReader, reader_hint
+from ..scoring.context import Context, MetricSettings, capabilities
+from ..scoring.inputs import FileInput, Input
+from ..system_names import names_fault
 
 Texts = Collection[str]
 References = Collection[str | None] | Collection[Collection[str | None]]

@@ -7,7 +7,7 @@ from sacrebleu.metrics.base import Metric
 
 from ..errors import InputError
 from ..notices import notice
-from ..run.context import signed
+from ..scoring.context import signed
 from .records import Choice, choices_of
 from .related import RELATIONS, Measure, Tuned, relation
 

@@ -5,8 +5,8 @@ import json
 from functools import cache
 from typing import Any
 
+from ..checks.languages import described
 from ..models.estimator import Example
-from ..run.languages import described
 
 SEVERITIES = ("minor", "major", "critical")
 Messages = list[dict[str, str]]

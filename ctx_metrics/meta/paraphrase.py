@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..notices import notice
-from ..run.context import capabilities
+from ..scoring.context import capabilities
 from .evaluation import Significance, evaluate
 from .judgements.judged import JudgedSet, MetricScores
 from .judgements.readers.sentence_pairs import PairSet

@@ -10,9 +10,9 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import Segments, named
 from ..engine_options import EngineOptions
 from ..notices import Progress, counted, notice, progress
-from ..run.context import Context, MetricSettings, build, capabilities
-from ..run.inputs import FileInput
 from ..scoring.base import ContextMetric
+from ..scoring.context import Context, MetricSettings, build, capabilities
+from ..scoring.inputs import FileInput
 from ..scoring.scores import of_parts, scores
 from .judgements.judged import JudgedSet, MetricScores
 from .judgements.score_files import NO_REFERENCE, read_kept, write_score_files

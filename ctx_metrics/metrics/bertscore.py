@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..engine_options import Layers
-from ..run.context import Stream
+from ..scoring.context import Stream
 from ..scoring.token_matching import (
     EncoderSettings,
     Matching,

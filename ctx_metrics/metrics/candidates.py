@@ -7,7 +7,7 @@ from ..corpus import Corpus, digest
 from ..errors import InputError
 from ..models.estimator import Estimator, Example
 from ..notices import collected, counted
-from ..run.streams import system_names
+from ..system_names import system_names
 from ..windows import Window
 from ..wording import worded
 

@@ -8,8 +8,8 @@ from ..errors import InputError
 from ..models.estimator import Example
 from ..models.hub import EMBEDDED
 from ..paths import Reads
-from ..run.context import Stream
 from ..scoring.base import SystemResult
+from ..scoring.context import Stream
 from ..settings import setting
 from ..windows import Window
 from ..wording import setting_named

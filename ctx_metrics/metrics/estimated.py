@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, islice
 
+from ..checks.untranslated import untranslated
 from ..corpus import Corpus
 from ..errors import CtxMetricsError, InputError
 from ..models.estimator import Estimate, Estimator, Example
 from ..models.hub import EMBEDDED, MULTILINGUAL
 from ..notices import Notice, counted, tallied
-from ..run.context import Capabilities, Stream
-from ..run.untranslated import untranslated
 from ..scoring.base import ContextMetric, SystemResult, multiref_setting
 from ..scoring.constructor import number_of_references
+from ..scoring.context import Capabilities, Stream
 from ..scoring.results import ScoredWindow, best_reference
 from ..settings import setting
 from ..windows import Window, credit

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ..corpus import Corpus
 from ..language import language_name, primary
 from ..notices import notice
-from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult
+from ..scoring.context import Capabilities
 from ..scoring.results import results_of_segments
 from ..scoring.tokenization import TokenizerSettings, Words, tokenizer_for
 from ..settings import setting

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus, list_of_strings
 from ..errors import InputError
-from ..run.context import Capabilities
-from ..run.inputs import Input, Keyword, Streams
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
+from ..scoring.context import Capabilities
+from ..scoring.inputs import Input, Keyword, Streams
 from ..scoring.results import counted_result
 from ..scoring.tokenization import Words, WordSettings, tokenizer_for
 

@@ -9,7 +9,7 @@ from ..corpus import Corpus
 from ..errors import InputError
 from ..models.estimator import Estimator
 from ..notices import Notice, counted, notice, tallied
-from ..run.context import Stream
+from ..scoring.context import Stream
 from ..scoring.results import SystemResult, best_reference, coverage
 from ..settings import setting
 from ..windows import PARTIAL, Window, check_window, sentence_windows, token_windows

@@ -14,9 +14,9 @@ from ..language import guard_english, primary
 from ..metrics.keywords import References, Systems
 from ..notices import Notice, counted, tallied
 from ..paths import Reads
-from ..run.context import Capabilities
 from ..scoring.base import ContextMetric, SystemResult, model_setting
 from ..scoring.constructor import streams
+from ..scoring.context import Capabilities
 from ..scoring.results import without_reference
 from ..settings import setting
 from ..wording import name_the_language, worded

@@ -23,13 +23,13 @@ from ..metrics.comet import COMET
 from ..models.estimator import Estimate
 from ..models.hub import MULTILINGUAL
 from ..notices import counted, notice
-from ..run.context import capabilities, parameters
-from ..run.inputs import FileInput
-from ..run.streams import system_names
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
+from ..scoring.context import capabilities, parameters
 from ..scoring.derived import OfInnerMetric, inner_settings
+from ..scoring.inputs import FileInput
 from ..scoring.results import ScoredWindow, counted_result
 from ..scoring.token_matching import TokenMatchingMetric
+from ..system_names import system_names
 from ..windows import Window
 from ..wording import worded
 

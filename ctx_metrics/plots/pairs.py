@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..run.streams import short_names
 from ..scoring.comparison import Comparison
+from ..system_names import short_names
 from .figure import BLUE, LETTER, VERMILION, Axes, Figure, colour_scale, draw_cells, draw_rows, label, new_figure, style
 
 ROW = 0.21  # inches per system

@@ -17,8 +17,6 @@ from ..language import bleu_language, language_name, language_pair
 from ..notices import notice, say
 from ..paths import Reads, Writes, check_paths
 from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
-from ..run.context import MetricSettings, capabilities, checked_flags, own_prefixes
-from ..run.inputs import FileInput, Given, installed_inputs
 from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ..run.wrappers import (
     Check,
@@ -31,6 +29,8 @@ from ..run.wrappers import (
     wrapped,
     wraps_of,
 )
+from ..scoring.context import MetricSettings, capabilities, checked_flags, own_prefixes
+from ..scoring.inputs import FileInput, Given, installed_inputs
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..wording import printable
 from ..writing import check_output, open_closed

@@ -11,10 +11,11 @@ from ..errors import InputError
 from ..notices import begin_run, counted, notice
 from ..reading import read_lines
 from ..registry import MetricTable
-from ..run.context import Context, MetricSettings, build_all, capabilities, say_unread, with_inputs, with_lines
-from ..run.inputs import FileInput, Given
-from ..run.streams import names_fault, system_names, test_set_lines
+from ..run.streams import test_set_lines
 from ..run.wrappers import reader_hint
+from ..scoring.context import Context, MetricSettings, build_all, capabilities, say_unread, with_inputs, with_lines
+from ..scoring.inputs import FileInput, Given
+from ..system_names import names_fault, system_names
 from ..wording import any_of
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class Run:
 
     def check_texts(self, references: Sequence[Sequence[str | None]]) -> None:
         """Give notice of what looks odd in the texts; called once all metrics are built, so that the source is available."""
-        from ..run.text_checks import check_byte_order_marks, check_texts  # needs NumPy
+        from ..checks.texts import check_byte_order_marks, check_texts  # needs NumPy
 
         stock, indices = self.asked.stock, getattr(self.systems[0], "indices", None)
         picked = "" if indices is None else " (the picked segments)"
@@ -211,7 +212,7 @@ class Run:
                 name = self._reference_name(k)
                 fix = reader_hint("--ctx-") if self.asked.flags.input else ""
                 if not self.asked.settings.ctx_no_text_checks:  # the kind of the texts often says why
-                    from ..run.plain_text import check_plain_text
+                    from ..checks.plain_text import check_plain_text
 
                     check_plain_text([named(system, self.system_name(number))], [named(stream, name)], None)
                 raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}", fix=fix)

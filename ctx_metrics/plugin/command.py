@@ -14,15 +14,15 @@ from typing import Any, BinaryIO, TextIO
 from sacrebleu import metrics, utils
 from sacrebleu.metrics.base import Metric, Score
 
+from ..checks.references import say_empty
 from ..corpus import named
 from ..environment import OF_COMMANDS, environment
 from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice, quiet_libraries, say
 from ..reading import read_stream, read_text, split_lines
 from ..registry import MetricTable
-from ..run.context import MetricSettings, building, capabilities
-from ..run.references import say_empty
 from ..run.wrappers import reader_hint, wrapped
+from ..scoring.context import MetricSettings, building, capabilities
 from ..wording import by_flags
 from ..writing import lost, printing
 from .arguments import parser_class

@@ -10,10 +10,10 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..run.context import capabilities
-from ..run.streams import reference_name
+from ..scoring.context import capabilities
 from ..scoring.names import name_in_files
 from ..scoring.scores import score_lines, scores, shown
+from ..system_names import reference_name
 from ..writing import check_writable, write_whole
 
 if TYPE_CHECKING:

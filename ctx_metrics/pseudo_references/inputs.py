@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import InputError
 from ..flag_types import File, Model, Number, number
-from ..run.inputs import FileInput, Keyword
+from ..scoring.inputs import FileInput, Keyword
 from ..settings import setting
 from ..wording import setting_named, worded
 
 if TYPE_CHECKING:
     from ..corpus import Segments
-    from ..run.context import Context
+    from ..scoring.context import Context
 
 FILTERS = ("bert", "mas", "none")
 PROBABILITY = 0.5  # from the paper; --theta in the authors' code

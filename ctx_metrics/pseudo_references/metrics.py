@@ -12,7 +12,7 @@ from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..metrics.keywords import CharacterNgrams, Lowercasing, References, Systems
 from ..notices import Notice, notice
-from ..run.context import Capabilities, Stream
+from ..scoring.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for

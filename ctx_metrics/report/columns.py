@@ -17,8 +17,8 @@ from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
 from ..meta.judgements.score_files import lower_is_better, read_scores
 from ..meta.measures.correlation import document_means
 from ..notices import notice
-from ..run.context import Context, build
 from ..scoring.comparison import Column, compare, scorer, weighted_mean
+from ..scoring.context import Context, build
 from ..scoring.names import shown_name
 from ..scoring.scores import Scores, all_scores
 from ..scoring.testing import USUAL, Design

@@ -15,9 +15,9 @@ from ..errors import InputError
 from ..meta.measures.spans import Span
 from ..models.estimator import ErrorSpan
 from ..notices import notice
-from ..run.context import Context
 from ..run.wrappers import Gap
 from ..scoring.comparison import Column
+from ..scoring.context import Context
 from ..scoring.testing import Design
 from ..scoring.token_matching import SegmentMatch, TokenMatchingMetric
 

@@ -13,11 +13,11 @@ from ..errors import CtxMetricsError
 from ..flag_types import Files
 from ..notices import collected, notice
 from ..paths import Reads
-from ..run.context import MetricSettings
-from ..run.inputs import installed_inputs
-from ..run.streams import name_fault
+from ..scoring.context import MetricSettings
+from ..scoring.inputs import installed_inputs
 from ..scoring.testing import Design, SystemTests
 from ..settings import CommandLine, add_all, setting
+from ..system_names import name_fault
 
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks

@@ -7,8 +7,8 @@ from ..meta.judgements.readers.spans import Marked as Row
 from ..meta.judgements.readers.spans import read_marked
 from ..meta.measures.spans import Span
 from ..notices import counted, notice
-from ..run.context import Context
-from ..run.streams import system_names
+from ..scoring.context import Context
+from ..system_names import system_names
 from .content import Marked
 
 

@@ -28,7 +28,7 @@ class Summary(NamedTuple):
 
 def languages(content: Content) -> str:
     """
-    >>> from ctx_metrics.run.context import Context
+    >>> from ctx_metrics.scoring.context import Context
     >>> languages(Content(["a"], Context(source_lang="de", target_lang="en"), None, []))
     'de → en'
     """

@@ -76,7 +76,7 @@ FLAGS = [
 def run(line: CommandLine) -> int:
     from ..cli.common.output import table
     from ..reading import read_lines
-    from ..run.streams import system_names
+    from ..system_names import system_names
     from .guards import guards, other_languages, same_engine
     from .round_trips import round_trips
 

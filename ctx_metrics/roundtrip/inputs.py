@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..run.inputs import FileInput, Given, Keyword
+from ..scoring.inputs import FileInput, Given, Keyword
 from ..settings import CommandLine
 from ..wording import worded
 from .back_translation import BackTranslation
 
 if TYPE_CHECKING:
     from ..corpus import Segments
-    from ..run.context import Context
+    from ..scoring.context import Context
 
 
 class RoundTrips(FileInput):

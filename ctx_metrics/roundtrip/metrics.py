@@ -11,8 +11,8 @@ from ..corpus import Corpus
 from ..metrics.bertscore import BERTScore, WeightSettings, idf_setting
 from ..metrics.keywords import CharacterNgrams, Encoding, Lowercasing, References, Systems
 from ..notices import notice
-from ..run.context import Capabilities, Stream
 from ..scoring.base import ContextMetric, SystemResult
+from ..scoring.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts, inner_settings
 from ..scoring.results import results_of_segments
 from ..scoring.sentence_bleu import SentenceBLEU

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ..corpus import Corpus
-from ..run.context import Capabilities
 from ..scoring.base import SystemResult, multiref_setting
+from ..scoring.context import Capabilities
 from ..scoring.results import places_of_pairs, results_of_pairs
 from ..scoring.token_matching import EncoderMetric
 

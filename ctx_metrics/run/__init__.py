@@ -1,1 +1,1 @@
-"""One run, from any command or from Python: its context, streams and metrics, and how the metrics are built."""
+"""One run, from any command or from Python: from its texts to their scores."""

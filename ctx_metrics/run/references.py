@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from ..corpus import without_empty
 from ..errors import InputError
-from ..notices import Notice, notice
 from ..wording import worded
 
 ReferenceKind = Literal["human", "post-edited", "synthetic"]
@@ -31,11 +29,3 @@ def kind_entry(kind: ReferenceKind | None, references: Sequence[Sequence[str | N
         named, give = worded("--kind-of-references", "kind_of_references"), worded("give -r", "give references")
         raise InputError(f"{named} says how the references were made, but there are none; {give}, or leave it out")
     return reference_entry(kind)
-
-
-def say_empty(references: Sequence[Sequence[str | None]], stock: Sequence[str]) -> None:
-    """Give notice of empty references among several, which sacrebleu's own metrics (`stock`) score as any other."""
-    if stock and (segments := without_empty(references)[1]):
-        counts = f"which counts as a reference without words for {', '.join(stock)}"
-        empty = "an empty reference among several"
-        notice(Notice.at(segments, f"segment has {empty}, {counts}", f"segments have {empty}, {counts}"))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..notices import Notice
+from ..scoring.context import Context, MetricSettings
 from ..settings import CommandLine, check_choices, closest, from_flags
 from ..types_of_values import checked_settings
 from ..wording import worded
-from .context import Context, MetricSettings
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric

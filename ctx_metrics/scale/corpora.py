@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from ..checks.languages import described
 from ..corpus import Corpus
 from ..language import LANGUAGES
 from ..models.estimator import Estimate
 from ..notices import Notice
-from ..run.context import Stream, score_settings
-from ..run.languages import described
 from ..scoring.base import ContextMetric
+from ..scoring.context import Stream, score_settings
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..scoring.token_matching import EXPLAIN, PairMatch, SegmentMatch, Side
 from ..windows import Window

@@ -21,8 +21,6 @@ from ..finite import check_finite
 from ..language import guard_english
 from ..notices import Notice, counted, notice
 from ..paths import Reads
-from ..run.context import Capabilities, Stream
-from ..run.inputs import FileInput, StreamsOfSystems
 from ..settings import add_flags, check_choices, setting
 from ..types_of_values import checked_settings
 from ..wording import setting_named, worded
@@ -36,6 +34,8 @@ from .constructor import (
     streams,
     unexpected,
 )
+from .context import Capabilities, Stream
+from .inputs import FileInput, StreamsOfSystems
 from .results import Row, SystemResult, with_left_out
 
 # fields of a Context that a metric may require: their names in messages, and the flags that give them
@@ -127,7 +127,7 @@ class ContextMetric(Metric):
     references    streams of references, kept for corpus_score(..., references=None), or None; None in a stream marks a
                   missing reference
     systems       the hypotheses of all systems that will be scored against those references
-    given         the settings, named as the fields of Settings, and the other fields of run.context.Context that the
+    given         the settings, named as the fields of Settings, and the other fields of scoring.context.Context that the
                   class reads
 
     Lists of strings may be arrays of NumPy or columns of pandas, too.

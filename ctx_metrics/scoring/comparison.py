@@ -9,8 +9,8 @@ import numpy as np
 from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import estimate_ci
 
-from ..run.context import capabilities
 from .base import ContextMetric
+from .context import capabilities
 from .names import name_in_files, written_name
 from .scores import Scores
 from .testing import ALPHA, BOOTSTRAP, USUAL, Design, SystemTests

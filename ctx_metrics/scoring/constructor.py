@@ -10,7 +10,7 @@ from ..corpus import document_id, list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
-from ..run.context import Capabilities, Context, Stream
+from .context import Capabilities, Context, Stream
 
 
 def as_list(name: str, stream: Any) -> list:

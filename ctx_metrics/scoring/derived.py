@@ -11,8 +11,8 @@ from sacrebleu.metrics.base import Metric, Score, Signature
 
 from ..corpus import Corpus
 from ..notices import Notice
-from ..run.context import capabilities
 from .base import ContextMetric, ContextScore, Row, SystemResult
+from .context import capabilities
 from .results import counted_result
 from .scores import ByOrders
 

@@ -9,10 +9,10 @@ from typing import Any
 from sacrebleu.metrics.base import Metric, Signature
 from sacrebleu.significance import PairedTest, Result
 
+from ..checks.documents import say_single
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import counted, notice
-from ..run.documents import say_single
 from .constructor import as_list
 
 FEW = 10  # with fewer documents, a notice calls intervals and p-values imprecise

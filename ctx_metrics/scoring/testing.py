@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from sacrebleu.metrics.base import Metric
 
+from ..checks.documents import say_single
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..flag_types import Positive, Probability, Seed
 from ..notices import counted, notice
-from ..run.context import capabilities
-from ..run.documents import say_single
 from ..settings import setting
 from ..wording import setting_named, worded
+from .context import capabilities
 from .resample import ALONE, say_few_documents
 
 RESAMPLES, TRIALS, SEED, ALPHA = 1000, 10_000, 12345, 0.05  # sacrebleu's

@@ -11,11 +11,11 @@ from ..corpus import Corpus
 from ..engine_options import Layers
 from ..errors import InputError
 from ..language import guard_multilingual, primary
-from ..run.context import Capabilities, Stream
-from ..run.inputs import Input, Keyword
 from ..settings import setting
 from ..wording import name_the_language
 from .base import ContextMetric, SystemResult, model_setting, multiref_setting
+from .context import Capabilities, Stream
+from .inputs import Input, Keyword
 from .results import places_of_pairs, results_of_pairs
 
 if TYPE_CHECKING:

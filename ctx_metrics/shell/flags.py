@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ..plugin.arguments import add_run_arguments, add_shared_arguments, installed_outputs
 from ..registry import metric_table, model_named
-from ..run.context import capabilities, checked_flags
-from ..run.inputs import FileInput, installed_inputs
+from ..scoring.context import capabilities, checked_flags
+from ..scoring.inputs import FileInput, installed_inputs
 from ..settings import CommandLine, closest, setting
 
 SUMMARY = "explain the flags of a metric"

@@ -12,7 +12,7 @@ import evaluate
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build
+from ctx_metrics.scoring.context import Context, build
 
 _DESCRIPTION = "Neural and document-level metrics of translation quality, from ctx-metrics, at sacrebleu's scale."
 _INPUTS = """

@@ -22,7 +22,7 @@ from lm_eval.api.registry import AGGREGATION_REGISTRY, register_aggregation, reg
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.language import named_languages
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, build, capabilities
+from ctx_metrics.scoring.context import Context, build, capabilities
 
 METRICS = "BERTR BERTSCORE BILSTM BILSTMATT ESIM COMET DOCCOMET SLIDE NIST METEOR".split()
 

@@ -14,7 +14,7 @@ from report_pages import data_in
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.align.systems import align_texts
-from ctx_metrics.run.context import Context
+from ctx_metrics.scoring.context import Context
 
 SIZE = 23  # three documents
 IDS = lines_of(DOCIDS)[:SIZE]

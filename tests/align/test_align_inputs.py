@@ -10,7 +10,7 @@ from ctx_metrics.align.inputs import parts_of, read_documents
 from ctx_metrics.corpus import named
 from ctx_metrics.errors import InputError
 from ctx_metrics.notices import collected
-from ctx_metrics.run.context import Context
+from ctx_metrics.scoring.context import Context
 
 IDS = ["news/a", "b", "b"]
 PARTS = parts_of(IDS, 3)

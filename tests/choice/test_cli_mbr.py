@@ -15,7 +15,7 @@ from selection import some
 
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.reranking import envelope, tuned
-from ctx_metrics.run.context import Context
+from ctx_metrics.scoring.context import Context
 
 THREE = [A, B, C]
 OUTPUTS = list(zip(*map(lines_of, THREE), strict=True))

@@ -17,7 +17,7 @@ from ctx_metrics.choice.utilities import distinct
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
-from ctx_metrics.run.context import Context, MetricSettings
+from ctx_metrics.scoring.context import Context, MetricSettings
 
 NAMES = ["regression", "regression-layernorm", "regression-cls", "regression-patch"]
 OPTIONS = EngineOptions(device="cpu", quiet=True)

@@ -12,7 +12,7 @@ from ctx_metrics.choice.candidates import Item, order
 from ctx_metrics.choice.documents import best_documents, best_paths, search
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.metrics.slide import SLIDE
-from ctx_metrics.run.context import Context, MetricSettings
+from ctx_metrics.scoring.context import Context, MetricSettings
 from ctx_metrics.windows import sentence_windows
 
 CONTEXT = Context(engine=EngineOptions(device="cpu", quiet=True))

@@ -9,7 +9,7 @@ from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expected, is_exact, utility
 from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import Context, MetricSettings, build
+from ctx_metrics.scoring.context import Context, MetricSettings, build
 
 
 class Known(Utility):

@@ -22,7 +22,7 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.cli.common.inputs import column_names
 from ctx_metrics.errors import InputError
-from ctx_metrics.run.streams import system_names
+from ctx_metrics.system_names import system_names
 
 TSV = ["--format", "tsv", "--only-system"]
 

@@ -9,12 +9,12 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from selection import some
 
 from ctx_metrics import evaluate
+from ctx_metrics.checks.languages import _ISO_15924, _WRITTEN_IN, verdict
 from ctx_metrics.errors import CtxMetricsError
 from ctx_metrics.language import CHINESE, language_name, primary
 from ctx_metrics.language_codes import SHORTEST
 from ctx_metrics.metrics.meteor import stemmer_for
 from ctx_metrics.models.hub import encoder_for
-from ctx_metrics.run.languages import _ISO_15924, _WRITTEN_IN, verdict
 from ctx_metrics.scoring.tokenization import tokenizer_for
 
 # A tokenizer decides the scores of the first segments, a stemmer those of the last ones.

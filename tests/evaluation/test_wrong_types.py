@@ -12,8 +12,8 @@ import pytest
 import ctx_metrics
 from ctx_metrics import InputError, evaluate, predict
 from ctx_metrics.registry import metric_table
-from ctx_metrics.run.context import parameters
 from ctx_metrics.run.wrappers import installed_wrappers
+from ctx_metrics.scoring.context import parameters
 
 TEXTS = ["It rains.", "We left."]
 WRONG = [None, 5, 1.5, "x", [None], object(), math.nan, -1, True, {}, b"x"]

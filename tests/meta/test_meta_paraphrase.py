@@ -19,7 +19,7 @@ from ctx_metrics.meta.judgements.readers.sentence_pairs import PairSet, read_pai
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check
 from ctx_metrics.meta.scoring import MetricSettings
 from ctx_metrics.roundtrip.inputs import ROUND_TRIPS
-from ctx_metrics.run.context import Capabilities
+from ctx_metrics.scoring.context import Capabilities
 
 PAWS = 'id\tsentence1\tsentence2\tlabel\n1\tDogs bite men .\tMen bite dogs .\t0\n2\tHe ran .\t"He" ran .\t1\n'
 MRPC = (

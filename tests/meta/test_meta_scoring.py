@@ -19,7 +19,7 @@ from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, lacking, score_set
-from ctx_metrics.run.context import Capabilities
+from ctx_metrics.scoring.context import Capabilities
 
 QUIET = EngineOptions(quiet=True)
 NEURAL = [MetricSettings("bertr", BERTR), MetricSettings("comet", COMET)]

@@ -14,7 +14,7 @@ from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.meta.measures.bradley_terry import Ranking, rank
 from ctx_metrics.pairwise.cli.rank import win_matrix
 from ctx_metrics.plots.figure import BLUE, VERMILION
-from ctx_metrics.run.context import Capabilities
+from ctx_metrics.scoring.context import Capabilities
 
 THREE = ["pairwise", "rank", REF, "-i", A, B, C]
 IDS = lines_of(DOCIDS)

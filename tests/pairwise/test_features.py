@@ -16,8 +16,8 @@ from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.nist import INFO_REFERENCES
 from ctx_metrics.pairwise.features import Feature, feature_scores, feature_settings, parse_features
 from ctx_metrics.pairwise.features.specs import BLEUComponents
-from ctx_metrics.run.context import Capabilities
 from ctx_metrics.scoring.base import ContextMetric, SystemResult
+from ctx_metrics.scoring.context import Capabilities
 
 WORDS = "the cat sat on a mat , and then it went . Dogs Rain".split()
 

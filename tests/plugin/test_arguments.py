@@ -129,7 +129,7 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
     before = set(map(id, ours._actions))
     ours.__class__ = parser_class(Command(METRICS))
     from ctx_metrics.plugin.arguments import add_run_arguments, add_shared_arguments, installed_outputs
-    from ctx_metrics.run.inputs import installed_inputs
+    from ctx_metrics.scoring.inputs import installed_inputs
 
     add_shared_arguments(ours, installed_inputs())
     add_run_arguments(ours, NAMES, installed_outputs())

@@ -33,8 +33,8 @@ from ctx_metrics import COMET, SLIDE
 from ctx_metrics.corpus import document_ranges
 from ctx_metrics.models.estimator import ErrorSpan, Estimate
 from ctx_metrics.plugin import files
-from ctx_metrics.run.streams import reference_name
 from ctx_metrics.scoring.results import ScoredWindow, SystemResult
+from ctx_metrics.system_names import reference_name
 from ctx_metrics.windows import Window
 
 CODE = f"pipe = os.pipe(); os.close(pipe[0]); job['closed'] and os.dup2(pipe[1], 1); {SACREBLEU}"

@@ -24,8 +24,8 @@ from ctx_metrics.report.columns import missing_words
 from ctx_metrics.report.content import Content, as_data, check_size
 from ctx_metrics.report.page import page, title_of
 from ctx_metrics.report.verdict import p_value
-from ctx_metrics.run.context import Context, build
 from ctx_metrics.scoring.comparison import Column
+from ctx_metrics.scoring.context import Context, build
 from ctx_metrics.scoring.scores import scores
 from ctx_metrics.scoring.testing import USUAL
 

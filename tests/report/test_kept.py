@@ -9,8 +9,8 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.report.columns import judged_content, read_columns
-from ctx_metrics.run.context import Context, build
 from ctx_metrics.scoring.comparison import Column
+from ctx_metrics.scoring.context import Context, build
 from ctx_metrics.scoring.scores import all_scores
 from ctx_metrics.scoring.testing import USUAL, SystemTests
 

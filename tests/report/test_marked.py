@@ -9,7 +9,7 @@ from ctx_metrics.cli import main
 from ctx_metrics.errors import InputError
 from ctx_metrics.report.marked import read_spans
 from ctx_metrics.report.page import error_counts
-from ctx_metrics.run.context import Context
+from ctx_metrics.scoring.context import Context
 
 HEADER = "system_id\tsegment_id\thypothesis_segment\tstart_indices\tend_indices\terror_types\n"
 TEXTS = [["It rains.", "We left."], ["It pours.", "We went."]]

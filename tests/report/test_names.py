@@ -8,7 +8,7 @@ from plugin_conftest import fresh_sacrebleu as sacrebleu
 from ctx_metrics import evaluate
 from ctx_metrics.cli import main
 from ctx_metrics.report.columns import read_columns
-from ctx_metrics.run.context import Context
+from ctx_metrics.scoring.context import Context
 from ctx_metrics.scoring.testing import USUAL
 
 LINES = {

@@ -10,7 +10,7 @@ from ctx_metrics import BERTR, ESIM, NIST, SLIDE
 from ctx_metrics.errors import ModelError
 from ctx_metrics.finite import check_finite, checked
 from ctx_metrics.metrics.bertscore import greedy_match, largest_cosines
-from ctx_metrics.run.context import CONTEXT, Context, build, capabilities
+from ctx_metrics.scoring.context import CONTEXT, Context, build, capabilities
 from ctx_metrics.scoring.results import best_reference
 from ctx_metrics.scoring.scores import scores
 

@@ -5,8 +5,8 @@ from argparse import ArgumentTypeError
 import pytest
 from plugin_conftest import REF, SOURCE, A, B, lines_of
 
+from ctx_metrics.checks.texts import LEAST, check_faults, copied, faults, kinds, repetitive
 from ctx_metrics.corpus import named
-from ctx_metrics.run.text_checks import LEAST, check_faults, copied, faults, kinds, repetitive
 
 SENTENCE = "Der Vertrag wurde gestern von beiden Seiten unterschrieben."
 GERMAN, ENGLISH, OTHER, REFERENCE = map(lines_of, (SOURCE, A, B, REF))

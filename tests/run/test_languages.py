@@ -6,8 +6,8 @@ import pytest
 from plugin_conftest import run
 from texts_by_language import TEXTS
 
+from ctx_metrics.checks.languages import Verdict, are_close, described, verdict
 from ctx_metrics.language import MIN_LETTERS
-from ctx_metrics.run.languages import Verdict, are_close, described, verdict
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -74,7 +74,7 @@ def test_close_languages():
 @pytest.mark.full
 def test_the_model_is_loaded_only_for_a_language_that_is_named():
     code = (
-        "import sys; from ctx_metrics.corpus import named; from ctx_metrics.run.text_checks import check_texts; "
+        "import sys; from ctx_metrics.corpus import named; from ctx_metrics.checks.texts import check_texts; "
         "text = named(['The council met on Tuesday evening.'] * 9, 'a'); check_texts([text], [], text, {}); "
         "print('py3langid' in sys.modules)"
     )

@@ -5,8 +5,8 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import DOCIDS, REF, A, B, lines_of, sacrebleu
 
 from ctx_metrics import evaluate
+from ctx_metrics.checks.documents import say_single
 from ctx_metrics.notices import collected
-from ctx_metrics.run.documents import say_single
 
 IDS = [f"{doc}_#_{k}" for k, doc in enumerate(lines_of(DOCIDS))]
 SAID = "59 documents for 59 segments, so "

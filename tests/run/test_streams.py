@@ -4,7 +4,8 @@ import pytest
 
 from ctx_metrics.corpus import named
 from ctx_metrics.errors import InputError
-from ctx_metrics.run.streams import check_lengths, short_names
+from ctx_metrics.run.streams import check_lengths
+from ctx_metrics.system_names import short_names
 
 
 def test_streams_of_other_lengths_are_refused():

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
+from ctx_metrics.checks.line_shifts import Shift, shifts
+from ctx_metrics.checks.texts import check_byte_order_marks, check_texts, unescape
 from ctx_metrics.corpus import named
-from ctx_metrics.run.line_shifts import Shift, shifts
-from ctx_metrics.run.text_checks import check_byte_order_marks, check_texts, unescape
 
 RNG = random.Random(7)
 WORDS = ["".join(RNG.choices("abcdefghijklmnopqrstuvwxyz", k=RNG.randint(3, 9))) for _ in range(600)]
@@ -48,7 +48,7 @@ def test_finds_a_shifted_block_and_where_it_lies(translated, length):
 def test_finds_several_blocks_and_those_over_the_border_of_a_chunk(monkeypatch):
     moved = without(without(HYP, 40, 70), 200, 180)
     assert [each.offset for each in shifts(moved, REF)] == [1, -1]
-    monkeypatch.setattr("ctx_metrics.run.line_shifts.CHUNK", 100)
+    monkeypatch.setattr("ctx_metrics.checks.line_shifts.CHUNK", 100)
     [found] = shifts(without(HYP, 60, 140), REF)
     assert found.first <= 61 and found.last >= 138
 

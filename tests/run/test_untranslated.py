@@ -3,7 +3,7 @@
 import pytest
 from texts_by_language import TEXTS as BY_LANGUAGE
 
-from ctx_metrics.run.untranslated import untranslated
+from ctx_metrics.checks.untranslated import untranslated
 
 ENGLISH = BY_LANGUAGE["en"]
 TEXTS = {language: text for language, text in BY_LANGUAGE.items() if language != "en"}

@@ -12,10 +12,10 @@ from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of, sacrebleu
 
 from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, DocCOMET, InputError
 from ctx_metrics.engine.forward import PackedEncoder
-from ctx_metrics.run.context import Context, build
 from ctx_metrics.scale import corpora as module
 from ctx_metrics.scale.corpora import InBlocks, block_ranges
 from ctx_metrics.scale.kept import ResultCache
+from ctx_metrics.scoring.context import Context, build
 
 SYSTEMS = [lines_of(A), ["", *lines_of(B)[1:58], ""]]
 REFERENCES = [lines_of(REF), [None if i % 7 == 3 else text for i, text in enumerate(lines_of(C))]]

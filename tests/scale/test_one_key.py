@@ -7,7 +7,7 @@ from plugin_conftest import REF, SOURCE, A, B, lines_of, sacrebleu
 from ctx_metrics import COMET, EngineOptions, evaluate
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.judge.metric import Judge
-from ctx_metrics.run.context import score_settings
+from ctx_metrics.scoring.context import score_settings
 
 TEXTS = ["-s", SOURCE, "-t", A, B, "-r", REF, "-l", "de-en"]
 METRICS = ["-m", "comet", "bertr"]

@@ -9,9 +9,9 @@ from selection import some
 
 from ctx_metrics import BERTR
 from ctx_metrics.corpus import document_ranges
-from ctx_metrics.run.context import Context, build
 from ctx_metrics.scoring import comparison
 from ctx_metrics.scoring.comparison import Column, compare, scorer, weighted_mean
+from ctx_metrics.scoring.context import Context, build
 from ctx_metrics.scoring.resample import DocumentPairedTest, resample_documents
 from ctx_metrics.scoring.scores import scores
 from ctx_metrics.scoring.testing import USUAL, SystemTests

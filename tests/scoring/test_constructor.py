@@ -9,8 +9,8 @@ import ctx_metrics
 from ctx_metrics import BERTR, COMET, METEOR, NIST, PRBLEU, RTTBLEU, SLIDE, DocCOMET, Pairwise, PseudoFilter
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.run.context import capabilities
 from ctx_metrics.scoring.base import ContextMetric, ContextScore
+from ctx_metrics.scoring.context import capabilities
 
 TEXTS = ["The cat sat on the mat.", "It rained.", "We left."]
 IDS = ["a", "a", "b"]

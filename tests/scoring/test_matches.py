@@ -6,7 +6,7 @@ from plugin_conftest import REF, A, B, lines_of
 
 from ctx_metrics import BERTR
 from ctx_metrics.metrics.bertscore import BERTScore
-from ctx_metrics.run.context import Context, build
+from ctx_metrics.scoring.context import Context, build
 
 SYSTEMS = [lines_of(A)[:12], lines_of(B)[:12]]
 REFERENCES = [lines_of(REF)[:12], [text if i % 3 == 0 else "Nothing of it." for i, text in enumerate(SYSTEMS[0])]]

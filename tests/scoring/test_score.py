@@ -11,8 +11,8 @@ from sacrebleu.metrics.base import Score, Signature
 
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.notices import Notice
-from ctx_metrics.run.context import Capabilities
 from ctx_metrics.scoring.base import ContextMetric, ContextScore, ContextSignature, SystemResult
+from ctx_metrics.scoring.context import Capabilities
 
 SCORE_KEYS = {"name", "score", "signature", "verbose_score", "confidence", "confidence_mean", "confidence_var"}
 

@@ -15,7 +15,7 @@ from ...flag_types import File, Model, Positive, finite, output_or_stdout
 from ...notices import notice
 from ...paths import Reads, Target, Writes, file_target
 from ...plugin import RECORD
-from ...run.context import Context, MetricSettings
+from ...scoring.context import Context, MetricSettings
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable, is_stream
@@ -76,8 +76,8 @@ class Candidates:
         )
         if self.no_text_checks:
             return items
+        from ...checks.texts import check_faults
         from ...corpus import named
-        from ...run.text_checks import check_faults
 
         sources = [item.source for item in items]
         if len(self.candidates) > 1:  # each file holds one system

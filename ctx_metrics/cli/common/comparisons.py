@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from sacrebleu.metrics.base import Metric
 
 from ...notices import notice
-from ...run.context import Context
 from ...scoring.comparison import Column, Comparison
+from ...scoring.context import Context
 from ...scoring.scores import Scores
 from ...scoring.testing import Design, SystemTests
 from ...separated import SEPARATED

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sacrebleu.metrics.base import Metric
 
+from ...checks.plain_text import check_plain_text
+from ...checks.texts import check_texts, unescape, unescaped
 from ...corpus import Segments, document_ranges, named
 from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import File, Files
 from ...notices import counted
 from ...reading import read_lines, read_stream, without_mark
-from ...run.context import Context, MetricSettings, build_all, check_references, with_inputs, with_lines
-from ...run.inputs import FileInput, Given, installed_inputs
-from ...run.plain_text import check_plain_text
 from ...run.references import REFERENCE_KIND, ReferenceKind, kind_entry
-from ...run.streams import check_lengths, file_segments, names_fault, system_names, test_set_lines
-from ...run.text_checks import check_texts, unescape, unescaped
+from ...run.streams import check_lengths, file_segments, test_set_lines
 from ...run.wrappers import Check, asked_by_line, checks_of, reader_hint, reader_of
+from ...scoring.context import Context, MetricSettings, build_all, check_references, with_inputs, with_lines
+from ...scoring.inputs import FileInput, Given, installed_inputs
 from ...settings import CommandLine, setting
+from ...system_names import names_fault, system_names
 from . import flags
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from sacrebleu.metrics import BLEU
 
 from ...flag_types import Name, Number, Whole
 from ...registry import MetricTable, asks_for_help, metric_table, model_hint, wanted_metrics
-from ...run.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ...run.wrappers import asked_by_line, installed_wrappers, wrapped, wraps_of
+from ...scoring.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ...settings import CommandLine, add_flags, setting
 
 

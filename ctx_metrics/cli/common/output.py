@@ -13,13 +13,13 @@ from tabulate import tabulate
 
 from ...corpus import document_ranges
 from ...errors import InputError
-from ...run.context import Context, capabilities
-from ...run.streams import short_names
 from ...scoring.base import SystemResult
 from ...scoring.comparison import heading
+from ...scoring.context import Context, capabilities
 from ...scoring.names import written_name
 from ...scoring.scores import Scores
 from ...separated import SEPARATED, separated
+from ...system_names import short_names
 from ...writing import write_whole
 
 DECIMALS = {"table": 1, "tsv": 4, "csv": 4}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...errors import InputError
 from ...models.estimator import ErrorSpan
 from ...notices import Notice, notice
-from ...run.context import Context
+from ...scoring.context import Context
 from ...scoring.results import SystemResult
 from ...scoring.scores import Scores
 from . import output

@@ -12,8 +12,8 @@ from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Decimals, Model, NewFile, OutputFile, Positive
 from ...notices import notice
-from ...run.context import MetricSettings, say_unread
-from ...run.inputs import installed_inputs
+from ...scoring.context import MetricSettings, say_unread
+from ...scoring.inputs import installed_inputs
 from ...scoring.names import name_in_files
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting

@@ -29,7 +29,7 @@ from ...flag_types import Decimals, Directory, File, Files, Number, OutputFile, 
 from ...notices import notice
 from ...paths import Target, Writes, file_target
 from ...registry import metric_table
-from ...run.context import MetricSettings
+from ...scoring.context import MetricSettings
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from ..judgements.options import DataOptions

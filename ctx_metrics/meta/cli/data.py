@@ -15,8 +15,8 @@ from ...cli.common.metrics import GRID_SETTINGS
 from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...notices import notice, progress
-from ...run.context import MetricSettings
 from ...scoring.base import ContextMetric
+from ...scoring.context import MetricSettings
 from ..judgements.judged import JudgedSet, MetricScores, is_human
 from ..judgements.readers import read_chosen
 from ..judgements.score_files import lower_is_better, read_scores

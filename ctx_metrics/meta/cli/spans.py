@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(line: CommandLine) -> int:
     from ...cli.common import output
-    from ...run.streams import names_fault, system_names
+    from ...system_names import names_fault, system_names
     from ..error_spans import SIGNIFICANCE, span_check
     from ..output import render
 

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from ...checks.texts import check_texts, unescape
 from ...corpus import Segments, document_ranges, named
 from ...errors import InputError
-from ...run.text_checks import check_texts, unescape
 
 T = TypeVar("T")
 _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)

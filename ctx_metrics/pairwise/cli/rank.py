@@ -15,10 +15,11 @@ from ...cli.common.inputs import Streams, context_of, read_files
 from ...engine_options import EngineOptions
 from ...flag_types import Decimals, File, Files, Model, NewFile, OutputFile, Positive, Probability, Seed
 from ...notices import notice
-from ...run.context import build, capabilities
-from ...run.streams import check_lengths, names_fault, system_names
+from ...run.streams import check_lengths
+from ...scoring.context import build, capabilities
 from ...separated import SEPARATED
 from ...settings import CommandLine, setting
+from ...system_names import names_fault, system_names
 from ...writing import check_writable
 
 if TYPE_CHECKING:

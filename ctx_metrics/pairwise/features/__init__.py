@@ -12,7 +12,7 @@ from ...corpus import Segments
 from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError, InputError
 from ...notices import Notice, collected, notice
-from ...run.context import Context, build, capabilities
+from ...scoring.context import Context, build, capabilities
 from ...scoring.scores import of_parts, scores
 from ...wording import by_flags
 from .specs import BLEUComponents, Feature, metric_class

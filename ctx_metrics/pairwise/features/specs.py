@@ -11,8 +11,8 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.metrics.base import Metric
 
 from ...errors import InputError
-from ...run.context import capabilities, parameters
-from ...run.inputs import FileInput
+from ...scoring.context import capabilities, parameters
+from ...scoring.inputs import FileInput
 
 FOUR_METRICS = ("bleu", "nist", "ter", "meteor")
 BLEUCOMP = "bleucomp"

@@ -90,7 +90,8 @@ FLAGS = [Inputs, ("pseudo-references", _add_filter), Output, flags.quiet(), ("en
 
 def run(line: CommandLine) -> int:
     from ...corpus import named
-    from ...run.streams import check_lengths, file_segments, system_names
+    from ...run.streams import check_lengths, file_segments
+    from ...system_names import system_names
     from ..filter import select
     from ..guard import near_equal
 
@@ -122,7 +123,7 @@ def file_names(paths: Sequence[str], form: str) -> list[str]:
     >>> file_names(["out/a.txt", "out/b.en.gz"], "text"), file_names(["big/a.txt", "small/a.txt"], "jsonl")
     (['a.filtered.txt', 'b.en.filtered.txt'], ['big-a.filtered.jsonl', 'small-a.filtered.jsonl'])
     """
-    from ...run.streams import system_names
+    from ...system_names import system_names
 
     ending = {"text": "txt", "jsonl": "jsonl"}[form]
     stems = ["-".join(Path(name).parts).lstrip("/-") for name in system_names(paths)]

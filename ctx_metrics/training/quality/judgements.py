@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from ...checks.texts import check_texts
 from ...corpus import is_blank, named
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
@@ -18,7 +19,6 @@ from ...meta.judgements.readers.rows import is_of, language_pair, stem
 from ...meta.judgements.readers.score_columns import terms_of
 from ...meta.judgements.readers.table import RatedSet, columns_of, holds_pairs, read_judged_rows
 from ...meta.judgements.readers.tree import human_names, tree_pairs
-from ...run.text_checks import check_texts
 from ..data import check_given_once
 from ..folder import name_of
 from .options import ALL, MQM, TrainingOptions

@@ -14,7 +14,7 @@ from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
 from ...notices import counted, notice
-from ...run.context import capabilities
+from ...scoring.context import capabilities
 from ...writing import write_bytes
 from ..data import Languages
 from ..state import digest

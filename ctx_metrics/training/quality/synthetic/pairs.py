@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....checks.texts import check_texts
 from ....corpus import named
 from ....errors import InputError
 from ....language import primary
 from ....notices import counted, notice
-from ....run.text_checks import check_texts
 from ...data import known_languages, left_out
 from ...state import digest
 from ..examples import Origin, TrainingSet

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_type_hints
 
+from ..checks.documents import say_single
+from ..checks.references import say_empty
 from ..engine_options import EngineOptions
 from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
 from ..language import bleu_language
 from ..notices import notice
 from ..types_of_values import check_type
-from .documents import say_single
 from .inputs import FileInput, Given, Input, Keyword
-from .references import say_empty
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -34,7 +34,7 @@ class Context:
     doc_ids            document id of each segment, or None; a document is a run of equal ids
     source_lang, target_lang    language codes such as "de", or None if unknown
     engine             device, number format, batch size
-    inputs             further inputs of metrics, by keyword (see run.inputs)
+    inputs             further inputs of metrics, by keyword (see scoring.inputs)
     in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
     read               the systems' texts as a reader gives them (run.wrappers.Read), or None
     signature          entries in the signature of every metric

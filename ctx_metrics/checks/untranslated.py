@@ -2,7 +2,7 @@
 
 from ..language import MIN_LETTERS, WORD
 from .languages import are_close, in_other_script, likelier, looks_like
-from .text_checks import copied, repetitive
+from .texts import copied, repetitive
 
 # By how many nats another language must be likelier, with and without names; and the source's, for a short copy of it. The
 # checks of texts, which only warn, ask for less; docs/comet.md says how often this is wrong.

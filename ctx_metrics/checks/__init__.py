@@ -1,0 +1,1 @@
+"""Checks of a run's texts before scoring. They give notice, and never affect a score."""
