@@ -12,13 +12,12 @@ from typing import Literal
 from ..engine_options import EngineOptions
 from ..flag_types import Decimals, Model, NewFile, OutputFile
 from ..notices import notice
-from ..scoring.context import say_unread
 from ..scoring.testing import SystemTests
 from ..separated import SEPARATED
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
 from .common import flags
-from .common.inputs import Texts, checked_texts, read_inputs
+from .common.inputs import TextFlags, checked_texts, read_run
 from .common.metrics import Metrics, add_wrapper_flags, chosen_metrics, metrics_setting, model_setting
 from .common.work import Kept, Work, checked_work, in_blocks
 from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
@@ -74,7 +73,7 @@ class Written:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [Texts, Comparing, SystemTests, Written])
+    add_all(parser, [TextFlags, Comparing, SystemTests, Written])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
@@ -85,7 +84,6 @@ def hints(words: Sequence[str]) -> str:
 
 
 def run(line: CommandLine) -> int:
-    from ..scoring.scores import all_scores
     from .common import comparisons, output, system_tables
 
     texts, work, engine = checked_texts(line), checked_work(line), line[EngineOptions]
@@ -104,14 +102,14 @@ def run(line: CommandLine) -> int:
         from ..plots.figure import check_figure
 
         check_figure(written.plot)
-    read = read_inputs(line, texts, chosen)
-    if len(read.names) < 2:
+    of_line = read_run(line, texts, chosen)
+    names = of_line.context.names
+    if len(names) < 2:
         line.error("there is only one system; a comparison needs at least two")
     with in_blocks(work, line[Kept]) as blocks:
-        metrics = read.build(blocks)
-        say_unread(read.given, metrics, used=["doc_ids"] if testing.resample != "segment" else [])
-        scores = all_scores(metrics.values(), read.context.systems)
-    compared = comparisons.compared(read.names, metrics, scores, read.context, testing)
+        used = ["doc_ids"] if testing.resample != "segment" else []
+        scores = of_line.scores(blocks, documents=False, used=used)
+    compared = comparisons.compared(scores, testing)
     if form in SEPARATED and not engine.quiet:  # other formats include the signatures
         for column in compared.columns:
             notice(f"{column.title}|{column.signature}")
@@ -119,8 +117,8 @@ def run(line: CommandLine) -> int:
         text = system_tables.render(compared, form, written.width, written.autorank)
     else:
         text = comparisons.render(compared, form, written.width)
-    for metric in metrics.values() if form == "table" else ():
-        text += "".join(f"\n{table}\n" for table in getattr(metric, "tables", lambda names: [])(read.names))
+    for metric in scores.metrics.values() if form == "table" else ():
+        text += "".join(f"\n{table}\n" for table in getattr(metric, "tables", lambda names: [])(names))
     output.write(text, written.output)
     if written.plot:
         comparisons.draw(compared, written.plot)

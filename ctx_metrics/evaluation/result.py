@@ -13,6 +13,7 @@ from ..cli.common import output
 from ..cli.common.comparisons import Compared, compared
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..run.run import RunScores
 from ..scoring.context import Context
 from ..scoring.names import name_in_files
 from ..scoring.scores import Scores
@@ -49,16 +50,31 @@ class Evaluation(Mapping[str, SystemScores]):
     result.system, .documents and .segments are the scores of a single system, by metric; with several, name one:
     result["A"].system["bleu"].
 
-    names      of the systems
-    metrics    the metrics that scored, by name
+    of_run     the systems' names and texts, the metrics that scored, and all scores
     notices    messages issued during scoring
     """
 
-    names: Sequence[str]
-    context: Context
-    metrics: Mapping[str, Metric]
-    scores: Sequence[Sequence[Scores]]  # [metrics][systems]
+    of_run: RunScores
     notices: Sequence[str] = ()
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the systems."""
+        return self.of_run.context.names
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """The metrics that scored, by name."""
+        return self.of_run.metrics
+
+    @property
+    def context(self) -> Context:
+        return self.of_run.context
+
+    @property
+    def scores(self) -> Sequence[Sequence[Scores]]:
+        """The scores of each metric and system."""
+        return self.of_run.scores
 
     def __getitem__(self, system: str) -> SystemScores:
         if system not in self.names:
@@ -202,12 +218,12 @@ class Evaluation(Mapping[str, SystemScores]):
         check_installed()
         check_size(self.context.systems)
         with one_run() as notices:
-            names, columns, design = self._compared(SystemTests())
-        content = Content(names, self.context, design, columns, [*dict.fromkeys([*self.notices, *notices])])
+            _, columns, design = self._compared(SystemTests())
+        content = Content(self.context, design, columns, [*dict.fromkeys([*self.notices, *notices])])
         write_whole(file, page([content], title or title_of(content)), "")
 
     def _compared(self, testing: SystemTests) -> Compared:
-        return compared(self.names, self.metrics, self.scores, self.context, testing)
+        return compared(self.of_run, testing)
 
 
 def _of_level(scores: Scores, level: Level) -> Sequence[float]:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +10,17 @@ from ..corpus import list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..registry import metric_table, model_named
-from ..run.references import ReferenceKind, kind_entry
-from ..run.wrappers import asked_by_keywords, checks_of, text_reader_of, wrapped, wraps_of
-from ..scoring.base import ContextMetric
-from ..scoring.context import Context, MetricSettings, build_all, capabilities, say_unread
-from ..scoring.scores import all_scores
+from ..run.references import ReferenceKind
+from ..run.run import Run
+from ..run.wrappers import asked_by_keywords, text_reader_of
+from ..scoring.context import MetricSettings, capabilities
 from ..settings import closest
 from ..types_of_values import check_type
 from .one_run import one_run
 from .result import Evaluation
-from .texts import References, Texts, context_of, with_given_inputs
+from .texts import Hypotheses, References, input_values, texts_of
 
 if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
     from typing_extensions import Unpack
 
     from .keywords import WrapperKeywords
@@ -32,11 +29,11 @@ Metrics = str | Collection[str] | Mapping[str, Mapping[str, Any]]
 
 
 def evaluate(
-    hypotheses: Texts | Mapping[str, Texts],
+    hypotheses: Hypotheses | Mapping[str, Hypotheses],
     references: References | None = None,
     *,
     kind_of_references: ReferenceKind | None = None,
-    sources: Texts | None = None,
+    sources: Hypotheses | None = None,
     docs: Collection[Any] | None = None,
     metrics: Metrics | None = None,
     model: str | os.PathLike[str] | None = None,
@@ -73,23 +70,16 @@ def evaluate(
     (40.0, [0.0, 100.0])
     """
     _check_types(locals())
-    asked = asked_by_keywords("evaluate", settings)
+    wrappers = asked_by_keywords("evaluate", settings)
     kept = Kept(None if cache is None else os.fspath(cache))
     with one_run() as notices, in_blocks(Work(), kept) as blocks:
-        reader, wraps, checks = text_reader_of(asked), wraps_of(asked), checks_of(asked, ())
-        languages = source_lang, target_lang
-        names, context = context_of(hypotheses, references, sources, docs, languages, engine, text_checks, reader)
-        context = replace(context, signature=kind_entry(kind_of_references, context.references))
+        aligned = text_reader_of(wrappers) is not None
+        texts = texts_of(hypotheses, references, sources, docs, (source_lang, target_lang), aligned, text_checks)
         chosen = _chosen(metrics, model, references is not None)
-        context = with_given_inputs(context, names, chosen, inputs)
-        context = replace(context, inputs={**context.inputs, "explain": explain}, in_blocks=blocks)
-        built = build_all(wrapped(chosen, wraps), context, reference="give references")
-        _check_references(built, context)
-        for check in checks:
-            check(built, names)
-        say_unread({} if sources is None or reader else {"sources": "the sources"}, built)
-        scores = all_scores(built.values(), context.systems, context.doc_ids)
-    return Evaluation(names, context, built, scores, notices)
+        keywords = {**input_values(texts.names, chosen, inputs), "explain": explain}
+        run = Run(texts, chosen, wrappers, engine, kind_of_references, keywords=keywords, text_checks=text_checks)
+        scores = run.scores(blocks)
+    return Evaluation(scores, notices)
 
 
 # of the parameters that are not texts
@@ -108,18 +98,6 @@ _TYPES = {
 def _check_types(given: Mapping[str, Any]) -> None:
     for name, kind in _TYPES.items():
         check_type(name, given[name], kind)
-
-
-def _check_references(metrics: "Mapping[str, Metric]", context: Context) -> None:
-    """Raise InputError if a segment has no reference, which sacrebleu's own metrics cannot read."""
-    missing = [
-        i for i, own in enumerate(zip(*context.references or (), strict=True)) if all(text is None for text in own)
-    ]
-    if missing and (stock := [name for name, metric in metrics.items() if not isinstance(metric, ContextMetric)]):
-        fix = "leave such segments out, or choose other metrics"
-        raise InputError(
-            f"references: segment {missing[0] + 1} has none, which {', '.join(stock)} cannot score", fix=fix
-        )
 
 
 def _chosen(

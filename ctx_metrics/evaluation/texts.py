@@ -1,91 +1,65 @@
-"""From what a user has, such as lists and columns of tables, to the checked texts of a run."""
+"""From lists, columns of tables and the like to the texts of a run."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sacrebleu.metrics import CHRF
 
-from ..checks.plain_text import check_plain_text
-from ..checks.texts import check_texts
-from ..corpus import Segments, checked_stream, document_id, document_ranges, list_of_strings, named
-from ..engine_options import EngineOptions
+from ..corpus import Segments, checked_stream, document_id, list_of_strings, named
 from ..errors import InputError
-from ..language import LANGUAGES, check_language
 from ..notices import counted, notice
-from ..run.wrappers import TextReader, reader_hint
-from ..scoring.context import Context, MetricSettings, capabilities
+from ..run.run import Texts
+from ..scoring.context import MetricSettings, capabilities
 from ..scoring.inputs import FileInput, Input
-from ..system_names import names_fault
 
-Texts = Collection[str]
+Hypotheses = Collection[str]
 References = Collection[str | None] | Collection[Collection[str | None]]
 MOST_COMPARED = 50  # lists of references, above which nobody gives as many as there are segments by mistake
 ONE = "system"  # the name of a system that has none
 
 
-def context_of(
-    hypotheses: Texts | Mapping[str, Texts],
+def texts_of(
+    hypotheses: Hypotheses | Mapping[str, Hypotheses],
     references: References | None,
-    sources: Texts | None,
+    sources: Hypotheses | None,
     docs: Collection[Any] | None,
     languages: tuple[str | None, str | None],
-    engine: EngineOptions,
+    aligned: bool,
     checks: bool,
-    reader: TextReader | None,
-) -> tuple[list[str], Context]:
-    """Return the systems' names, and the context of their texts, after a reader has read them anew, if there is one; gives
-    notice of odd texts if `checks`."""
+) -> Texts:
+    """Return the texts of a run.
+
+    aligned    whether a system has one text for each document
+    checks     whether to give notice of references that seem to be those of one segment each
+    """
     several = isinstance(hypotheses, Mapping)
     of_systems = hypotheses if isinstance(hypotheses, Mapping) else {ONE: hypotheses}
     if not of_systems:
         raise InputError("hypotheses: no system given")
     names = [str(name) for name in of_systems]
-    if fault := names_fault(names, len(names), "hypotheses"):
-        raise InputError(fault)
     titles = names if several else ["hypotheses"]
     systems = [_stream(title, texts) for title, texts in zip(titles, of_systems.values(), strict=True)]
     if not systems[0]:
         raise InputError("no hypotheses to score")
-    against = [] if references is None else _references(references, 0 if reader else len(systems[0]))
-    if checks and not reader and len(against) == len(systems[0]):
+    against = [] if references is None else _references(references, 0 if aligned else len(systems[0]))
+    if checks and not aligned and len(against) == len(systems[0]):
         _say_transposed(systems[0], against)
     source = None if sources is None else _stream("sources", sources)
     doc_ids = None if docs is None else named([document_id(each) for each in list_of_strings("docs", docs)], "docs")
-    of_segments = [*([] if reader else systems), *against, *filter(None, (source, doc_ids))]
-    for stream in of_segments:
-        if len(stream) != len(of_segments[0]):
-            lengths = f"{_segments(stream)} for {_segments(of_segments[0])} of {of_segments[0].name}"
-            fix = "" if reader or stream is doc_ids else reader_hint()
-            if checks and not reader:  # the kind of the texts often says why
-                check_plain_text(systems, against, source)
-            raise InputError(f"{stream.name}: {lengths}", fix=fix)
-    if doc_ids is not None:
-        document_ranges(doc_ids, "docs")
-    for name, language in zip(LANGUAGES, languages, strict=True):
-        if language is not None:
-            check_language(name, language)
-    context = Context(against, systems, source, doc_ids, *languages, engine)
-    if reader:
-        read = reader(context)
-        systems, context = read.systems, replace(context, systems=read.systems, read=read)
-    if checks:
-        check_texts(systems, against, source, languages)
-    return names, context
+    given = {} if source is None or aligned else {"sources": "the sources"}
+    return Texts(names, systems, against, source, doc_ids, *languages, given=given)
 
 
-def with_given_inputs(
-    context: Context, names: Sequence[str], metrics: Sequence[MetricSettings], given: Mapping[str, Any]
-) -> Context:
-    """Return the context with the inputs that the metrics read besides the texts of every run."""
+def input_values(names: Sequence[str], metrics: Sequence[MetricSettings], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs that the metrics read besides the texts of every run."""
     known = {name: each for metric in metrics for each in capabilities(metric.cls).inputs for name in each.keywords}
-    inputs = {}
+    values = {}
     for name, value in given.items():
         if name not in known:
             reads = f"they read {', '.join(known)}" if known else "they read none"
             raise InputError(f"inputs: none of the metrics reads {name!r}; {reads}")
-        inputs[name] = _streams(name, known[name], names, value) if name in known[name].streams else value
-    return replace(context, inputs=inputs)
+        values[name] = _streams(name, known[name], names, value) if name in known[name].streams else value
+    return values
 
 
 def _streams(name: str, of: Input, systems: Sequence[str], given: Any) -> list[Segments]:
@@ -137,7 +111,3 @@ def _say_transposed(hypotheses: Segments, streams: Sequence[Segments]) -> None:
             f"references: {number} lists of {number} texts are read as {number} references of all segments, but each list "
             f"fits one segment far better (chrF {transposed:.0f}, not {as_given:.0f}); if so, give list(zip(*references))"
         )
-
-
-def _segments(stream: Segments) -> str:
-    return counted(len(stream), "segment", "segments")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..cli.common import flags
-from ..cli.common.inputs import Texts
+from ..cli.common.inputs import TextFlags
 from ..cli.common.metrics import Metrics, add_wrapper_flags, metrics_setting, model_setting
 from ..cli.common.work import Kept, Work, in_blocks
 from ..cli.score import add_metric_flags
@@ -95,7 +95,7 @@ class Page:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [Texts, Scored, Sets, Page])
+    add_all(parser, [TextFlags, Scored, Sets, Page])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
     add_all(parser, [("work", Kept), flags.quiet()])
@@ -124,7 +124,7 @@ def run(line: CommandLine) -> int:
     check_installed()
     files = [read(each) for each in given]
     if wanted.pearmut:
-        check_names(files[0].inputs.names)
+        check_names(files[0].run.context.names)
     with in_blocks(Work(), line[Kept]) as blocks:
         sets = [replace(scored(each, blocks), autorank=wanted.autorank) for each in files]
     say_missing(sets)

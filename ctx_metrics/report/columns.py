@@ -38,9 +38,9 @@ OF_COUNTS: dict[str, tuple[type[Metric], dict[str, tuple[str, Callable[[str], An
 CLOSE = 1.1e-4  # largest difference between a system score and its segments' mean that counts as rounding: 4 decimals
 
 
-def read_columns(paths: Sequence[str], names: Sequence[str], context: Context, design: Design) -> list[Column]:
+def read_columns(paths: Sequence[str], context: Context, design: Design) -> list[Column]:
     """Read the metrics of score files, folders and tables, which must contain each system by name."""
-    systems = context.systems
+    names, systems = context.names, context.systems
     unjudged = np.full(len(names), np.nan)
     texts = JudgedSet("this run", names, len(systems[0]), systems, system_scores=unjudged, doc_ids=context.doc_ids)
     return [_column(scores, context, design) for scores in read_scores(paths, texts)]
@@ -66,10 +66,11 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores]) -> Conten
         doc_ids=judged.doc_ids,
         source_lang=judged.source_lang,
         target_lang=judged.target_lang,
+        names=judged.systems,
     )
     design = USUAL.design(context.systems, judged.doc_ids)
     columns = [_column(each, context, design) for each in kept]
-    return Content(judged.systems, context, design, columns, test_set=judged.name)
+    return Content(context, design, columns, test_set=judged.name)
 
 
 def _column(metric: MetricScores, context: Context, design: Design) -> Column:

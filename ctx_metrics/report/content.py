@@ -36,7 +36,6 @@ class Marked(NamedTuple):
 class Content:
     """What a report shows.
 
-    names      of the systems, in the order of context.systems
     design     how the systems are tested
     notices    issued while the run scored
     marked     error spans that no metric of the run has marked
@@ -44,7 +43,6 @@ class Content:
     autorank   the method by which AutoRank is computed from the columns; None: it is not shown
     """
 
-    names: Sequence[str]
     context: Context
     design: Design
     columns: Sequence[Column]
@@ -52,6 +50,11 @@ class Content:
     marked: "Sequence[Marked]" = ()
     test_set: str = ""
     autorank: str | None = None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The systems' names."""
+        return self.context.names
 
     @property
     def compared(self) -> Compared:

@@ -3,16 +3,18 @@
 from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 
-from ..cli.common.inputs import Inputs, Texts, checked_texts, read_inputs
+from ..cli.common.comparisons import columns_of
+from ..cli.common.inputs import TextFlags, checked_texts, read_run
 from ..cli.common.metrics import chosen_metrics
 from ..cli.score import check_resample
 from ..errors import CtxMetricsError
 from ..flag_types import Files
 from ..notices import collected, notice
 from ..paths import Reads
+from ..run.run import Run
 from ..scoring.context import MetricSettings
 from ..scoring.inputs import installed_inputs
 from ..scoring.testing import Design, SystemTests
@@ -82,7 +84,7 @@ class Given(NamedTuple):
 
     name: str
     line: CommandLine
-    texts: Texts
+    texts: TextFlags
     chosen: Sequence[MetricSettings]
     testing: SystemTests
 
@@ -95,7 +97,7 @@ class Read(NamedTuple):
     """
 
     name: str
-    inputs: Inputs
+    run: Run
     design: Design
     columns: "list[Column]"
     marked: "Sequence[Marked]"
@@ -114,7 +116,7 @@ def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, tes
 
 
 def _given(name: str, line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> Given:
-    if name and line[Texts].from_stdin:
+    if name and line[TextFlags].from_stdin:
         line.error("no translations: name their files with -t")
     texts, scores = checked_texts(line), line[Scored].scores
     if not metrics and not scores:
@@ -133,28 +135,25 @@ def read(given: Given) -> Read:
 
     said: list[str] = []
     with _about(given.name, said):
-        inputs = read_inputs(given.line, given.texts, given.chosen)
-        check_size(inputs.context.systems)
-        context = replace(inputs.context, inputs={**inputs.context.inputs, "explain": True})
+        run = read_run(given.line, given.texts, given.chosen, explain=True)
+        context = run.context
+        check_size(context.systems)
         beside = given.line[Scored]
-        marked = read_spans(beside.error_spans or (), inputs.names, context)
+        marked = read_spans(beside.error_spans or (), context)
         design = given.testing.design(context.systems, context.doc_ids)
-        columns = read_columns(beside.scores or (), inputs.names, context, design)
-    return Read(given.name, inputs._replace(context=context), design, columns, marked, said)
+        columns = read_columns(beside.scores or (), context, design)
+    return Read(given.name, run, design, columns, marked, said)
 
 
 def scored(read: Read, blocks: "InBlocks | None") -> "Content":
-    from ..scoring.comparison import Column
-    from ..scoring.scores import all_scores
     from .content import Content
 
-    context, said = read.inputs.context, [*read.notices]
+    said = [*read.notices]
     with _about(read.name, said):
-        metrics = read.inputs.build(blocks)
-        read.design.say_what_is_rough(metrics)
-        scores = all_scores(metrics.values(), context.systems, context.doc_ids)
-        columns = [Column.of(*each, own, read.design) for each, own in zip(metrics.items(), scores, strict=True)]
-    return Content(read.inputs.names, context, read.design, [*read.columns, *columns], said, read.marked, read.name)
+        scores = read.run.scores(blocks)
+        read.design.say_what_is_rough(scores.metrics)
+        columns = columns_of(scores, read.design)
+    return Content(scores.context, read.design, [*read.columns, *columns], said, read.marked, read.name)
 
 
 class _LineOfSet(CommandLine):
@@ -180,7 +179,7 @@ def lines_of_sets(line: CommandLine) -> list[tuple[str, CommandLine]]:
 def _usual_values() -> Values:
     """The flags of one test set's inputs, with the values that they have if they are not given."""
     parser = ArgumentParser(add_help=False)
-    add_all(parser, [Texts, Scored, *((each.title, each.add_arguments) for each in installed_inputs())])
+    add_all(parser, [TextFlags, Scored, *((each.title, each.add_arguments) for each in installed_inputs())])
     return {action.dest: parser.get_default(action.dest) for action in parser._actions}
 
 

@@ -12,14 +12,14 @@ from ..system_names import system_names
 from .content import Marked
 
 
-def read_spans(paths: Sequence[str], names: Sequence[str], context: Context) -> list[Marked]:
+def read_spans(paths: Sequence[str], context: Context) -> list[Marked]:
     """Read the spans in each table, whose rows name a system of the run and a segment, from 1."""
     titles = [name.removesuffix(".tsv") for name in system_names(paths)]
-    return [_read(path, title, names, context) for path, title in zip(paths, titles, strict=True)]
+    return [_read(path, title, context) for path, title in zip(paths, titles, strict=True)]
 
 
-def _read(path: str, title: str, names: Sequence[str], context: Context) -> Marked:
-    rows = read_marked(path)
+def _read(path: str, title: str, context: Context) -> Marked:
+    rows, names = read_marked(path), context.names
     own = [row for row in rows if _system(row, names) in names]
     if not own:
         raise InputError(

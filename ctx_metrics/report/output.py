@@ -26,14 +26,16 @@ def text(run: "Run") -> str:
     from .content import Content
     from .page import page, title_of
 
-    context = replace(run.context(run.references, run.systems, REPORT.reads), doc_ids=run.document_ids())
+    context = replace(
+        run.context(run.references, run.systems, REPORT.reads), doc_ids=run.document_ids(), names=run.names()
+    )
     of_metrics = all_scores(run.metrics.values(), context.systems, context.doc_ids)
     design = _design(run)
     design.say_what_is_rough(run.metrics, "--ctx-resample")
     columns = [
         Column.of(*each, of_systems, design) for each, of_systems in zip(run.metrics.items(), of_metrics, strict=True)
     ]
-    content = Content(run.names(), context, design, columns, [str(each) for each in shown_notices()])
+    content = Content(context, design, columns, [str(each) for each in shown_notices()])
     return page([content], title_of(content))
 
 

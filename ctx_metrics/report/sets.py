@@ -29,7 +29,7 @@ class Summary(NamedTuple):
 def languages(content: Content) -> str:
     """
     >>> from ctx_metrics.scoring.context import Context
-    >>> languages(Content(["a"], Context(source_lang="de", target_lang="en"), None, []))
+    >>> languages(Content(Context(source_lang="de", target_lang="en", names=["a"]), None, []))
     'de → en'
     """
     context = content.context

@@ -7,6 +7,7 @@ from ..errors import InputError
 from ..notices import counted
 from ..reading import read_lines, read_text, split_lines, without_mark
 from ..subtitles import without_times
+from ..wording import worded
 
 
 def file_segments(path: str, encoding: str | None = None, subtitles: bool = False) -> Segments:
@@ -18,14 +19,16 @@ def file_segments(path: str, encoding: str | None = None, subtitles: bool = Fals
 
 
 def check_lengths(streams: Sequence[Segments]) -> None:
+    """Raise InputError for a stream without segments, and unless all streams have the same number."""
     first = streams[0]
-    for stream in streams:
+    for stream in sorted(streams, key=bool):
+        own, others = (counted(len(each), "segment", "segments") for each in (stream, first))
+        in_python = f"{stream.name}: {own} for {others} of {first.name}"
         if not stream:
-            raise InputError(f"{stream.name} is empty; it must hold one segment per line")
-    for stream in streams:
+            raise InputError(worded(f"{stream.name} is empty; it must hold one segment per line", in_python))
         if len(stream) != len(first):
             lines = counted(len(stream), "line", "lines")
-            raise InputError(f"{stream.name} has {lines}, but {first.name} has {len(first)}")
+            raise InputError(worded(f"{stream.name} has {lines}, but {first.name} has {len(first)}", in_python))
 
 
 def test_set_lines(test_sets: str, langpair: str, field: str) -> list[str] | None:

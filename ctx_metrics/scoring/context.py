@@ -38,6 +38,7 @@ class Context:
     in_blocks          scores corpora block by block (scale.corpora.InBlocks), or None
     read               the systems' texts as a reader gives them (run.wrappers.Read), or None
     signature          entries in the signature of every metric
+    names              of the systems
     """
 
     references: Sequence[Stream] | None = None
@@ -51,6 +52,7 @@ class Context:
     in_blocks: Any = None
     read: Any = None
     signature: Mapping[str, str] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
     @property
     def trg_lang(self) -> str:
@@ -58,7 +60,7 @@ class Context:
         return bleu_language(self.target_lang)
 
 
-_OF_RUNS = {"references", "inputs", "in_blocks", "read", "signature"}
+_OF_RUNS = {"references", "inputs", "in_blocks", "read", "signature", "names"}
 CONTEXT = frozenset(each.name for each in fields(Context)) - _OF_RUNS | {"trg_lang"}
 
 

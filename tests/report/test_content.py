@@ -51,6 +51,7 @@ def made(metrics=None, names=("a", "b"), **changes) -> Content:
             "source_lang": "de",
             "target_lang": "en",
             "inputs": {"explain": True},
+            "names": names,
             **changes,
         }
     )
@@ -60,7 +61,7 @@ def made(metrics=None, names=("a", "b"), **changes) -> Content:
         Column.of(name, metric, [scores(metric, system, context.doc_ids) for system in context.systems], design)
         for name, metric in metrics.items()
     ]
-    return Content(names, context, design, columns, ["something was cut"])
+    return Content(context, design, columns, ["something was cut"])
 
 
 @pytest.fixture(scope="module")
@@ -249,10 +250,10 @@ def test_items_of_subset2evaluate():
 def marked(tmp_path_factory):
     """The content of an XCOMET checkpoint's run."""
     folder = build_checkpoint(RECIPES["xcomet"], tmp_path_factory.mktemp("models") / "xcomet")
-    context = Context(references=[REFERENCES], sources=SOURCES, systems=[OUTPUTS])
+    context = Context(references=[REFERENCES], sources=SOURCES, systems=[OUTPUTS], names=["a"])
     metric = COMET([REFERENCES], [OUTPUTS], sources=SOURCES, model=str(folder))
     design = USUAL.design(context.systems, None)
-    return Content(["a"], context, design, [Column.of("comet", metric, [scores(metric, OUTPUTS)], design)])
+    return Content(context, design, [Column.of("comet", metric, [scores(metric, OUTPUTS)], design)])
 
 
 def test_pearmut_ends_are_inclusive(marked):

@@ -20,7 +20,7 @@ TEXTS = [["It rains.", "We left.", "Stop."], ["It pours.", "We went.", "Halt."]]
 
 @pytest.fixture
 def context():
-    return Context(systems=TEXTS, doc_ids=["a", "a", "b"])
+    return Context(systems=TEXTS, doc_ids=["a", "a", "b"], names=["A", "B"])
 
 
 def scores(*of_systems: str) -> str:
@@ -29,9 +29,7 @@ def scores(*of_systems: str) -> str:
 
 def test_segments_documents_and_systems(tmp_path, context):
     (tmp_path / "human.seg.score").write_text(scores("1 2 None", "3 3 6"))
-    [column] = read_columns(
-        [str(tmp_path)], ["A", "B"], context, SystemTests(resample="segment").design(TEXTS, context.doc_ids)
-    )
+    [column] = read_columns([str(tmp_path)], context, SystemTests(resample="segment").design(TEXTS, context.doc_ids))
     assert (column.title, column.sign, column.best) == ("human", 1, 1)
     assert [each.system for each in column.scores] == [1.5, 4]
     np.testing.assert_array_equal([each.documents for each in column.scores], [[1.5, NAN], [3, 6]])
@@ -42,7 +40,7 @@ def test_segments_documents_and_systems(tmp_path, context):
 def test_no_interval_where_a_systems_score_is_no_mean(tmp_path, context, caplog):
     (tmp_path / "bleu-ref.seg.score").write_text(scores("1 2 3", "3 3 6"))
     (tmp_path / "bleu-ref.sys.score").write_text(scores("2.5", "3"))
-    [column] = read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
+    [column] = read_columns([str(tmp_path)], context, USUAL.design(TEXTS, context.doc_ids))
     assert column.comparison is None and [each.system for each in column.scores] == [2.5, 3]
     assert [message.partition(":")[0] for message in caplog.messages] == ["bleu"]
 
@@ -57,9 +55,9 @@ def test_bleu_chrf_and_ter_have_the_intervals_of_their_texts(ctx, tmp_path, form
     more = ["--tokenize", "char", "--chrf-word-order", "2"] if form == "jsonl" else []
     path = tmp_path / f"scores.{form}"
     assert ctx("score", *files, *more, "--level", "segment", "system", "-o", path).code == 0
-    context = Context(systems=[lines[A], lines[B]], references=[lines[REF]])
+    context = Context(systems=[lines[A], lines[B]], references=[lines[REF]], names=[NAME_A, NAME_B])
     design = SystemTests(samples=200).design(context.systems, None)
-    columns = read_columns([str(path)], [NAME_A, NAME_B], context, design)
+    columns = read_columns([str(path)], context, design)
     own = {"bleu": {"tokenize": "char"}, "chrf": {"word_order": 2}} if more else {}
     for cls, column in zip((BLEU, CHRF, TER), columns, strict=True):
         metric = build(cls, context, own.get(column.name, {}))
@@ -75,14 +73,14 @@ def test_ter_is_known_by_its_name(tmp_path, context, negated, scale):
     sign = -1 if negated else 1
     one, other = (" ".join(str(sign * scale * each) for each in own) for own in ([0.8, 0.8, 0.8], [0.2, 0.1, 0.3]))
     (tmp_path / "ter-ref.seg.score").write_text(scores(one, other))
-    [column] = read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
+    [column] = read_columns([str(tmp_path)], context, USUAL.design(TEXTS, context.doc_ids))
     assert (column.sign, column.best) == (1 if negated else -1, 1)
 
 
 def test_scores_of_systems_alone_are_not_enough(tmp_path, context):
     (tmp_path / "m-ref.sys.score").write_text(scores("2.5", "3"))
     with pytest.raises(InputError, match="m: its files have no scores of segments"):
-        read_columns([str(tmp_path)], ["A", "B"], context, USUAL.design(TEXTS, context.doc_ids))
+        read_columns([str(tmp_path)], context, USUAL.design(TEXTS, context.doc_ids))
 
 
 def test_a_judged_set_has_people_first(caplog):

@@ -32,7 +32,7 @@ def table(tmp_path):
 
 
 def test_spans_are_those_of_the_runs_systems_and_segments(table, caplog):
-    [found] = read_spans([table(*ROWS)], ["A", "B"], Context(systems=TEXTS))
+    [found] = read_spans([table(*ROWS)], Context(systems=TEXTS, names=["A", "B"]))
     assert found.title == "people"
     assert {place: [tuple(span) for span in own] for place, own in found.spans.items()} == {
         (0, 0): [(0, 2, "minor"), (3, 8, "major")],
@@ -54,12 +54,12 @@ def test_spans_are_those_of_the_runs_systems_and_segments(table, caplog):
 )
 def test_a_row_that_does_not_fit(table, row, message):
     with pytest.raises(InputError, match=f"people.tsv, line 3: {message}$"):
-        read_spans([table(ROWS[0], row)], ["A", "B"], Context(systems=TEXTS))
+        read_spans([table(ROWS[0], row)], Context(systems=TEXTS, names=["A", "B"]))
 
 
 def test_a_table_of_other_systems(table):
     with pytest.raises(InputError, match=r"no row belongs to a system of this run \(X, Y\); --names gives their names"):
-        read_spans([table(*ROWS)], ["X", "Y"], Context(systems=TEXTS))
+        read_spans([table(*ROWS)], Context(systems=TEXTS, names=["X", "Y"]))
 
 
 @pytest.mark.full

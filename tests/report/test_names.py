@@ -34,7 +34,7 @@ def here(files, monkeypatch):
 
 def shown_in_report(scores) -> str:
     systems = [LINES["a"], LINES["b"]]
-    [column] = read_columns([str(scores)], ["a", "b"], Context(systems=systems), USUAL.design(systems, None))
+    [column] = read_columns([str(scores)], Context(systems=systems, names=["a", "b"]), USUAL.design(systems, None))
     return column.title
 
 

@@ -2,15 +2,12 @@
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sacrebleu.metrics.base import Metric
-
 from ...notices import notice
+from ...run.run import RunScores
 from ...scoring.comparison import Column, Comparison
-from ...scoring.context import Context
-from ...scoring.scores import Scores
 from ...scoring.testing import Design, SystemTests
 from ...separated import SEPARATED
 from . import output
@@ -25,18 +22,16 @@ class Compared(NamedTuple):
     design: Design
 
 
-def compared(
-    names: Sequence[str],
-    metrics: Mapping[str, Metric],
-    scores: Sequence[Sequence[Scores]],
-    context: Context,
-    testing: SystemTests,
-) -> Compared:
+def compared(run: RunScores, testing: SystemTests) -> Compared:
     """Test all pairs of systems by each metric; gives notice of whatever makes p-values unreliable."""
-    design = testing.design(context.systems, context.doc_ids)
-    design.say_what_is_rough(metrics)
-    columns = [Column.of(*each, of_metric, design) for each, of_metric in zip(metrics.items(), scores, strict=True)]
-    return Compared(names, columns, design)
+    design = testing.design(run.context.systems, run.context.doc_ids)
+    design.say_what_is_rough(run.metrics)
+    return Compared(run.context.names, columns_of(run, design), design)
+
+
+def columns_of(run: RunScores, design: Design) -> list[Column]:
+    of_metrics = zip(run.metrics.items(), run.scores, strict=True)
+    return [Column.of(name, metric, scores, design) for (name, metric), scores in of_metrics]
 
 
 def render(found: Compared, form: str, decimals: int | None) -> str:

@@ -7,30 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from sacrebleu.metrics.base import Metric
-
-from ...checks.plain_text import check_plain_text
-from ...checks.texts import check_texts, unescape, unescaped
-from ...corpus import Segments, document_ranges, named
+from ...checks.texts import unescape, unescaped
+from ...corpus import Segments, named
 from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import File, Files
 from ...notices import counted
 from ...reading import read_lines, read_stream, without_mark
-from ...run.references import REFERENCE_KIND, ReferenceKind, kind_entry
-from ...run.streams import check_lengths, file_segments, test_set_lines
-from ...run.wrappers import Check, asked_by_line, checks_of, reader_hint, reader_of
-from ...scoring.context import Context, MetricSettings, build_all, check_references, with_inputs, with_lines
+from ...run.references import REFERENCE_KIND, ReferenceKind
+from ...run.run import Run, Texts, give_references
+from ...run.streams import file_segments, test_set_lines
+from ...run.wrappers import asked_by_line, reader_hint, reader_of, wrapped, wraps_of
+from ...scoring.context import Context, MetricSettings, check_references, with_lines
 from ...scoring.inputs import FileInput, Given, installed_inputs
 from ...settings import CommandLine, setting
 from ...system_names import names_fault, system_names
 from . import flags
 
 if TYPE_CHECKING:
-    from ...scale.corpora import InBlocks
+    pass
 
 STDIN = "the standard input"
-GIVE_REFERENCE = "give -r FILE"
 ROLES = ("src", "mt", "ref", "doc")
 Streams = dict[str, list[Segments]]  # by role
 
@@ -71,8 +68,8 @@ def test_set(text: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class Texts:
-    """The texts to score, and their languages."""
+class TextFlags:
+    """The flags of the texts to score, and of their languages."""
 
     source: File | None = setting("Source segments, one per line.", flag="-s --source", group="inputs")
     translations: Files | None = setting(
@@ -118,29 +115,8 @@ class Texts:
         return () if self.from_stdin else self.translations or ()
 
 
-class Inputs(NamedTuple):
-    """The inputs of one run.
-
-    context    the systems' texts and all else; all its streams have the same length
-    given      what the command line gives, in words, by the keyword of metrics that read it
-    """
-
-    names: list[str]
-    context: Context
-    metrics: Sequence[MetricSettings]
-    given: Mapping[str, str]
-    checks: Sequence[Check]
-
-    def build(self, in_blocks: "InBlocks | None" = None) -> dict[str, Metric]:
-        """Build all metrics before the first one scores, so that shared inputs are computed once."""
-        metrics = build_all(self.metrics, replace(self.context, in_blocks=in_blocks), reference=GIVE_REFERENCE)
-        for check in self.checks:
-            check(metrics, self.names)
-        return metrics
-
-
-def checked_texts(line: CommandLine) -> Texts:
-    texts = line[Texts]
+def checked_texts(line: CommandLine) -> TextFlags:
+    texts = line[TextFlags]
     if texts.dataset and (texts.source or texts.references):
         line.error("-d names a test set with its source and references; leave out -s and -r")
     if texts.dataset and not texts.language_pair:
@@ -169,13 +145,17 @@ def given_inputs(line: CommandLine) -> dict[FileInput, Given]:
     return {each: each.read(line) for each in installed_inputs()}
 
 
-def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSettings]) -> Inputs:
+def read_run(line: CommandLine, texts: TextFlags, metrics: Sequence[MetricSettings], *, explain: bool = False) -> Run:
+    """Read all texts that a command line names.
+
+    explain    whether metrics keep the matches of tokens
+    """
     streams: Streams = {}
     given = given_inputs(line)
     if texts.dataset:
         _add_test_set(streams, *texts.dataset)
-    asked = asked_by_line(line)
-    reader, read = reader_of(asked), None
+    wrappers = asked_by_line(line)
+    reader, read = reader_of(wrappers), None
     one = {"src": texts.source, "doc": texts.docids}
     paths: dict[str, Sequence[str]] = {role: [path] for role, path in one.items() if path} | {
         "ref": texts.references or []
@@ -187,6 +167,8 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
                 raise InputError(f"{path} is a folder", fix=reader_hint())
     read_files(streams, texts.encoding, paths, subtitles=reader is not None)
     read_files(streams, texts.encoding, {each.name: of_input.paths for each, of_input in given.items()})
+    source_lang, target_lang = texts.language_pair or (None, None)
+    engine = line[EngineOptions]
     if texts.from_stdin:
         if reader:
             line.error("texts whose lines do not match are read from files: name them with -t")
@@ -197,10 +179,9 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
             raise InputError(fault)
         there = streams.keys() | folders.keys()
         if "src" in there and "ref" not in there:  # else the reader may bring references
-            check_references(metrics, GIVE_REFERENCE)
+            check_references(wrapped(metrics, wraps_of(wrappers)), give_references())
         [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
-        source_lang, target_lang = texts.language_pair or (None, None)
-        beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, line[EngineOptions])
+        beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, engine)
         read = reader(texts.files, texts.encoding, beside, folders)
         streams |= {"mt": read.systems, **read.streams}
     else:
@@ -208,15 +189,6 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         read_files(streams, texts.encoding, {"mt": texts.files})
     for each, of_input in given.items():
         each.check(of_input, len(streams["mt"]))
-    order = ("mt", "ref", "src", "doc", *(each.name for each in given))
-    try:
-        check_lengths([stream for role in order for stream in streams.get(role, ())])
-    except InputError as error:
-        if not texts.no_text_checks:  # the kind of the texts often says why
-            check_plain_text(streams["mt"], streams.get("ref", ()), *streams.get("src", [None]))
-        if len({*map(len, [*streams["mt"], *streams.get("ref", streams.get("src", ()))])} - {0}) > 1:
-            error.fix = reader_hint()
-        raise
     if texts.unescape:
         roles = [role for role in streams if role != "doc"]
         texts_of = iter(unescape([stream for role in roles for stream in streams[role]]))
@@ -226,16 +198,33 @@ def read_inputs(line: CommandLine, texts: Texts, metrics: Sequence[MetricSetting
         stream = file_segments(path, texts.encoding)
         return named([unescaped(each) for each in stream], path) if texts.unescape else stream
 
-    names = [*(texts.names or of_files)]
-    context = context_of(streams, names, texts.language_pair, line[EngineOptions], checks=not texts.no_text_checks)
-    context = replace(context, read=read, signature=kind_entry(texts.kind_of_references, context.references))
-    context = with_inputs(context, metrics, given, lambda each, _: streams.get(each.name))
     words = {"sources": "the source"} if "src" in streams and not texts.dataset else {}
     words |= {"doc_ids": "the document ids"} if texts.docids else {}
     words = {} if reader else words
     words |= {each.name: f"the {each.words}" for each in given if each.name in streams}
-    checks = checks_of(asked, texts.files)
-    return Inputs(names, context, [with_lines(each, lines) for each in metrics], words, checks)
+    [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
+    return Run(
+        Texts(
+            [*(texts.names or of_files)],
+            streams["mt"],
+            streams.get("ref", []),
+            sources,
+            doc_ids,
+            source_lang,
+            target_lang,
+            texts.files,
+            {each.name: streams[each.name] for each in given if each.name in streams},
+            words,
+            read,
+        ),
+        [with_lines(each, lines) for each in metrics],
+        wrappers,
+        engine,
+        texts.kind_of_references,
+        given,
+        {"explain": True} if explain else {},
+        text_checks=not texts.no_text_checks,
+    )
 
 
 def read_files(
@@ -244,22 +233,6 @@ def read_files(
     for role, files in paths.items():
         if files:
             streams[role] = [file_segments(path, encoding, subtitles) for path in files]
-
-
-def context_of(
-    streams: Streams, names: Sequence[str], languages: tuple[str, str] | None, engine: EngineOptions, checks: bool
-) -> Context:
-    """Return the context of streams (by role: mt, ref, src, doc and others); gives notice of odd texts if `checks`."""
-    if fault := names_fault(names, len(streams["mt"])):
-        raise InputError(fault)
-    [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
-    if doc_ids is not None:
-        document_ranges(doc_ids, doc_ids.name)
-    references, systems = streams.get("ref", []), streams["mt"]
-    source_lang, target_lang = languages or (None, None)
-    if checks:
-        check_texts(systems, references, sources, (source_lang, target_lang))
-    return Context(references, systems, sources, doc_ids, source_lang, target_lang, engine)
 
 
 def _add_test_set(streams: Streams, names: str, pair: str) -> None:

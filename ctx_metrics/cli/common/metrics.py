@@ -10,7 +10,7 @@ from sacrebleu.metrics import BLEU
 
 from ...flag_types import Name, Number, Whole
 from ...registry import MetricTable, asks_for_help, metric_table, model_hint, wanted_metrics
-from ...run.wrappers import asked_by_line, installed_wrappers, wrapped, wraps_of
+from ...run.wrappers import installed_wrappers
 from ...scoring.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ...settings import CommandLine, add_flags, setting
 
@@ -171,19 +171,17 @@ def chosen_metrics(
             f"{flag} is a flag of {name}, which is not among the metrics of -m; add the metric, or leave the flag out"
         )
     chosen = [MetricSettings(name, table[name_of(name).upper()], settings) for name, settings in own.items()]
-    wraps = wraps_of(asked_by_line(line))
     if model is None:
-        return wrapped(chosen, wraps)
+        return chosen
     with_model = [each.name for each in chosen if capabilities(each.cls).estimator]  # not text encoders such as bertr's
     if not with_model:
         line.error(f"--model is given, but none of the metrics has a quality model ({', '.join(names)})")
-    chosen = [
+    return [
         each._replace(own={**each.own, "model": model})
         if each.name in with_model and each.own["model"] == line.parser.get_default(f"{each.name}_model")
         else each
         for each in chosen
     ]
-    return wrapped(chosen, wraps)
 
 
 def _own_settings(metric: str, line: CommandLine) -> dict[str, Any]:

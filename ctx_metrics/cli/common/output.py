@@ -71,12 +71,12 @@ def places(systems: Sequence[str], segments: int, doc_ids: Sequence[str] | None,
     ]
 
 
-def texts_of(context: Context, systems: Sequence[str], places: Sequence[Place]) -> list[dict[str, str | None]]:
+def texts_of(context: Context, places: Sequence[Place]) -> list[dict[str, str | None]]:
     """Return the source, the references and the hypothesis of each place that is a segment; None for all others."""
     references = context.references or []
     streams: dict[str, Sequence[str | None]] = {} if context.sources is None else {"source": context.sources}
     streams |= {"reference" if k == 0 else f"reference {k + 1}": each for k, each in enumerate(references)}
-    hypotheses = dict(zip(systems, context.systems, strict=True))
+    hypotheses = dict(zip(context.names, context.systems, strict=True))
     return [
         dict.fromkeys([*streams, "hypothesis"])
         if place.segment is None

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from ...errors import InputError
 from ...models.estimator import ErrorSpan
 from ...notices import Notice, notice
-from ...scoring.context import Context
+from ...run.run import RunScores
 from ...scoring.results import SystemResult
-from ...scoring.scores import Scores
 from . import output
 
 KEYS = ("source_lang", "target_lang", "set_id", "system_id", "doc_id", "segment_id")
@@ -22,21 +21,22 @@ OFFICIAL = "official"  # the set_id of the rows that WMT scores
 NO_ERROR = "no-error"
 
 
-def predictions(names: Sequence[str], context: Context, scores: Sequence[Sequence[Scores]]) -> str:
+def predictions(run: RunScores) -> str:
     """Return the spans of the first metric that marks any, with a row for each system's segment.
-
-    scores    [metrics][systems]
 
     A segment's number, from 1, is its segment_id; set_id is "official". Raises InputError if no metric marks spans.
     """
-    marked = next((found for of_metric in scores if any(found := [spans_of(each.result) for each in of_metric])), None)
+    context = run.context
+    marked = next(
+        (found for of_metric in run.scores if any(found := [spans_of(each.result) for each in of_metric])), None
+    )
     if marked is None:
-        raise unmarked([of_metric[0].title for of_metric in scores])
+        raise unmarked([of_metric[0].title for of_metric in run.scores])
     text = io.StringIO()
     table = csv.writer(text, delimiter="\t", lineterminator="\n")
     table.writerow(COLUMNS)
     unread = []
-    for name, texts, of_segments in zip(names, context.systems, marked, strict=True):
+    for name, texts, of_segments in zip(context.names, context.systems, marked, strict=True):
         unread += [i for i in range(len(texts)) if i not in of_segments]
         for i, hypothesis in enumerate(texts):
             own = {

@@ -12,14 +12,14 @@ from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Decimals, Model, NewFile, OutputFile, Positive
 from ...notices import notice
-from ...scoring.context import MetricSettings, say_unread
+from ...scoring.context import MetricSettings
 from ...scoring.inputs import installed_inputs
 from ...scoring.names import name_in_files
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
 from ..common import flags
-from ..common.inputs import Texts, checked_texts, read_inputs
+from ..common.inputs import TextFlags, checked_texts, read_run
 from ..common.metrics import (
     GRID_SETTINGS,
     Metrics,
@@ -101,7 +101,7 @@ class Scoring:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [Texts, Scoring])
+    add_all(parser, [TextFlags, Scoring])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
@@ -113,12 +113,12 @@ def add_metric_flags(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [*inputs, ("engine for neural metrics", EngineOptions)])
 
 
-def check_resample(unit: str | None, texts: Texts, line: CommandLine) -> None:
+def check_resample(unit: str | None, texts: TextFlags, line: CommandLine) -> None:
     if unit == "document" and not (texts.docids or texts.dataset or texts.columns):
         line.error("--resample document needs the documents: give --docids FILE")
 
 
-def _chosen(line: CommandLine, asked: Scoring, texts: Texts) -> list[MetricSettings]:
+def _chosen(line: CommandLine, asked: Scoring, texts: TextFlags) -> list[MetricSettings]:
     error = line.error
     if asked.only_system and asked.levels and asked.levels != ["system"]:
         error(f"--only-system contradicts --level {' '.join(asked.levels)}; leave one out")
@@ -158,7 +158,6 @@ def hints(words: Sequence[str]) -> str:
 
 
 def run(line: CommandLine) -> int:
-    from ...scoring.scores import all_scores
     from ...scoring.testing import USUAL
     from ..common import output
 
@@ -168,34 +167,34 @@ def run(line: CommandLine) -> int:
     check_writable(asked.output)
     if asked.spans:
         check_writable(asked.spans)
-    read = read_inputs(line, texts, chosen)
-    if "document" in asked.places and read.context.doc_ids is None:
+    of_line = read_run(line, texts, chosen)
+    context = of_line.context
+    if "document" in asked.places and context.doc_ids is None:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
     if asked.slide_grid is not None:
         from . import grid
 
-        text, signatures = grid.render_grid(read, asked)
+        text, signatures = grid.render_grid(of_line, asked)
     else:
-        context = read.context
         with in_blocks(work, line[Kept]) as blocks:
-            metrics = read.build(blocks)
-            say_unread(read.given, metrics, used=["doc_ids"] if asked.compare or asked.places != ["system"] else [])
-            scores = all_scores(
-                metrics.values(), context.systems, context.doc_ids if "document" in asked.places else None
+            scores = of_line.scores(
+                blocks,
+                documents="document" in asked.places,
+                used=["doc_ids"] if asked.compare or asked.places != ["system"] else [],
             )
         reports = {
             name_in_files(name, metric, str(metric.get_signature().format())): output.report(
                 metric, of_metric, asked.places, asked.scale
             )
-            for (name, metric), of_metric in zip(metrics.items(), scores, strict=True)
+            for (name, metric), of_metric in zip(scores.metrics.items(), scores.scores, strict=True)
         }
-        places = output.places(read.names, len(context.systems[0]), context.doc_ids, asked.places)
-        beside = output.texts_of(context, read.names, places) if asked.with_texts else ()
+        places = output.places(context.names, len(context.systems[0]), context.doc_ids, asked.places)
+        beside = output.texts_of(context, places) if asked.with_texts else ()
         text = output.render(reports, places, asked.form, asked.width, asked.scale, beside)
         if asked.compare:
             from ..common import comparisons
 
-            found = comparisons.compared(read.names, metrics, scores, context, USUAL)
+            found = comparisons.compared(scores, USUAL)
             text += f"\n{comparisons.tables(found, asked.width)}\n"
         signatures = [(report.title, report.signature) for report in reports.values()]
     if asked.form in SEPARATED and not engine.quiet:  # other formats include the signatures
@@ -205,5 +204,5 @@ def run(line: CommandLine) -> int:
     if asked.spans:
         from ..common import spans
 
-        output.write(spans.predictions(read.names, read.context, scores), asked.spans)
+        output.write(spans.predictions(scores), asked.spans)
     return 0

@@ -1,10 +1,11 @@
 """`ctx-metrics score --slide-grid W`: slide's scores of all windows and strides up to W."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...metrics.slide import SLIDE
+from ...run.run import Run
 from ...separated import SEPARATED
-from ..common.inputs import Inputs
 from ..common.output import as_json, cells, decimals_of, number, printed_signature, signatures, table
 
 if TYPE_CHECKING:
@@ -13,24 +14,24 @@ if TYPE_CHECKING:
 COLUMNS = ("system", "window", "stride", "score")
 
 
-def render_grid(inputs: Inputs, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]:
+def render_grid(run: Run, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]:
     """Score every system with all windows and strides; also returns the (title, signature) pairs of the scores."""
     from ...metrics.slide import slide_grid
 
-    metric = inputs.build()["slide"]
+    metric, context = run.build()["slide"], run.context
     assert isinstance(metric, SLIDE) and asked.slide_grid
-    if inputs.context.doc_ids is None:
+    if context.doc_ids is None:
         metric.say_one_document()
-    grid = slide_grid(metric, inputs.context.systems, inputs.context.references or [], asked.slide_grid)
+    grid = slide_grid(metric, context.systems, context.references or [], asked.slide_grid)
     scores = {
         (name, window, stride): float(values[k]) * asked.scale / 100
-        for k, name in enumerate(inputs.names)
+        for k, name in enumerate(context.names)
         for (window, stride), values in sorted(grid.items())
     }
     largest = f"1-{asked.slide_grid}"
     of_all = [(metric.title, _signature(metric, asked.scale, largest, largest))]
     if asked.form == "table":
-        return _tables(inputs.names, scores, asked) + f"\n\n{signatures(of_all)}\n", of_all
+        return _tables(context.names, scores, asked) + f"\n\n{signatures(of_all)}\n", of_all
     if asked.form in SEPARATED:
         rows = [[*place, score] for place, score in scores.items()]
         return cells(asked.form, COLUMNS, rows, decimals_of(asked.form, asked.width, asked.scale)), of_all
@@ -41,7 +42,7 @@ def render_grid(inputs: Inputs, asked: "Scoring") -> tuple[str, list[tuple[str, 
     return as_json(objects, asked.form, asked.width), of_all
 
 
-def _tables(names: list[str], scores: dict[tuple[str, int, int], float], asked: "Scoring") -> str:
+def _tables(names: Sequence[str], scores: dict[tuple[str, int, int], float], asked: "Scoring") -> str:
     sizes = sorted({window for _, window, _ in scores})
     decimals = decimals_of("table", asked.width, asked.scale)
     texts = []

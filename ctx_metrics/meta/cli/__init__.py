@@ -29,6 +29,7 @@ from ...flag_types import Decimals, Directory, File, Files, Number, OutputFile, 
 from ...notices import notice
 from ...paths import Target, Writes, file_target
 from ...registry import metric_table
+from ...run.wrappers import asked_by_line, wrapped, wraps_of
 from ...scoring.context import MetricSettings
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
@@ -264,7 +265,8 @@ def checked(line: CommandLine) -> tuple[list[MetricSettings], MetricSettings | N
         error("--slide-grid takes all windows and strides; leave out --slide-window, --slide-stride and --slide-tokens")
     if asked.save_scores and not chosen:
         error("--save-scores saves the scores of -m, but -m names no metric; name one")
-    return chosen, slide
+    wraps = wraps_of(asked_by_line(line))
+    return wrapped(chosen, wraps), wrapped([slide], wraps)[0] if slide else None
 
 
 def run(line: CommandLine) -> int:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...cli.common import flags, output
-from ...cli.common.inputs import Streams, context_of, read_files
+from ...cli.common.inputs import Streams, read_files
 from ...engine_options import EngineOptions
 from ...flag_types import Decimals, File, Files, Model, NewFile, OutputFile, Positive, Probability, Seed
 from ...notices import notice
-from ...run.streams import check_lengths
-from ...scoring.context import build, capabilities
+from ...run.run import Run, Texts
+from ...scoring.context import MetricSettings, capabilities
 from ...separated import SEPARATED
 from ...settings import CommandLine, setting
 from ...system_names import names_fault, system_names
@@ -102,10 +102,11 @@ def run(line: CommandLine) -> int:
     names = given.names or system_names(given.translations)
     paths = {"src": given.source and [given.source], "ref": given.references, "doc": given.docids and [given.docids]}
     read_files(streams, given.encoding, paths | {"mt": given.translations})
-    check_lengths([stream for role in ("mt", "ref", "src", "doc") for stream in streams.get(role, ())])
-    engine = line[EngineOptions]
-    context = context_of(streams, names, given.language_pair, engine, not given.no_text_checks)
-    metric = build(Pairwise, context, {"model": given.model})
+    [sources], [doc_ids], engine = streams.get("src", [None]), streams.get("doc", [None]), line[EngineOptions]
+    texts = Texts(names, streams["mt"], streams["ref"], sources, doc_ids, *(given.language_pair or (None, None)))
+    chosen = MetricSettings("pairwise", Pairwise, {"model": given.model})
+    of_line = Run(texts, [chosen], {}, engine, text_checks=not given.no_text_checks)
+    metric, context = of_line.build()["pairwise"], of_line.context
     assert isinstance(metric, Pairwise)
     if context.sources is not None and "sources" not in capabilities(metric).reads:
         notice("the source is given, but the model does not read it")

@@ -1,0 +1,178 @@
+"""One run: from the texts that a front end has read to the scores of its systems, in one order for all front ends."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..checks.plain_text import check_plain_text
+from ..checks.texts import check_texts
+from ..corpus import Segments, document_ranges
+from ..engine_options import EngineOptions
+from ..errors import InputError
+from ..language import LANGUAGES, check_language
+from ..scoring.base import ContextMetric
+from ..scoring.context import Context, MetricSettings, build_all, say_unread, with_inputs
+from ..scoring.inputs import FileInput, Given
+from ..scoring.scores import Scores, all_scores
+from ..system_names import names_fault
+from ..wording import worded
+from .references import ReferenceKind, kind_entry
+from .streams import check_lengths
+from .wrappers import Asked, Read, checks_of, reader_hint, text_reader_of, wrapped, wraps_of
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+    from ..scale.corpora import InBlocks
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a run as a front end has read them. A stream has one text for each segment.
+
+    names      of the systems
+    files      of the systems, if their texts come from files
+    inputs     the streams of further inputs of metrics, by the input's name
+    given      in words, what the user gave besides hypotheses and references, by the keyword of metrics that read it
+    read       the systems' texts as a reader of files gave them, or None
+    """
+
+    names: Sequence[str]
+    systems: Sequence[Segments]
+    references: Sequence[Segments] = ()
+    sources: Segments | None = None
+    doc_ids: Segments | None = None
+    source_lang: str | None = None
+    target_lang: str | None = None
+    files: Sequence[str] = ()
+    inputs: Mapping[str, Sequence[Segments]] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    read: Read | None = None
+
+    def check_lengths(self, text_checks: bool) -> None:
+        """Raise InputError unless all streams have the same number of segments.
+
+        text_checks    whether to look first for the usual reason, which is texts of another kind
+        """
+        beside = [each for each in (self.sources, self.doc_ids) if each is not None]
+        try:
+            further = [each for streams in self.inputs.values() for each in streams]
+            check_lengths([*self.systems, *self.references, *beside, *further])
+        except InputError as error:
+            if text_checks:
+                check_plain_text(self.systems, self.references, self.sources)
+            others = self.references or ([] if self.sources is None else [self.sources])
+            if self.read is None and len({*map(len, [*self.systems, *others])} - {0}) > 1:
+                error.fix = reader_hint()
+            raise
+
+
+class RunScores(NamedTuple):
+    """The scores of a run's systems, [metrics][systems], and the metrics, by name, that scored them."""
+
+    context: Context
+    metrics: "Mapping[str, Metric]"
+    scores: Sequence[Sequence[Scores]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: it aligns and checks the texts, builds the metrics, and scores the systems.
+
+    metrics        as the user chose them
+    wrappers       the settings of all installed wrappers
+    inputs         the settings of further inputs that a command line gives
+    keywords       further keywords of metrics
+    text_checks    whether to give notice of odd texts
+    """
+
+    texts: Texts
+    metrics: Sequence[MetricSettings]
+    wrappers: Asked
+    engine: EngineOptions = EngineOptions()
+    kind_of_references: ReferenceKind | None = None
+    inputs: Mapping[FileInput, Given] = field(default_factory=dict)
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    text_checks: bool = True
+
+    @cached_property
+    def context(self) -> Context:
+        """The aligned and checked texts, and all else that metrics are built with.
+
+        Raises InputError for streams of different lengths, for names, document ids and languages that cannot be used, and
+        for texts that a reader or an input cannot read.
+        """
+        texts = self.texts
+        languages = texts.source_lang, texts.target_lang
+        for name, language in zip(LANGUAGES, languages, strict=True):
+            if language is not None:
+                check_language(name, language)
+        if fault := names_fault(texts.names, len(texts.systems), worded("--names", "hypotheses")):
+            raise InputError(fault)
+        if texts.read is None and (reader := text_reader_of(self.wrappers)):
+            read = reader(self._context(texts))
+            texts = replace(texts, systems=read.systems, read=read)
+        texts.check_lengths(self.text_checks)
+        if texts.doc_ids is not None:
+            document_ranges(texts.doc_ids, texts.doc_ids.name)
+        if self.text_checks:
+            check_texts(texts.systems, texts.references, texts.sources, languages)
+        return with_inputs(
+            self._context(texts), self._wrapped, self.inputs, lambda each, _: texts.inputs.get(each.name)
+        )
+
+    def _context(self, texts: Texts) -> Context:
+        return Context(
+            texts.references,
+            texts.systems,
+            texts.sources,
+            texts.doc_ids,
+            texts.source_lang,
+            texts.target_lang,
+            self.engine,
+            self.keywords,
+            read=texts.read,
+            signature=kind_entry(self.kind_of_references, texts.references),
+            names=texts.names,
+        )
+
+    @cached_property
+    def _wrapped(self) -> list[MetricSettings]:
+        return wrapped(self.metrics, wraps_of(self.wrappers))
+
+    def build(self, in_blocks: "InBlocks | None" = None) -> "dict[str, Metric]":
+        """Build all metrics, before the first one scores, so that inputs that they share are computed once."""
+        context = replace(self.context, in_blocks=in_blocks)
+        metrics = build_all(self._wrapped, context, reference=give_references())
+        _check_references(metrics, context)
+        for check in checks_of(self.wrappers, self.texts.files):
+            check(metrics, context.names)
+        return metrics
+
+    def scores(
+        self, in_blocks: "InBlocks | None" = None, *, documents: bool = True, used: Collection[str] = ()
+    ) -> RunScores:
+        """Score all systems with all metrics.
+
+        documents    whether scores of documents are wanted, if there are any
+        used         keywords of what has another use than to be read by metrics
+        """
+        metrics, context = self.build(in_blocks), self.context
+        say_unread(self.texts.given, metrics, used)
+        doc_ids = context.doc_ids if documents else None
+        return RunScores(context, metrics, all_scores(metrics.values(), context.systems, doc_ids))
+
+
+def give_references() -> str:
+    return worded("give -r FILE", "give references")
+
+
+def _check_references(metrics: "Mapping[str, Metric]", context: Context) -> None:
+    """Raise InputError if a segment has no reference, which sacrebleu's own metrics cannot read."""
+    of_segments = enumerate(zip(*context.references or (), strict=True), 1)
+    missing = next((i for i, texts in of_segments if all(text is None for text in texts)), None)
+    stock = [name for name, metric in metrics.items() if not isinstance(metric, ContextMetric)]
+    if missing and stock:
+        fix = "leave such segments out, or choose other metrics"
+        raise InputError(f"references: segment {missing} has none, which {', '.join(stock)} cannot score", fix=fix)
