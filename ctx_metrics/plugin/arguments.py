@@ -34,7 +34,7 @@ from ..scoring.inputs import FileInput, Given, installed_inputs
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..wording import printable
 from ..writing import check_output, open_closed
-from .capture import Command, Run
+from .capture import Command, CommandRun
 from .overview import main_flags, overview
 
 SCORES = ("*.seg.score", "*.doc.score", "*.sys.score", "*.seg.jsonl")  # what --ctx-seg-scores writes
@@ -99,8 +99,8 @@ class RunOutput:
     flag: str
     metavar: str
     help: str
-    check: Callable[[Run], None]
-    text: Callable[[Run], str]
+    check: Callable[[CommandRun], None]
+    text: Callable[[CommandRun], str]
     tests: bool = False
     reads: frozenset[str] = frozenset()
     explain: bool = False
@@ -291,7 +291,7 @@ def parser_class(command: Command) -> type[argparse.ArgumentParser]:
                         f"-m; add the metric, or leave the flag out"
                     )
             asked = asked_by(line, line[EngineOptions], table, own, broken, inputs, outputs)
-            command.run = Run(asked, table)
+            command.run = CommandRun(asked, table)
             if asked.active:
                 check_paths(self, [line])
                 open_closed()

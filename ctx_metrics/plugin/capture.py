@@ -1,8 +1,7 @@
 """One run of the sacrebleu command: what it has read, and the plugin metrics that it builds."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sacrebleu.metrics.base import Metric
 
@@ -13,12 +12,13 @@ from ..reading import read_lines
 from ..registry import MetricTable
 from ..run.streams import test_set_lines
 from ..run.wrappers import reader_hint
-from ..scoring.context import Context, MetricSettings, build_all, capabilities, say_unread, with_inputs, with_lines
+from ..scoring.context import Context, MetricSettings, capabilities, say_unread, with_lines
 from ..scoring.inputs import FileInput, Given
 from ..system_names import names_fault, system_names
 from ..wording import any_of
 
 if TYPE_CHECKING:
+    from ..run.run import Run, Texts
     from ..run.wrappers import Read
     from ..scale.corpora import InBlocks
     from .arguments import Asked
@@ -27,7 +27,7 @@ FLAGS = {"sources": "--source", "doc_ids": "--docids"}
 FIELDS = {"sources": "src", "doc_ids": "docid"}  # names in sacrebleu's test sets
 
 
-class Run:
+class CommandRun:
     """One run: what it asks for, its systems, and the selected rows of the test set. Builds the plugin metrics."""
 
     def __init__(self, asked: "Asked", table: MetricTable):
@@ -45,16 +45,15 @@ class Run:
         self._paths = {"sources": files.source, "doc_ids": files.docids}
         self._wholes: dict[str, list[str] | None] = {}  # sources and document ids, before sacrebleu selects some
         self._files: dict[str, list[str]] = {}
-        self._inputs: dict[str, Context] = {}  # with the inputs' values, by systems
+        self._inputs: dict[str, dict[str, Any]] = {}  # values of the inputs, by systems
 
     def read_systems(self, systems: Sequence[list[str]]) -> None:
         """Let the run's reader read the systems' texts into the first lists; the others are the references."""
         paths = list(dict.fromkeys(self.asked.flags.input or ()))
         references = [named(own, self._reference_name(k)) for k, own in enumerate(systems[len(paths) :])]
-        streams = {key: self._whole(key) for key in FLAGS}
+        wholes = {key: self._whole(key) for key in FLAGS}
         sources, doc_ids = (
-            None if lines is None else named(lines, self._paths[key] or f"{key} of {self.asked.flags.test_set}")
-            for key, lines in streams.items()
+            None if lines is None else named(lines, self._name_of(key)) for key, lines in wholes.items()
         )
         beside = Context(references, (), sources, doc_ids, *self.asked.languages, self.asked.engine)
         assert self.asked.reader
@@ -69,7 +68,7 @@ class Run:
         asked, test_set = self.asked, self.asked.flags.test_set
         ids = self._stream("doc_ids", self.systems[0])
         if ids is not None:
-            document_ranges(ids, self._paths["doc_ids"] or f"document ids of {test_set}")
+            document_ranges(ids, self._name_of("doc_ids"))
         elif asked.by_document or (asked.settings.ctx_resample == "document" and asked.tested_in_files):
             where = f"; {test_set} has none" if test_set else ""
             raise InputError(f"--ctx-resample document needs the document id of each line: give --docids FILE{where}")
@@ -78,29 +77,71 @@ class Run:
     def build(
         self, chosen: Sequence[MetricSettings], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
     ) -> dict[str, Metric]:
+        """Build metrics, which are wrapped already, for some of the run's systems or segments."""
         if not systems:
             raise InputError("no system to score: -i names no file")
         reads = frozenset[str]().union(*(capabilities(each.cls).reads - each.own.keys() for each in chosen))
-        context = self.context(references, systems, reads)
-        if self.asked.inputs:
-            key = digest([text for system in systems for text in system])
-            if key not in self._inputs:
-                self._inputs[key] = with_inputs(
-                    context, self.asked.chosen, self.asked.inputs, self._streams_of(systems)
-                )
-            context = replace(context, inputs=self._inputs[key].inputs)
         with_texts = [with_lines(each, lambda flag, path: self._of_file(flag, path, systems[0])) for each in chosen]
-        return build_all(with_texts, context)
+        return self.of(with_texts, references, systems, reads).build(self._in_blocks())
 
-    def _streams_of(self, systems: Sequence[Sequence[str]]) -> Callable[[FileInput, Given], list[Segments] | None]:
-        def streams(of: FileInput, given: Given) -> list[Segments] | None:
-            of.check(given, len(self.systems))
-            each_system = systems if of.per_system else [systems[0]] * len(given.paths)
-            # --detail asks for the rows of one system, but there can be more files
-            pairs = zip(given.paths, each_system, strict=False)
-            return [self._of_file(of.flag, path, system) for path, system in pairs] or None
+    def of(
+        self,
+        metrics: Sequence[MetricSettings],
+        references: Sequence[Sequence[str]],
+        systems: Sequence[Sequence[str]],
+        reads: Collection[str],
+    ) -> "Run":
+        """The run of some metrics on the texts that main() gives, and on those of our own flags.
 
-        return streams
+        reads    which of the sources and the document ids are read
+        """
+        from ..run.run import Run  # needs NumPy
+
+        asked, texts = self.asked, self.texts(references, systems, reads)
+        known = self._inputs.setdefault(digest([text for system in systems for text in system]), {})
+        explain = any(output.explain for output in asked.outputs)
+        run = Run(
+            texts,
+            metrics,
+            {},
+            asked.engine,
+            asked.settings.ctx_kind_of_references,
+            {each: given for each, given in asked.inputs.items() if each.keywords.keys() - known.keys()},
+            {"explain": explain, **known},
+            text_checks=False,  # main() builds metrics one by one; check_texts looks once at the texts of all systems
+        )
+        known |= run.context.inputs
+        return run
+
+    def texts(
+        self, references: Sequence[Sequence[str | None]], systems: Sequence[Sequence[str]], reads: Collection[str]
+    ) -> "Texts":
+        from ..run.run import Texts
+
+        own = [system if isinstance(system, Segments) else named(system, "") for system in systems]
+        picked = "" if own[0].indices is None else " (the picked segments)"
+        sources, doc_ids = (self._stream(key, own[0]) if key in reads else None for key in FLAGS)
+        return Texts(
+            [f"system{number}" for number in range(1, len(own) + 1)],
+            own,
+            [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)],
+            None if sources is None else named(sources, f"{self._name_of('sources')}{picked}"),
+            None if doc_ids is None else named(doc_ids, self._name_of("doc_ids")),
+            *self.asked.languages,
+            inputs={
+                each.name: streams
+                for each, given in self.asked.inputs.items()
+                if (streams := self._streams_of(each, given, own))
+            },
+            read=self.read,
+        )
+
+    def _streams_of(self, of: FileInput, given: Given, systems: Sequence[Segments]) -> list[Segments]:
+        of.check(given, len(self.systems))
+        each_system = systems if of.per_system else [systems[0]] * len(given.paths)
+        # --detail asks for the rows of one system, but there can be more files
+        pairs = zip(given.paths, each_system, strict=False)
+        return [self._of_file(of.flag, path, system) for path, system in pairs]
 
     def report_unused(self, metrics: Mapping[str, Metric] = {}) -> None:
         """Give notice of flags that have no effect, such as context that no plugin metric (`metrics`) reads."""
@@ -123,23 +164,6 @@ class Run:
             asked.given,
             {name: metrics.get(name, self.table[name.upper()]) for name in asked.flags.metrics},
             used.union(*(output.reads for output in asked.outputs)),
-        )
-
-    def context(
-        self, references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]], reads: Collection[str]
-    ) -> Context:
-        asked = self.asked
-        return Context(
-            references,
-            systems,
-            self._stream("sources", systems[0]) if "sources" in reads else None,
-            self._stream("doc_ids", systems[0]) if "doc_ids" in reads else None,
-            *asked.languages,
-            asked.engine,
-            {"explain": any(output.explain for output in asked.outputs)},
-            self._in_blocks(),
-            self.read,
-            asked.signature,
         )
 
     def _in_blocks(self) -> "InBlocks | None":
@@ -185,18 +209,18 @@ class Run:
         return lines if indices is None else [lines[i] for i in indices]
 
     def check_texts(self, references: Sequence[Sequence[str | None]]) -> None:
-        """Give notice of what looks odd in the texts; called once all metrics are built, so that the source is available."""
-        from ..checks.texts import check_byte_order_marks, check_texts  # needs NumPy
+        """Give notice of odd texts, in all systems at once."""
+        from ..checks.texts import check_byte_order_marks  # needs NumPy
 
-        stock, indices = self.asked.stock, getattr(self.systems[0], "indices", None)
-        picked = "" if indices is None else " (the picked segments)"
-        given = [named(stream, f"{self._reference_name(k)}{picked}") for k, stream in enumerate(references)]
-        lines, source = self._wholes.get("sources"), None
-        if lines is not None:
-            name = self._paths["sources"] or f"the source of {self.asked.flags.test_set}"
-            source = named(lines if indices is None else [lines[i] for i in indices], f"{name}{picked}")
-        check_byte_order_marks([*self.systems, *given], stock)
-        check_texts(self.systems, given, source, self.asked.languages)
+        chosen = self.asked.chosen
+        reads = {"sources"} if any("sources" in capabilities(each.cls).reads for each in chosen) else {}
+        texts = self.texts(references, self.systems, reads)
+        check_byte_order_marks([*texts.systems, *texts.references], self.asked.stock)
+        texts.check()
+
+    def _name_of(self, key: str) -> str:
+        what = {"sources": "the source", "doc_ids": "document ids"}[key]
+        return self._paths[key] or f"{what} of {self.asked.flags.test_set}"
 
     def _reference_name(self, number: int) -> str:
         refs = self.asked.flags.refs
@@ -242,11 +266,11 @@ class Run:
 class Command:
     """sacrebleu's command with our metrics: `run` is its current run, None before a command line has been parsed."""
 
-    run: Run | None = None
+    run: CommandRun | None = None
 
     def __init__(self, table: MetricTable):
         self.table = table
 
     @property
-    def active(self) -> Run | None:
+    def active(self) -> CommandRun | None:
         return self.run if self.run and self.run.asked.active else None

@@ -26,7 +26,7 @@ from ..scoring.context import MetricSettings, building, capabilities
 from ..wording import by_flags
 from ..writing import lost, printing
 from .arguments import parser_class
-from .capture import Command, Run
+from .capture import Command, CommandRun
 from .view import view
 
 # names of `sacrebleu.sacrebleu` that methods of Replacements replace
@@ -84,6 +84,8 @@ class CommandTable(dict):
                 from . import files
 
                 files.check(run)
+            if not asked.settings.ctx_no_text_checks:
+                run.check_texts(references)
             self._ours = {}
         if name in self._plugins:
             metric = self._prepared(name, run)
@@ -103,13 +105,11 @@ class CommandTable(dict):
                 check(run.metrics, run.names())
             if not (asked.wraps or asked.reader or asked.signature):  # else run.build has said it
                 say_empty(references, asked.stock)
-            if not asked.settings.ctx_no_text_checks:
-                run.check_texts(references)
         if asked.flags.sentence_level:  # main() prints while it scores, and has only this metric
             _write_files(run)
         return metric
 
-    def _prepared(self, name: str, run: Run) -> Metric:
+    def _prepared(self, name: str, run: CommandRun) -> Metric:
         from ..scoring.base import ContextMetric
 
         asked = run.asked
@@ -343,7 +343,7 @@ def _check_columns(name: str, columns: list[int], wanted: int, why: str) -> None
 class WithContextOf:
     """Stands in for a plugin metric under --detail: builds it again for each subset, with the context of its rows."""
 
-    def __init__(self, run: Run, metric: MetricSettings):
+    def __init__(self, run: CommandRun, metric: MetricSettings):
         self._run, self._metric = run, metric
 
     def corpus_score(self, system: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
@@ -351,7 +351,7 @@ class WithContextOf:
         return metric.corpus_score(system, None)
 
 
-def _write_files(run: Run) -> None:
+def _write_files(run: CommandRun) -> None:
     """Write the run's files; an error is raised only after the scores are printed, so that the scores are not lost."""
     if not run.asked.targets:
         return

@@ -18,12 +18,12 @@ from ..writing import check_writable, write_whole
 
 if TYPE_CHECKING:
     from ..scoring.results import ScoredWindow, SystemResult
-    from .capture import Run
+    from .capture import CommandRun
 
 SLIDE_HEADER = ("level", "system", "document", "first", "last", "weight", "score", "truncated")
 
 
-def check(run: "Run") -> None:
+def check(run: "CommandRun") -> None:
     """Raise InputError if a file of the run cannot be written; creates nothing."""
     for flag, path in run.asked.targets.items():
         is_folder = flag == "--ctx-seg-scores"
@@ -34,7 +34,7 @@ def check(run: "Run") -> None:
         output.check(run)
 
 
-def write(run: "Run") -> None:
+def write(run: "CommandRun") -> None:
     asked, systems, doc_ids = run.asked, run.names(), run.document_ids()
     texts: dict[str, str] = {}
     folder = asked.settings.ctx_seg_scores

@@ -7,11 +7,11 @@ from ..notices import shown_notices
 from ..plugin.arguments import RunOutput
 
 if TYPE_CHECKING:
-    from ..plugin.capture import Run
+    from ..plugin.capture import CommandRun
     from ..scoring.testing import Design
 
 
-def check(run: "Run") -> None:
+def check(run: "CommandRun") -> None:
     from .content import check_size
     from .page import check_installed
 
@@ -20,15 +20,14 @@ def check(run: "Run") -> None:
     _design(run)
 
 
-def text(run: "Run") -> str:
+def text(run: "CommandRun") -> str:
     from ..scoring.comparison import Column
     from ..scoring.scores import all_scores
     from .content import Content
     from .page import page, title_of
 
-    context = replace(
-        run.context(run.references, run.systems, REPORT.reads), doc_ids=run.document_ids(), names=run.names()
-    )
+    of_texts = run.of([], run.references, run.systems, REPORT.reads).context
+    context = replace(of_texts, doc_ids=run.document_ids(), names=run.names())
     of_metrics = all_scores(run.metrics.values(), context.systems, context.doc_ids)
     design = _design(run)
     design.say_what_is_rough(run.metrics, "--ctx-resample")
@@ -39,7 +38,7 @@ def text(run: "Run") -> str:
     return page([content], title_of(content))
 
 
-def _design(run: "Run") -> "Design":
+def _design(run: "CommandRun") -> "Design":
     from ..scoring.testing import SystemTests
 
     return SystemTests(resample=run.asked.settings.ctx_resample).design(

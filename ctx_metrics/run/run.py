@@ -50,22 +50,27 @@ class Texts:
     given: Mapping[str, str] = field(default_factory=dict)
     read: Read | None = None
 
-    def check_lengths(self, text_checks: bool) -> None:
-        """Raise InputError unless all streams have the same number of segments.
+    def check(self, contents: bool = True) -> None:
+        """Raise InputError unless all streams have the same length and the ids of documents are usable; give notice of odd
+        texts.
 
-        text_checks    whether to look first for the usual reason, which is texts of another kind
+        contents    whether to look at the texts themselves
         """
         beside = [each for each in (self.sources, self.doc_ids) if each is not None]
         try:
             further = [each for streams in self.inputs.values() for each in streams]
             check_lengths([*self.systems, *self.references, *beside, *further])
         except InputError as error:
-            if text_checks:
+            if contents:  # the kind of the texts often says why
                 check_plain_text(self.systems, self.references, self.sources)
             others = self.references or ([] if self.sources is None else [self.sources])
             if self.read is None and len({*map(len, [*self.systems, *others])} - {0}) > 1:
                 error.fix = reader_hint()
             raise
+        if self.doc_ids is not None:
+            document_ranges(self.doc_ids, self.doc_ids.name)
+        if contents:
+            check_texts(self.systems, self.references, self.sources, (self.source_lang, self.target_lang))
 
 
 class RunScores(NamedTuple):
@@ -104,8 +109,7 @@ class Run:
         for texts that a reader or an input cannot read.
         """
         texts = self.texts
-        languages = texts.source_lang, texts.target_lang
-        for name, language in zip(LANGUAGES, languages, strict=True):
+        for name, language in zip(LANGUAGES, (texts.source_lang, texts.target_lang), strict=True):
             if language is not None:
                 check_language(name, language)
         if fault := names_fault(texts.names, len(texts.systems), worded("--names", "hypotheses")):
@@ -113,11 +117,7 @@ class Run:
         if texts.read is None and (reader := text_reader_of(self.wrappers)):
             read = reader(self._context(texts))
             texts = replace(texts, systems=read.systems, read=read)
-        texts.check_lengths(self.text_checks)
-        if texts.doc_ids is not None:
-            document_ranges(texts.doc_ids, texts.doc_ids.name)
-        if self.text_checks:
-            check_texts(texts.systems, texts.references, texts.sources, languages)
+        texts.check(self.text_checks)
         return with_inputs(
             self._context(texts), self._wrapped, self.inputs, lambda each, _: texts.inputs.get(each.name)
         )
