@@ -16,7 +16,7 @@ FAMILIES: dict[str, set[str]] = {
     "align": set(),
     "annotate": {"interference"},
     "bleurt": set(),
-    "choice": {"annotate", "interference"},
+    "choice": {"interference"},
     "evaluation": {"report"},
     "interference": set(),
     "judge": {"roundtrip"},

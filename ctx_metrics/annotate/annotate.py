@@ -19,13 +19,14 @@ from ..interference.records import Choice
 from ..interference.related import Measure, Tuned
 from ..interference.said import Reasons, interference
 from ..notices import counted, notice
+from ..run.rows import Streams, roles
 from ..scale.blocks import HERE, Block, BlockRun, Part, Place
 from ..scale.kept import key_of
 from ..scoring.context import capabilities, score_settings
 from . import chosen, faults, summary
 from .parts import KeptScores, Parts, Record, known_again
 from .rows import Rows, Value, blocks, is_number, no_column, reader_of
-from .scorer import Scored, Scorer, Texts, roles
+from .scorer import Scored, Scorer
 from .selection import Limit, Top, best, passing
 from .tables import Table
 
@@ -60,7 +61,7 @@ class Annotation:
 
     @property
     def metrics(self) -> list[str]:
-        return [each.name for each in self.scorer.metrics]
+        return [each.name for each in self.scorer.rows.run.metrics]
 
     @property
     def choosing(self) -> list[str]:
@@ -75,7 +76,7 @@ class Annotation:
     @property
     def texts(self) -> list[str]:
         """The new columns of texts, which follow the numbers."""
-        return [*[OUTPUTS] * (self.scorer.reader is not None), *(MARKS if self.scorer.spans else ())]
+        return [*[OUTPUTS] * (self.scorer.rows.reads_anew), *(MARKS if self.scorer.rows.spans else ())]
 
     @property
     def counted(self) -> Sequence[str]:
@@ -87,16 +88,13 @@ class Annotation:
 
     def settings(self) -> dict[str, Any]:
         """Everything besides its texts and the signatures that a block's scores depend on."""
-        context = self.scorer.context
+        run = self.scorer.rows.run
+        languages = run.texts.source_lang or "", run.texts.target_lang or ""
         return {
-            "columns": dict(self.scorer.columns),
-            "metrics": [
-                [each.name, repr(sorted(score_settings(each.cls, each.own).items()))] for each in self.scorer.metrics
-            ],
-            "context": repr(
-                [*map(described, (context.source_lang or "", context.target_lang or "")), context.engine.dtype]
-            ),
-            "inputs": repr(sorted(context.inputs.items())),
+            "columns": dict(self.scorer.rows.columns),
+            "metrics": [[each.name, repr(sorted(score_settings(each.cls, each.own).items()))] for each in run.metrics],
+            "context": repr([*map(described, languages), run.engine.dtype]),
+            "inputs": repr(sorted(run.keywords.items())),
             "added": [*self.numbers, *self.texts][len(self.metrics) :],
             "block": self.size,
         }
@@ -114,7 +112,7 @@ class Planned(NamedTuple):
     first: int
     before: int
     rows: Rows
-    texts: Texts
+    texts: Streams
     key: str
 
     def block(self, take: Callable[[Scored], object]) -> Block:
@@ -132,10 +130,10 @@ class Written(NamedTuple):
 
 def names_in_files(run: Annotation, place: Place = HERE) -> Sequence[str]:
     """The names of the metrics' scores in files, found with the texts of the first block."""
-    if not any(capabilities(each.cls).estimator for each in run.scorer.metrics):
+    if not any(capabilities(each.cls).estimator for each in run.scorer.rows.run.metrics):
         return run.metrics
     for block in planned(replace(run, names=[])):
-        [names] = place.map(run.scorer.names_in_files, [block.texts])
+        [names] = place.map(run.scorer.rows.names_in_files, [block.texts])
         return names
     return run.metrics
 
@@ -173,7 +171,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
-    [wholes] = place.map(run.scorer.whole, [sums])
+    [wholes] = place.map(run.scorer.rows.whole, [sums])
     counts = {kind: sum(record.faults.get(kind, 0) for record in ordered) for kind in run.counted}
     of_faults = {} if run.drop is None else {"dropped": counts} if run.drop else {"dropped": {}, "faults": counts}
     found = {
@@ -204,7 +202,7 @@ def _interference(run: Annotation, signatures: Mapping[str, str], states: Sequen
     earlier = chosen.choices_of(run.tables)
     scored = {name: Measure.of_signature(name, signature) for name, signature in signatures.items()}
     reasons: dict[str, Reasons] = {f"the selection in {folder}": own for folder, own in earlier.items()}
-    reasons[f"column {run.scorer.columns['mt'][0]}"] = run.tuned
+    reasons[f"column {run.scorer.rows.columns['mt'][0]}"] = run.tuned
     said = interference(reasons, scored)
     own = [Choice("annotate", name, signatures[name]) for name in run.choosing]
     every = list(dict.fromkeys([*(each for choices in earlier.values() for each in choices), *own]))
@@ -216,7 +214,7 @@ def _rows(run: Annotation) -> int | None:
     """The number of rows in all tables; None if a table is remote, since counting would download it twice."""
     if any("://" in table.path for table in run.tables):
         return None
-    columns = [name for names in run.scorer.columns.values() for name in names]
+    columns = [name for names in run.scorer.rows.columns.values() for name in names]
     return sum(reader_of(table, columns, run.names).count() for table in run.tables)
 
 
@@ -233,13 +231,13 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
 
 
 def planned(run: Annotation) -> Iterator[Planned]:
-    wanted = list(dict.fromkeys(name for names in run.scorer.columns.values() for name in names))
-    [document] = run.scorer.columns.get("doc", [None])
+    wanted = list(dict.fromkeys(name for names in run.scorer.rows.columns.values() for name in names))
+    [document] = run.scorer.rows.columns.get("doc", [None])
     number = before = 0
     for table in run.tables:
-        reader = reader_of(table, wanted, list(run.names), run.scorer.columns.get("doc", ()))
+        reader = reader_of(table, wanted, list(run.names), run.scorer.rows.columns.get("doc", ()))
         found: Iterable[Rows] = blocks(reader.rows(), run.size, document, FIRST << min(number, 32))
-        if document is None and (name := run.scorer.reads_documents):
+        if document is None and (name := run.scorer.rows.reads_documents):
             found = list(islice(blocks(reader.rows(), run.size, None, first=run.size), 2))
             if len(found) > 1:
                 raise InputError(
@@ -248,7 +246,7 @@ def planned(run: Annotation) -> Iterator[Planned]:
                 )
         first = 0
         for rows in found:
-            texts = {role: [rows.texts(name) for name in names] for role, names in run.scorer.columns.items()}
+            texts = {role: [rows.texts(name) for name in names] for role, names in run.scorer.rows.columns.items()}
             if document is not None:
                 _check_documents(texts["doc"][0], table, first, document)
             yield Planned(number, table, first, before, rows, texts, key_of(run.settings(), texts))
@@ -282,7 +280,7 @@ def _finished(
         if record is None or kept is None:
             continue
         if not signatures:
-            [signatures] = place.map(run.scorer.signatures, [block.texts])
+            [signatures] = place.map(run.scorer.rows.signatures, [block.texts])
         for name, own in record.metrics.items():
             _check_signature(name, own.signature, signatures[name])
         found[block.number] = record

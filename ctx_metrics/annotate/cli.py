@@ -22,9 +22,10 @@ from ..flag_types import Model, Positive
 from ..interference.flags import TunedSettings
 from ..notices import counted, notice
 from ..paths import Reads, Writes
-from ..run.wrappers import asked_by_line, installed_wrappers, row_reader_of
+from ..run.rows import RowScorer, of_several_columns, roles
+from ..run.run import Run, Texts
+from ..run.wrappers import asked_by_line, installed_wrappers
 from ..scale.blocks import opened
-from ..scoring.context import Context
 from ..scoring.inputs import installed_inputs
 from ..settings import CommandLine, add_all, add_flags, setting
 from ..system_names import name_fault
@@ -32,7 +33,7 @@ from ..writing import check_output
 from . import annotate, summary
 from .faults import COLUMN
 from .rows import is_number
-from .scorer import Scorer, of_several_columns, roles
+from .scorer import Scorer
 from .selection import Limit, Top, bottom, limit, top
 from .tables import find_tables
 
@@ -214,13 +215,21 @@ def run(line: CommandLine) -> int:
         for name, value in each.values(None, of_input.settings, None).items()
         if name != each.name
     }
-    context = Context(source_lang=source, target_lang=target, engine=engine, inputs=inputs)
+    of_rows = Run(
+        Texts((), (), source_lang=source, target_lang=target),
+        metrics,
+        asked_by_line(line),
+        engine,
+        keywords=inputs,
+        text_checks=not scores.no_text_checks,
+        give_references="name its column (--columns ref=NAME)",
+    )
+    rows = RowScorer(of_rows, columns, scores.spans)
     names = [name.strip() for name in tables.names or []]  # as the names in a header are
     names = names or [each.name for each in metrics]
     if scores.drop is not None and len(names) == len(metrics):
         names.append(COLUMN)
-    reader = row_reader_of(asked_by_line(line))
-    if reader:
+    if rows.reads_anew:
         names.append(annotate.OUTPUTS)
         if "doc" not in columns:
             line.error("outputs are aligned within documents: name the column of their ids (--columns doc=NAME)")
@@ -229,7 +238,7 @@ def run(line: CommandLine) -> int:
     by = next(each for each in metrics if each.name == (scores.by or metrics[0].name))
     made = annotate.Annotation(
         found,
-        Scorer(metrics, context, columns, not scores.no_text_checks, scores.drop is not None, reader, scores.spans),
+        Scorer(rows, scores.drop is not None),
         names,
         scores.keep,
         scores.top or scores.bottom,

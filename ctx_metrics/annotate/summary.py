@@ -10,8 +10,8 @@ import numpy as np
 from tabulate import tabulate
 
 from ..notices import Notice, counted, merged
+from ..run.rows import OfMetric
 from ..scale.kept import Line, notice_fits
-from .scorer import OfMetric
 
 BIN = 0.5  # width of the bins, in points, in which scores are counted
 SHOWN_BINS = 12

@@ -20,7 +20,6 @@ from typing import ClassVar
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..annotate.scorer import Scorer
 from ..errors import InputError
 from ..flag_types import Seed
 from ..metrics.estimated import EstimatorMetric
@@ -32,7 +31,7 @@ from ..settings import setting
 from .blocks import Chooser, Chosen
 from .candidates import Item
 from .ngrams import COUNTS
-from .utilities import CountedPairs, Distinct, ScoredPairs, Utility, WeightedSum, distinct
+from .utilities import CountedPairs, Distinct, ScoredPairs, Utility, WeightedSum, distinct, pair_scorer
 
 SETTINGS = {  # of each method
     "exact": ["exclude_self"],
@@ -174,7 +173,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
             from .comet_pairs import HeadPairs, PairHead
 
             return HeadPairs(name, PairHead(metric.estimator), signature)
-    return ScoredPairs(name, Scorer([chosen], context, {}), signature)
+    return ScoredPairs(name, pair_scorer([chosen], context), signature)
 
 
 def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:

@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..annotate.scorer import Scorer
 from ..corpus import without_invisible
 from ..errors import InputError
 from ..metrics.candidates import with_candidates
@@ -24,6 +23,7 @@ from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import scores as scores_of
 from .blocks import Chooser, Chosen
 from .candidates import Item
+from .utilities import pair_scorer
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Reranking(Chooser):
         texts: dict[str, list[list[str | None]]] = {"mt": [[text for _, text in distinct]]}
         if items[0].source is not None:
             texts["src"] = [[source for source, _ in distinct]]
-        scored = Scorer(metrics, self.context, {})(texts, first)
+        scored = pair_scorer(metrics, self.context)(texts, first)
         number = {each: k for k, each in enumerate(distinct)}
         places = [number[item.source, text] for item in items for text in item.candidates]
         return {

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric
 
-from ..annotate.scorer import Scorer
 from ..corpus import without_invisible
+from ..run.rows import RowScorer
+from ..run.run import Run, Texts
+from ..scoring.context import Context, MetricSettings
 from .candidates import Item
 from .ngrams import COUNTS
 
@@ -118,10 +120,16 @@ class WeightedSum(Utility):
         ]
 
 
+def pair_scorer(metrics: Sequence[MetricSettings], context: Context) -> RowScorer:
+    """What scores pairs as rows, with the languages and the engine of a context."""
+    texts = Texts((), (), source_lang=context.source_lang, target_lang=context.target_lang)
+    return RowScorer(Run(texts, metrics, {}, context.engine, text_checks=False))
+
+
 class ScoredPairs(Utility):
     """Any metric: pairs are scored as the segments of a corpus."""
 
-    def __init__(self, name: str, scorer: Scorer, signature: str):
+    def __init__(self, name: str, scorer: RowScorer, signature: str):
         super().__init__(name, signature)
         self._scorer, self._first = scorer, True
 

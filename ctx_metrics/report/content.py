@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cli.common.comparisons import Compared
-from ..cli.common.output import plain, segment_details
-from ..cli.common.spans import spans_of
+from ..cli.common.output import plain
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..meta.measures.spans import Span
@@ -18,6 +17,7 @@ from ..notices import notice
 from ..run.wrappers import Gap
 from ..scoring.comparison import Column
 from ..scoring.context import Context
+from ..scoring.results import error_spans, segment_details
 from ..scoring.testing import Design
 from ..scoring.token_matching import SegmentMatch, TokenMatchingMetric
 
@@ -148,7 +148,7 @@ def all_marked(content: Content) -> list[Marked]:
         spans = {
             (s, segment): own
             for s, of_system in enumerate(each.scores)
-            for segment, own in spans_of(of_system.result).items()
+            for segment, own in error_spans(of_system.result).items()
             if own
         }
         if spans:

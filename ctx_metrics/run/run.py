@@ -19,7 +19,7 @@ from ..system_names import names_fault
 from ..wording import worded
 from .references import ReferenceKind, kind_entry
 from .streams import check_lengths
-from .wrappers import Asked, Read, checks_of, reader_hint, text_reader_of, wrapped, wraps_of
+from .wrappers import Asked, Read, checks_of, reader_hint, row_reader_of, text_reader_of, wrapped, wraps_of
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -36,6 +36,7 @@ class Texts:
     inputs     the streams of further inputs of metrics, by the input's name
     given      in words, what the user gave besides hypotheses and references, by the keyword of metrics that read it
     read       the systems' texts as a reader of files gave them, or None
+    rows       whether they are some rows of a table, a part of what is scored in all; there is one system then
     """
 
     names: Sequence[str]
@@ -49,6 +50,7 @@ class Texts:
     inputs: Mapping[str, Sequence[Segments]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     read: Read | None = None
+    rows: bool = False
 
     def check(self, contents: bool = True) -> None:
         """Raise InputError unless all streams have the same length and the ids of documents are usable; give notice of odd
@@ -67,7 +69,7 @@ class Texts:
             if self.read is None and len({*map(len, [*self.systems, *others])} - {0}) > 1:
                 error.fix = reader_hint()
             raise
-        if self.doc_ids is not None:
+        if self.doc_ids is not None and not self.rows:
             document_ranges(self.doc_ids, self.doc_ids.name)
         if contents:
             check_texts(self.systems, self.references, self.sources, (self.source_lang, self.target_lang))
@@ -90,6 +92,7 @@ class Run:
     inputs         the settings of further inputs that a command line gives
     keywords       further keywords of metrics
     text_checks    whether to give notice of odd texts
+    give_references    how to give references, if not by -r or by the keyword
     """
 
     texts: Texts
@@ -100,6 +103,7 @@ class Run:
     inputs: Mapping[FileInput, Given] = field(default_factory=dict)
     keywords: Mapping[str, Any] = field(default_factory=dict)
     text_checks: bool = True
+    give_references: str = ""
 
     @cached_property
     def context(self) -> Context:
@@ -114,7 +118,8 @@ class Run:
                 check_language(name, language)
         if fault := names_fault(texts.names, len(texts.systems), worded("--names", "hypotheses")):
             raise InputError(fault)
-        if texts.read is None and (reader := text_reader_of(self.wrappers)):
+        reader = (row_reader_of if texts.rows else text_reader_of)(self.wrappers)
+        if texts.read is None and reader:
             read = reader(self._context(texts))
             texts = replace(texts, systems=read.systems, read=read)
         texts.check(self.text_checks)
@@ -141,10 +146,15 @@ class Run:
     def _wrapped(self) -> list[MetricSettings]:
         return wrapped(self.metrics, wraps_of(self.wrappers))
 
-    def build(self, in_blocks: "InBlocks | None" = None) -> "dict[str, Metric]":
-        """Build all metrics, before the first one scores, so that inputs that they share are computed once."""
+    def build(self, in_blocks: "InBlocks | None" = None, documents: bool = True) -> "dict[str, Metric]":
+        """Build all metrics, before the first one scores, so that inputs that they share are computed once.
+
+        documents    whether to give notice where a metric reads documents, but every document has one segment
+        """
         context = replace(self.context, in_blocks=in_blocks)
-        metrics = build_all(self._wrapped, context, reference=give_references())
+        metrics = build_all(self._wrapped, context, self.give_references or give_references(), documents)
+        if self.texts.rows:
+            return metrics
         _check_references(metrics, context)
         for check in checks_of(self.wrappers, self.texts.files):
             check(metrics, context.names)

@@ -1,13 +1,14 @@
 """A metric's results for a system: how they are made from segments and pairs, and combined from the parts of a corpus."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..corpus import Corpus
-from ..models.estimator import Estimate
+from ..models.estimator import ErrorSpan, Estimate
 from ..notices import Notice, merged, tallied
 from ..windows import Window
 
@@ -218,3 +219,29 @@ def results_of_pairs(
             )
         )
     return made
+
+
+def segment_details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
+    """Return the parts and error spans, by 0-based segment, of segments that the model read alone and in no other window."""
+    reads = Counter(i for scored in result.windows for i in range(scored.window.start, scored.window.end))
+    details: dict[int, dict[str, Any]] = {}
+    for scored in result.windows:
+        (start, end, _), estimate = scored.window, scored.estimate
+        if estimate is None or end - start > 1 or reads[start] > 1:
+            continue
+        of_segment = details.setdefault(start, {})
+        if estimate.untranslated:
+            of_segment["untranslated"] = True
+        if estimate.parts:
+            of_segment["parts"] = {part: value * scale for part, value in estimate.parts.items()}
+        if estimate.spans is not None:
+            of_segment["error_spans"] = [span._asdict() for span in estimate.spans]
+    return details
+
+
+def error_spans(result: SystemResult | None) -> dict[int, list[ErrorSpan]]:
+    """Return a system's error spans by 0-based segment, as far as they were looked for."""
+    of_segments = {} if result is None else segment_details(result, 1)
+    return {
+        i: [ErrorSpan(**span) for span in own["error_spans"]] for i, own in of_segments.items() if "error_spans" in own
+    }

@@ -4,7 +4,6 @@ import json
 import math
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,10 +12,10 @@ from tabulate import tabulate
 
 from ...corpus import document_ranges
 from ...errors import InputError
-from ...scoring.base import SystemResult
 from ...scoring.comparison import heading
 from ...scoring.context import Context, capabilities
 from ...scoring.names import written_name
+from ...scoring.results import segment_details
 from ...scoring.scores import Scores
 from ...separated import SEPARATED, separated
 from ...system_names import short_names
@@ -110,24 +109,6 @@ def printed_signature(metric: Metric, scale: int) -> str:
     if scale != 100:
         signature.info["scale"] = scale
     return str(signature.format())
-
-
-def segment_details(result: SystemResult, scale: int) -> dict[int, dict[str, Any]]:
-    """Return the parts and error spans, by 0-based segment, of segments that the model read alone and in no other window."""
-    reads = Counter(i for scored in result.windows for i in range(scored.window.start, scored.window.end))
-    details: dict[int, dict[str, Any]] = {}
-    for scored in result.windows:
-        (start, end, _), estimate = scored.window, scored.estimate
-        if estimate is None or end - start > 1 or reads[start] > 1:
-            continue
-        of_segment = details.setdefault(start, {})
-        if estimate.untranslated:
-            of_segment["untranslated"] = True
-        if estimate.parts:
-            of_segment["parts"] = {part: value * scale for part, value in estimate.parts.items()}
-        if estimate.spans is not None:
-            of_segment["error_spans"] = [span._asdict() for span in estimate.spans]
-    return details
 
 
 def render(

@@ -8,8 +8,7 @@ from ...errors import InputError
 from ...models.estimator import ErrorSpan
 from ...notices import Notice, notice
 from ...run.run import RunScores
-from ...scoring.results import SystemResult
-from . import output
+from ...scoring.results import error_spans
 
 KEYS = ("source_lang", "target_lang", "set_id", "system_id", "doc_id", "segment_id")
 MARKS = ("start_indices", "end_indices", "error_types")
@@ -28,7 +27,7 @@ def predictions(run: RunScores) -> str:
     """
     context = run.context
     marked = next(
-        (found for of_metric in run.scores if any(found := [spans_of(each.result) for each in of_metric])), None
+        (found for of_metric in run.scores if any(found := [error_spans(each.result) for each in of_metric])), None
     )
     if marked is None:
         raise unmarked([of_metric[0].title for of_metric in run.scores])
@@ -68,12 +67,6 @@ def marks(spans: Sequence[ErrorSpan]) -> dict[str, str]:
     """
     cells = [(str(each.start), str(each.end), each.severity) for each in spans] or [("-1", "-1", NO_ERROR)]
     return dict(zip(MARKS, map(" ".join, zip(*cells, strict=True)), strict=True))
-
-
-def spans_of(result: SystemResult | None) -> dict[int, list[ErrorSpan]]:
-    """Return a system's spans by segment, from 0, as far as they were looked for."""
-    details = {} if result is None else output.segment_details(result, 1)
-    return {i: [ErrorSpan(**span) for span in own["error_spans"]] for i, own in details.items() if "error_spans" in own}
 
 
 def unmarked(metrics: Sequence[str]) -> InputError:
