@@ -8,7 +8,7 @@ from torch import nn
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.pairs import map_pairs, one_by_one
-from ctx_metrics.learned.regressor import PairFeatures, RegressorNetwork, feature_names, network_inputs
+from ctx_metrics.models.regressor import PairFeatures, RegressorNetwork, feature_names, network_inputs
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Recipe:
 def encode_pairs(
     encoder: TextEncoder, pairs: Sequence[tuple[str, str]], layers: Sequence[int], label: str
 ) -> list[tuple | None]:
-    """The network's inputs for (hypothesis, reference) pairs, as learned.regressor.PairFeatures gives them; None
+    """The network's inputs for (hypothesis, reference) pairs, as models.regressor.PairFeatures gives them; None
     where a side has no tokens."""
     features = one_by_one(PairFeatures(layers))
     results = map_pairs(encoder, pairs, [(layer,) for layer in layers], features, label=label)

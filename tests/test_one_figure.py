@@ -25,7 +25,7 @@ LINES = slice(6, 18)  # of two documents
 NAMES = ["mt.a", "mt.b.v2"]
 FILES = {"mt.a.txt": A, "mt.b.v2.txt": B, "ref.txt": "ref.en.txt", "src.txt": "source.de.txt", "ids.txt": "docids.txt"}
 SETUP = """
-import ctx_metrics.metrics.comet, ctx_metrics.pairwise.metric, ctx_metrics.learned.regressor
+import ctx_metrics.metrics.comet, ctx_metrics.pairwise.metric, ctx_metrics.models.regressor
 from sacrebleu.sacrebleu import main as sacrebleu_main
 from ctx_metrics.cli import main as ctx_main
 """

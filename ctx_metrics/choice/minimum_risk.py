@@ -24,14 +24,14 @@ from ..errors import InputError
 from ..flag_types import Seed
 from ..metrics.estimated import EstimatorMetric
 from ..notices import collected
+from ..pairs.ngrams import COUNTS
+from ..pairs.utilities import CountedPairs, Distinct, ScoredPairs, Utility, WeightedSum, distinct, pair_scorer
 from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import of_parts
 from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting
 from .blocks import Chooser, Chosen
 from .candidates import Item
-from .ngrams import COUNTS
-from .utilities import CountedPairs, Distinct, ScoredPairs, Utility, WeightedSum, distinct, pair_scorer
 
 SETTINGS = {  # of each method
     "exact": ["exclude_self"],
@@ -110,13 +110,13 @@ class MinimumRisk(Chooser):
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         with collected():
-            return {name: each.signature for name, each in self._utilities([distinct(items[0])])}
+            return {name: each.signature for name, each in self._utilities([_distinct(items[0])])}
 
     def _utilities(self, items: Sequence[Distinct]) -> list[tuple[str, Utility]]:
         return [(each.name, utility(each, self.context, items)) for each in self.metrics]
 
     def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
-        texts = [distinct(item) for item in items]
+        texts = [_distinct(item) for item in items]
         named = self._utilities(texts if first else texts[:1])
         found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
         return Chosen(
@@ -126,6 +126,10 @@ class MinimumRisk(Chooser):
             [is_exact(item, scores, self.method, self.nbest) for item, scores in zip(texts, found, strict=True)],
             any(each.failed for _, each in named),
         )
+
+
+def _distinct(item: Item) -> Distinct:
+    return distinct(item.candidates, item.references, item.source)
 
 
 def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct]) -> Utility:
@@ -161,7 +165,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
         return CountedPairs(name, of_parts(metric))
     signature = str(metric.get_signature().format())
     if isinstance(metric, TokenMatchingMetric):
-        from .matched import MatchedPairs
+        from ..pairs.matched import MatchedPairs
 
         return MatchedPairs(name, metric, signature)
     if isinstance(metric, EstimatorMetric):
@@ -170,7 +174,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
         from ..models.comet.model import RegressionEstimator
 
         if type(metric.estimator) is RegressionEstimator and metric.estimator.inputs == "mt+src+ref":
-            from .comet_pairs import HeadPairs, PairHead
+            from ..pairs.comet import HeadPairs, PairHead
 
             return HeadPairs(name, PairHead(metric.estimator), signature)
     return ScoredPairs(name, pair_scorer([chosen], context), signature)

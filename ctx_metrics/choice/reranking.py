@@ -16,6 +16,7 @@ from ..metrics.candidates import with_candidates
 from ..metrics.estimated import EstimatorMetric
 from ..models.estimator import Example
 from ..notices import collected
+from ..pairs.utilities import pair_scorer
 from ..registry import metric_table
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
@@ -23,7 +24,6 @@ from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import scores as scores_of
 from .blocks import Chooser, Chosen
 from .candidates import Item
-from .utilities import pair_scorer
 
 
 @dataclass(frozen=True)

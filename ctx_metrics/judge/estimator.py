@@ -11,8 +11,7 @@ from ..engine.memory import LoadedModels
 from ..errors import ModelError
 from ..models.estimator import Estimate, Estimator, Example
 from ..notices import Notice, counted, notice
-from ..roundtrip.back_translation import user_cache
-from ..scale.folders import LocalFolder
+from ..scale.folders import LocalFolder, user_cache
 from ..scale.kept import KeptResults
 from .answer import Placed, together
 from .asking import TRIES, Asking, Fault, Sample

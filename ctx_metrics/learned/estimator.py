@@ -19,10 +19,10 @@ from ..errors import ModelError
 from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from ..models.folder import CONFIG, FIELDS, cannot_be, check_fields, encoder_of, load_network, read_config
 from ..models.hub import LEARNED, ResolvedModel, hub_folder
+from ..models.regressor import CONFIG_KIND, check_layers
 from ..opening import shown
 from ..wording import metric_with_model
 from .networks import NETWORKS, LearnedNetwork, Shape, Side, token_mask, token_slots
-from .regressor import CONFIG_KIND, check_layers
 
 PREFIX = "ctx-"
 OWN_FIELDS = {"inputs": str, "max_length": int, "empty_value": (int, float)}

@@ -65,7 +65,7 @@ class PairwiseNetwork(nn.Module):
 
         def drawn(inputs: int, outputs: int, *size: int) -> nn.Parameter:
             values, bound = torch.empty(size), (6 / (inputs + outputs)) ** 0.5
-            if not values.is_meta:  # as in learned.regressor.last_layer
+            if not values.is_meta:  # as in models.regressor.last_layer
                 values = (torch.rand(size, generator=generator) * 2 - 1) * bound
             return nn.Parameter(values)
 

@@ -13,9 +13,6 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics.base import Metric, Score
 
-from ..choice.candidates import Item
-from ..choice.matched import MatchedPairs
-from ..choice.utilities import distinct
 from ..corpus import Corpus, named
 from ..engine_options import EngineOptions
 from ..errors import InputError
@@ -23,6 +20,8 @@ from ..metrics.comet import COMET
 from ..models.estimator import Estimate
 from ..models.hub import MULTILINGUAL
 from ..notices import counted, notice
+from ..pairs.matched import MatchedPairs
+from ..pairs.utilities import distinct
 from ..scoring.base import ContextMetric, ContextScore, Row, SystemResult
 from ..scoring.context import capabilities, parameters
 from ..scoring.derived import OfInnerMetric, inner_settings
@@ -310,7 +309,7 @@ class Peers(OfInnerMetric):
             against = inner._corpora([corpus.hypotheses for corpus in corpora], inner._ref_cache)
             found = {(i, REFERENCES): result for i, result in enumerate(inner._scored(against))}
         systems = [*(corpus.hypotheses for corpus in corpora), *self._pool]
-        items = [distinct(Item(texts)) for texts in zip(*systems, strict=True)]
+        items = [distinct(texts) for texts in zip(*systems, strict=True)]
         matched.read(items)
         every = [np.arange(len(item.texts)) for item in items]
         grids = matched.grids([(k, places, places) for k, places in enumerate(every)])

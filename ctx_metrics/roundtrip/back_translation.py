@@ -1,6 +1,5 @@
 """What back-translation is: its settings and flags --rtt-*, and the interface of back-translators. Imports no torch."""
 
-import os
 import re
 import shlex
 from abc import ABC, abstractmethod
@@ -14,6 +13,7 @@ from typing import ClassVar, NamedTuple
 from ..errors import InputError
 from ..flag_types import Positive
 from ..paths import Reads, Writes, named
+from ..scale.folders import user_cache
 from ..settings import setting
 
 BATCH_LINES = 100
@@ -134,12 +134,6 @@ class BackTranslation:
         if self.cache == NO_CACHE:
             return None
         return Path(self.cache).expanduser() if self.cache else user_cache() / "roundtrip"
-
-
-def user_cache() -> Path:
-    """Return the folder ctx-metrics in $XDG_CACHE_HOME, or in ~/.cache if that is not set to an absolute path."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "ctx-metrics"
 
 
 class Translation(NamedTuple):

@@ -2,10 +2,17 @@
 
 import os
 import stat
+from pathlib import Path
 from typing import Protocol
 
 from ..errors import InputError
 from ..writing import check_writable, is_stream, os_errors, write_bytes
+
+
+def user_cache() -> Path:
+    """Return the folder ctx-metrics in $XDG_CACHE_HOME, or in ~/.cache if that is not set to an absolute path."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "ctx-metrics"
 
 
 class Unusable(Exception):

@@ -77,7 +77,7 @@ def test_any_metric_is_a_utility(ctx, metric):
 def test_pairs_in_parts(ctx, monkeypatch, tmp_path):
     words = ["mbr", *some_lines(tmp_path), "-m", "ter", "-q", "--format", "jsonl"]
     whole = ctx(*words).out
-    monkeypatch.setattr("ctx_metrics.choice.utilities.PAIRS", 7)
+    monkeypatch.setattr("ctx_metrics.pairs.utilities.PAIRS", 7)
     assert ctx(*words).out == whole
 
 

@@ -9,14 +9,14 @@ from comet_checkpoints import RECIPES, build
 from comet_texts import TEXTS
 
 from ctx_metrics import COMET
-from ctx_metrics.choice import comet_pairs as pairs
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.comet_pairs import PairHead
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, utility
-from ctx_metrics.choice.utilities import distinct
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
+from ctx_metrics.pairs import comet as pairs
+from ctx_metrics.pairs.comet import PairHead
+from ctx_metrics.pairs.utilities import distinct
 from ctx_metrics.scoring.context import Context, MetricSettings
 
 NAMES = ["regression", "regression-layernorm", "regression-cls", "regression-patch"]

@@ -7,7 +7,7 @@ from ctx_metrics import InputError
 from ctx_metrics.choice.blocks import block_ranges, choose
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expected, is_exact, utility
-from ctx_metrics.choice.utilities import Utility, WeightedSum, distinct
+from ctx_metrics.pairs.utilities import Utility, WeightedSum, distinct
 from ctx_metrics.registry import metric_table
 from ctx_metrics.scoring.context import Context, MetricSettings, build
 
@@ -212,8 +212,8 @@ TEXTS = ("It rained all day.", "It rained.", "", "  ", "We left early , too .", 
 @pytest.mark.parametrize("cells", [2**24, 10])
 def test_tokens_are_matched_as_the_metric_matches_them(name, settings, cells, monkeypatch):
     """Against the metric itself, pair by pair, whatever is held at once; empty texts have 0."""
-    monkeypatch.setattr("ctx_metrics.choice.matched.CELLS", cells)
-    monkeypatch.setattr("ctx_metrics.choice.matched.TOKENS", cells)
+    monkeypatch.setattr("ctx_metrics.pairs.matched.CELLS", cells)
+    monkeypatch.setattr("ctx_metrics.pairs.matched.TOKENS", cells)
     context = Context(target_lang="en")
     items = [distinct(Item(TEXTS)), distinct(Item(TEXTS[:2], references=TEXTS[2:]))]
     made = utility(MetricSettings(name, metric_table()[name.upper()], settings), context, items)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from ctx_metrics.choice import ngrams
-from ctx_metrics.choice.ngrams import BleuCounts, ChrfCounts
+from ctx_metrics.pairs import ngrams
+from ctx_metrics.pairs.ngrams import BleuCounts, ChrfCounts
 
 WORDS = "the a cat sat on mat it rained , . again and aaa dog’s 猫 ".split()
 

@@ -4,8 +4,10 @@ import torch
 
 from ctx_metrics.engine.pairs import EncodedText
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.learned import regressor
-from ctx_metrics.learned.regressor import (
+from ctx_metrics.models import regressor
+from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
+from ctx_metrics.models.folder import load_network, read_config
+from ctx_metrics.models.regressor import (
     FLOOR,
     AlignmentRegressor,
     RegressorNetwork,
@@ -15,8 +17,6 @@ from ctx_metrics.learned.regressor import (
     pooled_vectors,
     predict,
 )
-from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
-from ctx_metrics.models.folder import load_network, read_config
 
 
 def encoded(ids, vectors) -> EncodedText:

@@ -19,10 +19,10 @@ from ctx_metrics import COMET, SLIDE
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ModelError
 from ctx_metrics.learned.estimator import kind_of, load_learned
-from ctx_metrics.learned.regressor import CONFIG_KIND
 from ctx_metrics.models.estimator import EMBEDDED_FOLDER, Example
 from ctx_metrics.models.folder import FIELDS, load_weights, read_config, write_model
 from ctx_metrics.models.load import load_estimator
+from ctx_metrics.models.regressor import CONFIG_KIND
 from ctx_metrics.opening import file_sha256
 
 QUIET, NAN = EngineOptions(quiet=True), math.nan

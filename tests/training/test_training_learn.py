@@ -12,9 +12,9 @@ from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.learned.estimator import LearnedEstimator
-from ctx_metrics.learned.regressor import AlignmentRegressor
 from ctx_metrics.meta.scoring import MetricSettings
 from ctx_metrics.models.estimator import Example
+from ctx_metrics.models.regressor import AlignmentRegressor
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import learn as learn_module
 from ctx_metrics.training.quality.development import read_development

@@ -18,9 +18,9 @@ from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...learned.estimator import PREFIX
 from ...learned.networks import NETWORKS, LearnedNetwork, Shape
-from ...learned.regressor import CONFIG_KIND, PairFeatures, RegressorNetwork, feature_names, network_inputs
 from ...models import hub
 from ...models.folder import FIELDS, check_fields, checked_weights, load_weights, read_config
+from ...models.regressor import CONFIG_KIND, PairFeatures, RegressorNetwork, feature_names, network_inputs
 from ...notices import counted, notice
 from ..folder import STATE
 from ..loop import SMALLER, Loop
@@ -249,7 +249,7 @@ class TokenInputs:
 
 
 class FeatureInputs:
-    """Inputs of learned.regressor, computed once: alignment features and pooled vectors of whole pairs."""
+    """Inputs of models.regressor, computed once: alignment features and pooled vectors of whole pairs."""
 
     def __init__(
         self,

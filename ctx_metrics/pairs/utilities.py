@@ -12,7 +12,6 @@ from ..corpus import without_invisible
 from ..run.rows import RowScorer
 from ..run.run import Run, Texts
 from ..scoring.context import Context, MetricSettings
-from .candidates import Item
 from .ngrams import COUNTS
 
 PAIRS = 16_384  # most pairs scored at once by metrics that can only score pairs
@@ -35,12 +34,15 @@ class Distinct(NamedTuple):
     source: str | None
 
 
-def distinct(item: Item) -> Distinct:
-    """The distinct texts of an item, in order; a candidate of invisible characters alone counts as empty."""
-    texts, place = _numbered([without_invisible(text) for text in item.candidates])
-    references, of_references = (texts, place) if item.references is None else _numbered(item.references)
+def distinct(candidates: Sequence[str], against: Sequence[str] | None = None, source: str | None = None) -> Distinct:
+    """The distinct texts of an item, in order; a candidate of invisible characters alone counts as empty.
+
+    against    the references; None: the candidates serve as such
+    """
+    texts, place = _numbered([without_invisible(text) for text in candidates])
+    references, of_references = (texts, place) if against is None else _numbered(against)
     weights = np.bincount(of_references, minlength=len(references)).astype(np.float64)
-    return Distinct(texts, place, references, weights, item.source)
+    return Distinct(texts, place, references, weights, source)
 
 
 def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:

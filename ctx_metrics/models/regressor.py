@@ -25,9 +25,10 @@ from ..engine.encoder import shared_encoder
 from ..engine.pairs import EncodedPair, EncodedText, map_pairs
 from ..engine_options import EngineOptions
 from ..errors import ModelError
-from ..models.estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
-from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
-from ..models.hub import ResolvedModel
+from .estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
+from .folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
+from .hub import ResolvedModel
+from .load import ModelKind, Named
 
 CONFIG_KIND = "ctx-alignment-regressor"
 EMBEDDED_REGRESSOR = "embedded-alignment-regressor"
@@ -227,6 +228,17 @@ class AlignmentRegressor(Estimator):
             features = PairFeatures(self.layers)
             values += predict(self.network, [features(*pair) for pair in pairs[begin : begin + HEAD_BATCH]])
         return values
+
+
+class RegressorKind(ModelKind):
+    """The embedded quality model, and those that `ctx-metrics train` fits like it."""
+
+    def owns(self, model: Named) -> bool:
+        return model.config.get("model_type") == CONFIG_KIND
+
+    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+        assert model.folder is not None  # without a config.json it does not own a model
+        return AlignmentRegressor(model.folder, options)
 
 
 @torch.inference_mode()
