@@ -14,8 +14,8 @@ from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..flag_types import File
 from ..paths import Reads, Target, Writes, file_target
-from ..run.streams import check_lengths, file_segments
-from ..scoring.context import Context
+from ..run.streams import file_segments
+from ..run.texts import Texts
 from ..settings import CommandLine, setting
 from ..system_names import system_names
 from ..writing import check_writable, write_whole
@@ -54,7 +54,7 @@ def _targets(line: CommandLine, path: str) -> list[Target]:
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextFlags:
     hypotheses: Annotated[Sequence[str], Reads(), "HYP"] = setting(
         "The systems' hypotheses, one file or folder per system.", flag="HYP", group="texts", nargs="+", action="store"
     )
@@ -84,18 +84,16 @@ class Texts:
     encoding: str = flags.encoding("Encoding of all files that are read, and of the aligned lines.")
 
 
-FLAGS = [Texts, ("engine", EngineOptions), flags.quiet("No progress bar.")]
+FLAGS = [TextFlags, ("engine", EngineOptions), flags.quiet("No progress bar.")]
 
 
 def run(line: CommandLine) -> int:
-    from ..checks.plain_text import check_plain_text
-    from ..checks.texts import check_texts
     from .folders import read_streams, with_streams
     from .output import both, files, tree, write
     from .systems import align_systems
     from .testset import read_test_set
 
-    texts = line[Texts]
+    texts = line[TextFlags]
     alone = texts.reference, texts.source, texts.docids
     if texts.set is not None and any(alone):
         line.error("--set has source, references and document ids; leave out -s, -r and --docids")
@@ -105,7 +103,7 @@ def run(line: CommandLine) -> int:
         line.error("--set needs the language pair: give -l")
     names = system_names(texts.hypotheses)
     source_lang, target_lang = texts.language_pair or (None, None)
-    beside = Context(None, (), None, None, source_lang, target_lang, line[EngineOptions])
+    beside = Texts(source_lang=source_lang, target_lang=target_lang)
     more: Mapping[str, Sequence[str]] = {}
     if texts.set is not None:
         found = read_test_set(texts.set, texts.encoding, (source_lang, target_lang))
@@ -120,15 +118,9 @@ def run(line: CommandLine) -> int:
         targets = files(texts.output, names) if len(names) > 1 or texts.output.endswith("/") else [texts.output]
     for path in [*more, *both(targets)]:
         check_writable(path)
-    references, sources = streams.get("ref", []), streams.get("src", [])
-    try:
-        check_lengths([*references, *sources])
-    except InputError:  # the kind of the texts often says why
-        check_plain_text([], references, sources[0] if sources else None)
-        raise
-    check_texts([], references, sources[0] if sources else None, (source_lang, target_lang))
     beside = with_streams(beside, streams)
-    systems = align_systems(texts.hypotheses, texts.encoding, beside)
+    beside.check()
+    systems = align_systems(texts.hypotheses, texts.encoding, beside, line[EngineOptions])
     for path, lines in more.items():
         write_whole(path, "".join(f"{each}\n" for each in lines), encoding=texts.encoding)
     for target, system in zip(targets, systems, strict=True):

@@ -6,13 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from ..corpus import Segments
+from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..flag_types import File
 from ..notices import Notice
 from ..paths import Target, Writes, file_target
 from ..run.references import reference_entry
+from ..run.texts import Texts
 from ..run.wrappers import Read, Reader, TextReader, Wrapper
-from ..scoring.context import Context
 from ..settings import CommandLine, setting
 from ..system_names import system_names
 from ..wording import worded
@@ -81,8 +82,9 @@ def _read(
     test_set: str | None,
     paths: Sequence[str],
     encoding: str,
-    beside: Context,
+    beside: Texts,
     folders: Mapping[str, Sequence[str]],
+    engine: EngineOptions,
 ) -> Read:
     from .folders import read_streams, with_streams
     from .systems import align_systems
@@ -99,17 +101,17 @@ def _read(
     elif folders:
         streams = read_streams(folders, encoding, beside)
     beside = with_streams(beside, streams)
-    systems = align_systems(paths, encoding, beside)
+    systems = align_systems(paths, encoding, beside, engine)
     _write(targets, systems, beside, encoding)
     return _as_read(systems, system_names(paths), signature, streams)
 
 
-def _read_texts(output: str | None, beside: Context) -> Read:
+def _read_texts(output: str | None, beside: Texts, engine: EngineOptions) -> Read:
     from .systems import align_texts
 
     names = [str(getattr(system, "name", "")) for system in beside.systems]
     targets = _files(output, names)
-    systems = align_texts(names, beside.systems, beside)
+    systems = align_texts(names, beside.systems, beside, engine)
     _write(targets, systems, beside, "utf-8")
     return _as_read(systems, names, {}, {})
 
@@ -126,7 +128,7 @@ def _files(folder: str | None, names: Sequence[str]) -> list[str]:
     return found
 
 
-def _write(targets: Sequence[str], systems: "Sequence[AlignedSystem]", beside: Context, encoding: str) -> None:
+def _write(targets: Sequence[str], systems: "Sequence[AlignedSystem]", beside: Texts, encoding: str) -> None:
     from .output import write
 
     for target, system in zip(targets, systems, strict=False):
@@ -145,10 +147,10 @@ def _as_read(
     return Read(lines, entries, [counts_table(systems, names)], gaps(systems), streams)
 
 
-def _read_rows(beside: Context) -> Read:
+def _read_rows(beside: Texts, engine: EngineOptions) -> Read:
     from .systems import align_rows, is_unfit
 
-    system = align_rows(beside)
+    system = align_rows(beside, engine)
     pairs = list(zip(system.parts, system.alignments, strict=True))
     added = [part.start + max(each.after, 0) for part, alignment in pairs for each in alignment.additions]
     unfit = [part.start for part, alignment in pairs if is_unfit(alignment)]

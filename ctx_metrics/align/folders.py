@@ -12,7 +12,7 @@ from ..language import primary
 from ..notices import counted, notice
 from ..reading import BOM, PACKED, read_text, split_lines
 from ..run.streams import file_segments
-from ..scoring.context import Context
+from ..run.texts import Texts
 from ..subtitles import without_times
 
 ENDINGS = (".txt", ".text", ".md", ".out", ".hyp", ".srt", ".vtt")  # of a document's file, which are not part of its id
@@ -103,7 +103,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*sorted(names)[:SHOWN], *["..."] * (len(names) > SHOWN)])
 
 
-def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Context) -> dict[str, list[Segments]]:
+def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Texts) -> dict[str, list[Segments]]:
     """The sources ("src") and references ("ref") of a run, and its document ids ("doc") if the paths name a folder.
 
     paths     by role: files with one segment per line, and folders with such a file per document, whose empty lines are
@@ -150,11 +150,9 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Cont
     return streams
 
 
-def with_streams(context: Context, streams: Mapping[str, list[Segments]]) -> Context:
-    [sources], [doc_ids] = (
-        streams.get(role, [own]) for role, own in (("src", context.sources), ("doc", context.doc_ids))
-    )
-    return replace(context, references=streams.get("ref", context.references), sources=sources, doc_ids=doc_ids)
+def with_streams(texts: Texts, streams: Mapping[str, list[Segments]]) -> Texts:
+    [sources], [doc_ids] = (streams.get(role, [own]) for role, own in (("src", texts.sources), ("doc", texts.doc_ids)))
+    return replace(texts, references=streams.get("ref", texts.references), sources=sources, doc_ids=doc_ids)
 
 
 def _segments(file: str, text: str) -> list[str]:

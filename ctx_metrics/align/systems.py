@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from ..checks.languages import verdict
 from ..corpus import Segments, named
+from ..engine_options import EngineOptions
 from ..errors import InputError, ModelError
 from ..language import EXTRA, READ_BY_MULTILINGUAL, language_name, primary
 from ..models.hub import EMBEDDED, encoder_for, multilingual_folder
 from ..notices import Progress, counted, notice, places
 from ..run.streams import check_lengths
-from ..scoring.context import Context
+from ..run.texts import Texts
 from ..subtitles import without_times
 from ..wording import name_the_language
 from .alignment import VERSION, Addition, Aligner, Alignment, Document
@@ -82,7 +83,7 @@ class AlignedSystem:
         )
 
 
-def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[AlignedSystem]:
+def align_systems(paths: Sequence[str], encoding: str, beside: Texts, engine: EngineOptions) -> list[AlignedSystem]:
     """Read and align the hypotheses of each file or folder; gives notice of what is found, and of what looks odd.
 
     beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference
@@ -92,10 +93,12 @@ def align_systems(paths: Sequence[str], encoding: str, beside: Context) -> list[
     counterpart = _counterpart(beside)
     parts = parts_of(beside.doc_ids, len(counterpart.segments))
     read = [read_documents(path, encoding, parts, (beside.source_lang, counterpart.language)) for path in paths]
-    return _reported(paths, read, counterpart, beside)
+    return _reported(paths, read, counterpart, engine)
 
 
-def align_texts(names: Sequence[str], systems: Sequence[Sequence[str]], beside: Context) -> list[AlignedSystem]:
+def align_texts(
+    names: Sequence[str], systems: Sequence[Sequence[str]], beside: Texts, engine: EngineOptions
+) -> list[AlignedSystem]:
     """The same of systems' texts, one for each document, in the order of the ids."""
     counterpart = _counterpart(beside)
     parts = parts_of(beside.doc_ids, len(counterpart.segments))
@@ -104,14 +107,17 @@ def align_texts(names: Sequence[str], systems: Sequence[Sequence[str]], beside: 
             there = f"{counted(len(texts), 'text', 'texts')} for {counted(len(parts), 'document', 'documents')}"
             raise InputError(f"{name}: {there}", fix="give one text for each document; it may have several lines")
     read = [(parts, [without_times(text, name) for text in texts]) for name, texts in zip(names, systems, strict=True)]
-    return _reported(names, read, counterpart, beside)
+    return _reported(names, read, counterpart, engine)
 
 
 def _reported(
-    names: Sequence[str], read: Sequence[tuple[Sequence[Part], list[str]]], counterpart: "Counterpart", beside: Context
+    names: Sequence[str],
+    read: Sequence[tuple[Sequence[Part], list[str]]],
+    counterpart: "Counterpart",
+    engine: EngineOptions,
 ) -> list[AlignedSystem]:
-    with Progress("align", "document", sum(len(texts) for _, texts in read), quiet=beside.engine.quiet) as shown:
-        systems = _aligned(names, read, counterpart, beside, shown.update)
+    with Progress("align", "document", sum(len(texts) for _, texts in read), quiet=engine.quiet) as shown:
+        systems = _aligned(names, read, counterpart, engine, shown.update)
     for system in systems:
         notice(str(system))
     for system in systems:
@@ -120,12 +126,12 @@ def _reported(
     return systems
 
 
-def align_rows(beside: Context) -> AlignedSystem:
+def align_rows(beside: Texts, engine: EngineOptions) -> AlignedSystem:
     """Align the outputs of a document's rows, joined, with its references or sources; `beside` has one system."""
     counterpart, [outputs] = _counterpart(beside), beside.systems
     parts = parts_of(beside.doc_ids, len(outputs))
     texts = ["\n".join(outputs[part.start : part.end]) for part in parts]
-    [system] = _aligned(["the rows"], [(parts, texts)], counterpart, beside, lambda done: None)
+    [system] = _aligned(["the rows"], [(parts, texts)], counterpart, engine, lambda done: None)
     return system
 
 
@@ -151,7 +157,7 @@ class Counterpart(NamedTuple):
         return Document(text, self.segments[own], None if self.sources is None else self.sources[own])
 
 
-def _counterpart(beside: Context) -> Counterpart:
+def _counterpart(beside: Texts) -> Counterpart:
     references, sources, language = list(beside.references or ()), beside.sources, beside.target_lang
     given = [*references, *(each for each in (sources, beside.doc_ids) if each is not None)]
     if not references and sources is None:
@@ -175,11 +181,11 @@ def _aligned(
     names: Sequence[str],
     read: Sequence[tuple[Sequence[Part], list[str]]],
     counterpart: Counterpart,
-    beside: Context,
+    engine: EngineOptions,
     update: Callable[[int], object],
 ) -> list[AlignedSystem]:
     aligner = Aligner(
-        counterpart.language, across=counterpart.across, beside=counterpart.sources is not None, engine=beside.engine
+        counterpart.language, across=counterpart.across, beside=counterpart.sources is not None, engine=engine
     )
     jobs = sorted(
         Job(part.start, number, counterpart.document(text, part))

@@ -23,7 +23,8 @@ from ..interference.flags import TunedSettings
 from ..notices import counted, notice
 from ..paths import Reads, Writes
 from ..run.rows import RowScorer, of_several_columns, roles
-from ..run.run import Run, Texts
+from ..run.run import Run
+from ..run.texts import Texts
 from ..run.wrappers import asked_by_line, installed_wrappers
 from ..scale.blocks import opened
 from ..scoring.inputs import installed_inputs
@@ -216,7 +217,7 @@ def run(line: CommandLine) -> int:
         if name != each.name
     }
     of_rows = Run(
-        Texts((), (), source_lang=source, target_lang=target),
+        Texts(source_lang=source, target_lang=target),
         metrics,
         asked_by_line(line),
         engine,

@@ -8,7 +8,7 @@ from sacrebleu.metrics import CHRF
 from ..corpus import Segments, checked_stream, document_id, list_of_strings, named
 from ..errors import InputError
 from ..notices import counted, notice
-from ..run.run import Texts
+from ..run.texts import Texts
 from ..scoring.context import MetricSettings, capabilities
 from ..scoring.inputs import FileInput, Input
 

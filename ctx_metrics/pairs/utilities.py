@@ -10,7 +10,8 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import without_invisible
 from ..run.rows import RowScorer
-from ..run.run import Run, Texts
+from ..run.run import Run
+from ..run.texts import Texts
 from ..scoring.context import Context, MetricSettings
 from .ngrams import COUNTS
 
@@ -124,7 +125,7 @@ class WeightedSum(Utility):
 
 def pair_scorer(metrics: Sequence[MetricSettings], context: Context) -> RowScorer:
     """What scores pairs as rows, with the languages and the engine of a context."""
-    texts = Texts((), (), source_lang=context.source_lang, target_lang=context.target_lang)
+    texts = Texts(source_lang=context.source_lang, target_lang=context.target_lang)
     return RowScorer(Run(texts, metrics, {}, context.engine, text_checks=False))
 
 

@@ -12,13 +12,14 @@ from ..reading import read_lines
 from ..registry import MetricTable
 from ..run.streams import test_set_lines
 from ..run.wrappers import reader_hint
-from ..scoring.context import Context, MetricSettings, capabilities, say_unread, with_lines
+from ..scoring.context import MetricSettings, capabilities, say_unread, with_lines
 from ..scoring.inputs import FileInput, Given
 from ..system_names import names_fault, system_names
 from ..wording import any_of
 
 if TYPE_CHECKING:
-    from ..run.run import Run, Texts
+    from ..run.run import Run
+    from ..run.texts import Texts
     from ..run.wrappers import Read
     from ..scale.corpora import InBlocks
     from .arguments import Asked
@@ -55,9 +56,14 @@ class CommandRun:
         sources, doc_ids = (
             None if lines is None else named(lines, self._name_of(key)) for key, lines in wholes.items()
         )
-        beside = Context(references, (), sources, doc_ids, *self.asked.languages, self.asked.engine)
+        from ..run.texts import Texts  # needs NumPy
+
+        source_lang, target_lang = self.asked.languages
+        beside = Texts(
+            references=references, sources=sources, doc_ids=doc_ids, source_lang=source_lang, target_lang=target_lang
+        )
         assert self.asked.reader
-        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside, {})
+        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside, {}, self.asked.engine)
         for system, lines in zip(systems, self.read.systems, strict=False):
             system[:] = lines
 
@@ -116,7 +122,7 @@ class CommandRun:
     def texts(
         self, references: Sequence[Sequence[str | None]], systems: Sequence[Sequence[str]], reads: Collection[str]
     ) -> "Texts":
-        from ..run.run import Texts
+        from ..run.texts import Texts
 
         own = [system if isinstance(system, Segments) else named(system, "") for system in systems]
         picked = "" if own[0].indices is None else " (the picked segments)"

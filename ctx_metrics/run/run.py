@@ -5,9 +5,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..checks.plain_text import check_plain_text
-from ..checks.texts import check_texts
-from ..corpus import Segments, document_ranges
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
@@ -18,61 +15,13 @@ from ..scoring.scores import Scores, all_scores
 from ..system_names import names_fault
 from ..wording import worded
 from .references import ReferenceKind, kind_entry
-from .streams import check_lengths
-from .wrappers import Asked, Read, checks_of, reader_hint, row_reader_of, text_reader_of, wrapped, wraps_of
+from .texts import Texts
+from .wrappers import Asked, checks_of, row_reader_of, text_reader_of, wrapped, wraps_of
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
     from ..scale.corpora import InBlocks
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The texts of a run as a front end has read them. A stream has one text for each segment.
-
-    names      of the systems
-    files      of the systems, if their texts come from files
-    inputs     the streams of further inputs of metrics, by the input's name
-    given      in words, what the user gave besides hypotheses and references, by the keyword of metrics that read it
-    read       the systems' texts as a reader of files gave them, or None
-    rows       whether they are some rows of a table, a part of what is scored in all; there is one system then
-    """
-
-    names: Sequence[str]
-    systems: Sequence[Segments]
-    references: Sequence[Segments] = ()
-    sources: Segments | None = None
-    doc_ids: Segments | None = None
-    source_lang: str | None = None
-    target_lang: str | None = None
-    files: Sequence[str] = ()
-    inputs: Mapping[str, Sequence[Segments]] = field(default_factory=dict)
-    given: Mapping[str, str] = field(default_factory=dict)
-    read: Read | None = None
-    rows: bool = False
-
-    def check(self, contents: bool = True) -> None:
-        """Raise InputError unless all streams have the same length and the ids of documents are usable; give notice of odd
-        texts.
-
-        contents    whether to look at the texts themselves
-        """
-        beside = [each for each in (self.sources, self.doc_ids) if each is not None]
-        try:
-            further = [each for streams in self.inputs.values() for each in streams]
-            check_lengths([*self.systems, *self.references, *beside, *further])
-        except InputError as error:
-            if contents:  # the kind of the texts often says why
-                check_plain_text(self.systems, self.references, self.sources)
-            others = self.references or ([] if self.sources is None else [self.sources])
-            if self.read is None and len({*map(len, [*self.systems, *others])} - {0}) > 1:
-                error.fix = reader_hint()
-            raise
-        if self.doc_ids is not None and not self.rows:
-            document_ranges(self.doc_ids, self.doc_ids.name)
-        if contents:
-            check_texts(self.systems, self.references, self.sources, (self.source_lang, self.target_lang))
 
 
 class RunScores(NamedTuple):
@@ -120,7 +69,7 @@ class Run:
             raise InputError(fault)
         reader = (row_reader_of if texts.rows else text_reader_of)(self.wrappers)
         if texts.read is None and reader:
-            read = reader(self._context(texts))
+            read = reader(texts, self.engine)
             texts = replace(texts, systems=read.systems, read=read)
         texts.check(self.text_checks)
         return with_inputs(

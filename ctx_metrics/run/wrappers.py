@@ -8,10 +8,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from ..engine_options import EngineOptions
 from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..notices import Notice
-from ..scoring.context import Context, MetricSettings
+from ..scoring.context import MetricSettings
 from ..settings import CommandLine, check_choices, closest, from_flags
 from ..types_of_values import checked_settings
 from ..wording import worded
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
     from ..corpus import Segments
+    from .texts import Texts
 
 GROUP = "ctx_metrics.wrappers"
 Wrap = Callable[[type["Metric"]], type["Metric"]]
@@ -55,11 +57,11 @@ class Read(NamedTuple):
     notices: Sequence[Notice] = ()
 
 
-# Reads the systems' files or folders, in their encoding, given the references, sources and document ids of a run, and
-# those that are folders, by role.
-Reader = Callable[[Sequence[str], str, Context, Mapping[str, Sequence[str]]], Read]
-# Reads the texts of the context's systems anew; those of a table's rows are its only system.
-TextReader = Callable[[Context], Read]
+# Reads the systems' files or folders, in their encoding, given the other texts of a run, those of them that are folders, by
+# role, and the engine.
+Reader = Callable[[Sequence[str], str, "Texts", Mapping[str, Sequence[str]], EngineOptions], Read]
+# Reads the texts of the systems anew; those of a table's rows are its only system.
+TextReader = Callable[["Texts", EngineOptions], Read]
 # Looks at a run's metrics, by name, once they are built, and at the names of its systems; may give notices.
 Check = Callable[[Mapping[str, "Metric"], Sequence[str]], None]
 

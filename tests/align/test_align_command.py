@@ -14,7 +14,8 @@ from report_pages import data_in
 from sacrebleu.metrics import CHRF
 
 from ctx_metrics.align.systems import align_texts
-from ctx_metrics.scoring.context import Context
+from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.run.texts import Texts
 
 SIZE = 23  # three documents
 IDS = lines_of(DOCIDS)[:SIZE]
@@ -130,14 +131,16 @@ def test_a_segment_without_text_is_no_omission(inside, tmp_path):
 
 def test_each_segment_has_the_first_reference_that_is_there():
     references = [[None, "We went home.", None], ["It rained.", "We left home.", None]]
-    context = Context(references, (), None, ["a"] * 3, None, "en")
-    [system] = align_texts(["one"], [["It was raining. We went home."]], context)
+    beside = Texts(references=references, doc_ids=["a"] * 3, target_lang="en")
+    [system] = align_texts(["one"], [["It was raining. We went home."]], beside, EngineOptions())
     assert system.lines == ["It was raining.", "We went home.", ""] and not system.omissions
 
 
 def test_the_rest_of_a_far_too_long_document_begins_after_the_last_line():
     line = "It rained all day, and so we went home."  # 100 of these, with their ends, are as long as a text may be
-    [system] = align_texts(["one"], [["\n".join([line] * 103)]], Context([[line]], (), None, None, None, "en"))
+    [system] = align_texts(
+        ["one"], [["\n".join([line] * 103)]], Texts(references=[[line]], target_lang="en"), EngineOptions()
+    )
     rest = system.alignments[0].additions[-1]
     assert (rest.text, rest.lines) == (" ".join([line] * 3), (100, 101, 102))
 

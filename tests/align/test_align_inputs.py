@@ -10,7 +10,7 @@ from ctx_metrics.align.inputs import parts_of, read_documents
 from ctx_metrics.corpus import named
 from ctx_metrics.errors import InputError
 from ctx_metrics.notices import collected
-from ctx_metrics.scoring.context import Context
+from ctx_metrics.run.texts import Texts
 
 IDS = ["news/a", "b", "b"]
 PARTS = parts_of(IDS, 3)
@@ -108,9 +108,9 @@ def test_marks_at_the_start_of_files_are_counted(tmp_path):
 
 
 def streams(data, doc_ids=None, **roles):
-    context = Context(doc_ids=doc_ids, source_lang="en", target_lang="de")
+    beside = Texts(doc_ids=doc_ids, source_lang="en", target_lang="de")
     paths = {role: [str(data / name) for name in names] for role, names in roles.items()}
-    return read_streams(paths, "utf-8", context)
+    return read_streams(paths, "utf-8", beside)
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_sources_and_references_in_folders(test_set):
 
 def test_files_beside_folders_are_in_the_order_of_these(test_set):
     files = [named(["more 3", "more 1", "more 2"], "more.txt")]
-    for beside in (Context(references=files), Context(sources=files[0])):
+    for beside in (Texts(references=files), Texts(sources=files[0])):
         with collected() as notices:
             read_streams({"src" if beside.references else "ref": [str(test_set / "src")]}, "utf-8", beside)
         assert str(notices[0]).startswith("more.txt: read in the order of the files of")
@@ -295,4 +295,4 @@ def test_braces_are_text(tmp_path):
 def test_names_with_languages_need_the_pair(test_set, target):
     paths = {role: [str(test_set / role)] for role in ("src", "ref")}
     with pytest.raises(InputError, match=r"\(if the names end in languages, -l must give these\)"):
-        read_streams(paths, "utf-8", Context(source_lang=target and "en", target_lang=target))
+        read_streams(paths, "utf-8", Texts(source_lang=target and "en", target_lang=target))

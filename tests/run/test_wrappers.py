@@ -36,8 +36,8 @@ class Case(Wrapper):
     def text_reader(self, settings):
         return turned if settings.case_reversed else None
 
-def turned(beside):
-    return Read([named([text[::-1] for text in system], system.name) for system in beside.systems], {"case": "turned"})
+def turned(texts, engine):
+    return Read([named([text[::-1] for text in system], system.name) for system in texts.systems], {"case": "turned"})
 
 def with_case(cls, case):
     class WithCase(cls):
@@ -55,6 +55,7 @@ from ctx_metrics.cli import main
 
 ref, a, b = sys.argv[1:]
 main(["score", "-t", a, b, "-r", ref, "-m", "chrf", "--case", "upper", "--names", "A", "B", "--only-system", "--format", "jsonl"])
+main(["score", "-t", a, "-r", ref, "-m", "chrf", "--case-reversed", "--only-system", "--format", "jsonl"])
 sys.argv = ["sacrebleu", ref, "-i", a, "-m", "chrf", "--ctx-case", "upper", "-w", "9"]
 sacrebleu()
 texts = {"A": read_lines(a), "B": read_lines(b)}, read_lines(ref)
@@ -74,7 +75,7 @@ def test_every_front_end_asks_it(tmp_path):
     env = add_package(tmp_path, {}, {"case.py": CASE}, "case", wrappers={"case": "case:CASE"})
     done = fresh_python(PROGRAM, REF, A, B, **env)
     assert done.returncode == 0, done.stderr
-    score_a, score_b, *of_sacrebleu, last = done.stdout.splitlines()
+    score_a, score_b, of_turned, *of_sacrebleu, last = done.stdout.splitlines()
     [changed, plain, turned], said = json.loads(last)
 
     def chrf(make):
@@ -87,6 +88,7 @@ def test_every_front_end_asks_it(tmp_path):
     assert sum("upper: [" in line for line in done.stderr.splitlines()) == 3
     assert plain[0] == pytest.approx(chrf(str)) and plain[2] == []
     assert turned[0] == pytest.approx(chrf(lambda text: text[::-1])) and "|case:turned|" in turned[1]
+    assert json.loads(of_turned)["score"] == turned[0]["A"] and "|case:turned|" in json.loads(of_turned)["signature"]
     assert said == [
         "case='title' is not 'lower' or 'upper' or None",
         "evaluate() got an unexpected keyword argument 'case_files'",

@@ -15,10 +15,11 @@ from ...flag_types import File, Files
 from ...notices import counted
 from ...reading import read_lines, read_stream, without_mark
 from ...run.references import REFERENCE_KIND, ReferenceKind
-from ...run.run import Run, Texts, give_references
+from ...run.run import Run, give_references
 from ...run.streams import file_segments, test_set_lines
+from ...run.texts import Texts
 from ...run.wrappers import asked_by_line, reader_hint, reader_of, wrapped, wraps_of
-from ...scoring.context import Context, MetricSettings, check_references, with_lines
+from ...scoring.context import MetricSettings, check_references, with_lines
 from ...scoring.inputs import FileInput, Given, installed_inputs
 from ...settings import CommandLine, setting
 from ...system_names import names_fault, system_names
@@ -181,8 +182,14 @@ def read_run(line: CommandLine, texts: TextFlags, metrics: Sequence[MetricSettin
         if "src" in there and "ref" not in there:  # else the reader may bring references
             check_references(wrapped(metrics, wraps_of(wrappers)), give_references())
         [sources], [doc_ids] = (streams.get(role, [None]) for role in ("src", "doc"))
-        beside = Context(streams.get("ref"), (), sources, doc_ids, source_lang, target_lang, engine)
-        read = reader(texts.files, texts.encoding, beside, folders)
+        beside = Texts(
+            references=streams.get("ref", ()),
+            sources=sources,
+            doc_ids=doc_ids,
+            source_lang=source_lang,
+            target_lang=target_lang,
+        )
+        read = reader(texts.files, texts.encoding, beside, folders, engine)
         streams |= {"mt": read.systems, **read.streams}
     else:
         of_files = system_names(texts.files)

@@ -15,7 +15,8 @@ from ...cli.common.inputs import Streams, read_files
 from ...engine_options import EngineOptions
 from ...flag_types import Decimals, File, Files, Model, NewFile, OutputFile, Positive, Probability, Seed
 from ...notices import notice
-from ...run.run import Run, Texts
+from ...run.run import Run
+from ...run.texts import Texts
 from ...scoring.context import MetricSettings, capabilities
 from ...separated import SEPARATED
 from ...settings import CommandLine, setting
