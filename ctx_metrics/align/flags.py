@@ -13,7 +13,7 @@ from ..notices import Notice
 from ..paths import Target, Writes, file_target
 from ..run.references import reference_entry
 from ..run.texts import Texts
-from ..run.wrappers import Read, Reader, TextReader, Wrapper
+from ..run.wrappers import Reader, ReadTexts, TextReader, Wrapper
 from ..settings import CommandLine, setting
 from ..system_names import system_names
 from ..wording import worded
@@ -85,7 +85,7 @@ def _read(
     beside: Texts,
     folders: Mapping[str, Sequence[str]],
     engine: EngineOptions,
-) -> Read:
+) -> ReadTexts:
     from .folders import read_streams, with_streams
     from .systems import align_systems
     from .testset import read_test_set
@@ -106,7 +106,7 @@ def _read(
     return _as_read(systems, system_names(paths), signature, streams)
 
 
-def _read_texts(output: str | None, beside: Texts, engine: EngineOptions) -> Read:
+def _read_texts(output: str | None, beside: Texts, engine: EngineOptions) -> ReadTexts:
     from .systems import align_texts
 
     names = [str(getattr(system, "name", "")) for system in beside.systems]
@@ -140,14 +140,14 @@ def _as_read(
     names: Sequence[str],
     signature: Mapping[str, str],
     streams: Mapping[str, list[Segments]],
-) -> Read:
+) -> ReadTexts:
     from .output import counts_table, gaps
 
     lines, entries = [system.lines for system in systems], {**signature, "align": systems[0].signature}
-    return Read(lines, entries, [counts_table(systems, names)], gaps(systems), streams)
+    return ReadTexts(lines, entries, [counts_table(systems, names)], gaps(systems), streams)
 
 
-def _read_rows(beside: Texts, engine: EngineOptions) -> Read:
+def _read_rows(beside: Texts, engine: EngineOptions) -> ReadTexts:
     from .systems import align_rows, is_unfit
 
     system = align_rows(beside, engine)
@@ -162,7 +162,7 @@ def _read_rows(beside: Texts, engine: EngineOptions) -> Read:
         Notice.at(added, "part of a document belongs to no row", "parts of documents belong to no row", unit),
         Notice.at(unfit, "document barely fits its rows", "documents barely fit their rows", unit),
     ]
-    return Read([system.lines], {"align": system.signature}, notices=[each for each in notices if each.number])
+    return ReadTexts([system.lines], {"align": system.signature}, notices=[each for each in notices if each.number])
 
 
 ALIGN = AlignedTexts()

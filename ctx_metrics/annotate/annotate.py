@@ -16,7 +16,7 @@ from ..checks.texts import KINDS
 from ..cli.common.spans import MARKS
 from ..errors import InputError
 from ..interference.records import Choice
-from ..interference.related import Measure, Tuned
+from ..interference.related import Measure, Tuning
 from ..interference.said import Reasons, interference
 from ..notices import counted, notice
 from ..run.rows import Streams, roles
@@ -26,7 +26,7 @@ from ..scoring.context import capabilities, score_settings
 from . import chosen, faults, summary
 from .parts import KeptScores, Parts, Record, known_again
 from .rows import Rows, Value, blocks, is_number, no_column, reader_of
-from .scorer import Scored, Scorer
+from .scorer import BlockScores, Scorer
 from .selection import Limit, Top, best, passing
 from .tables import Table
 
@@ -56,7 +56,7 @@ class Annotation:
     by: str
     size: int
     drop: Sequence[str] | None
-    tuned: Sequence[Tuned] = ()
+    tuned: Sequence[Tuning] = ()
     titles: Sequence[str] = ()
 
     @property
@@ -100,7 +100,7 @@ class Annotation:
         }
 
 
-class Planned(NamedTuple):
+class TableBlock(NamedTuple):
     """A block of the input.
 
     first     its first row in its table, from 0
@@ -115,13 +115,13 @@ class Planned(NamedTuple):
     texts: Streams
     key: str
 
-    def block(self, take: Callable[[Scored], object]) -> Block:
+    def block(self, take: Callable[[BlockScores], object]) -> Block:
         """The block of a BlockRun whose scores `take` gets."""
         parts = [Part(len(self.rows), take)]
         return Block(parts, lambda _: (self.texts, self.number == 0), self.before, self.table.path, self.first)
 
 
-class Written(NamedTuple):
+class PartState(NamedTuple):
     """A part that is written: its number of rows, and the state by which later changes to it are detected."""
 
     rows: int
@@ -145,7 +145,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     which is also written to the folder.
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
-    written: dict[int, Written] = {}
+    written: dict[int, PartState] = {}
     records, planned_blocks = _finished(run, parts, place, written)
     whole, done = 0 < len(records) == planned_blocks, sum(record.rows for record in records.values())
     if records and not whole:
@@ -230,7 +230,7 @@ def columns_of(table: Table, given: Iterable[tuple[str, str]]) -> dict[str, list
     return {role: columns[role] for role in roles() if role in columns}
 
 
-def planned(run: Annotation) -> Iterator[Planned]:
+def planned(run: Annotation) -> Iterator[TableBlock]:
     wanted = list(dict.fromkeys(name for names in run.scorer.rows.columns.values() for name in names))
     [document] = run.scorer.rows.columns.get("doc", [None])
     number = before = 0
@@ -249,7 +249,7 @@ def planned(run: Annotation) -> Iterator[Planned]:
             texts = {role: [rows.texts(name) for name in names] for role, names in run.scorer.rows.columns.items()}
             if document is not None:
                 _check_documents(texts["doc"][0], table, first, document)
-            yield Planned(number, table, first, before, rows, texts, key_of(run.settings(), texts))
+            yield TableBlock(number, table, first, before, rows, texts, key_of(run.settings(), texts))
             number, first, before = number + 1, first + len(rows), before + len(rows)
 
 
@@ -263,7 +263,7 @@ def _run(place: Place, **more: Any) -> BlockRun:
 
 
 def _finished(
-    run: Annotation, parts: Parts, place: Place, written: dict[int, Written]
+    run: Annotation, parts: Parts, place: Place, written: dict[int, PartState]
 ) -> tuple[dict[int, Record], int]:
     """The records of the blocks that an earlier run scored, by block number, and the number of all blocks (0 if there was no
     earlier run). The parts of these blocks are written anew if they differ.
@@ -309,9 +309,9 @@ def _take(
     run: Annotation,
     parts: Parts,
     records: dict[int, Record],
-    written: dict[int, Written],
-    block: Planned,
-    scored: Scored,
+    written: dict[int, PartState],
+    block: TableBlock,
+    scored: BlockScores,
 ) -> None:
     """Keep a block's scores, and write its part unless rows are ranked, which needs the scores of all blocks."""
     numbers = [each.scores for each in scored.metrics.values()]
@@ -346,17 +346,17 @@ def _passing(run: Annotation, kept: KeptScores) -> np.ndarray:
     return passed & ~faults.has(numbers[faults.COLUMN], run.drop) if run.drop else passed
 
 
-def _write(run: Annotation, parts: Parts, block: Planned, kept: KeptScores, chosen: np.ndarray) -> Written:
+def _write(run: Annotation, parts: Parts, block: TableBlock, kept: KeptScores, chosen: np.ndarray) -> PartState:
     columns: dict[str, Sequence[Value]] = {}
     for name, column, values in zip(run.names, run.numbers, kept.numbers, strict=False):
         columns[name] = faults.words_of(np.array(values, np.float64)) if column == faults.COLUMN else values
     columns |= dict(zip(run.names[len(run.numbers) :], kept.texts, strict=True))
     state = parts.write_part(block.number, block.rows.content(columns, chosen.tolist()))
-    return Written(int(chosen.sum()), state)
+    return PartState(int(chosen.sum()), state)
 
 
 def _write_ranked(
-    run: Annotation, parts: Parts, records: Sequence[Record], written: dict[int, Written]
+    run: Annotation, parts: Parts, records: Sequence[Record], written: dict[int, PartState]
 ) -> list[Any] | None:
     """Write the parts with the best or worst rows, which requires reading the whole input again.
 

@@ -17,7 +17,7 @@ from .tables import Table
 _PART = re.compile(r"part-(\d{6,})\.")
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ChoiceRecord(msgspec.Struct, frozen=True):
     """The entries of a summary about choices.
 
     states    of the parts, in their order, as `Parts.write_part` returns them
@@ -36,7 +36,7 @@ def choices_of(tables: Iterable[Table]) -> dict[str, list[Choice]]:
             of_folders.setdefault(folder, []).append((table.path, int(part[1])))
     found = {}
     for folder, parts in of_folders.items():
-        summary = decoded(os.path.join(folder, SUMMARY), Chosen, MOST)
+        summary = decoded(os.path.join(folder, SUMMARY), ChoiceRecord, MOST)
         if summary is None or not summary.chosen_by:
             continue
         states = dict(enumerate(summary.states))

@@ -15,7 +15,7 @@ from .faults import faults_of_rows
 _is_number = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*\s*").fullmatch
 
 
-class Scored(NamedTuple):
+class BlockScores(NamedTuple):
     """All metrics' results for a block, by name, the faults of each row if they were looked for (see faults_of_rows), the
     outputs if they were read anew, and the columns of error spans if those are wanted."""
 
@@ -35,7 +35,7 @@ class Scorer:
     rows: RowScorer
     faults: bool = False
 
-    def __call__(self, streams: Streams, first: bool) -> Scored:
+    def __call__(self, streams: Streams, first: bool) -> BlockScores:
         """The scores of a block; in the first one, the texts are checked."""
         run = self.rows.run
         if first and run.text_checks:
@@ -45,7 +45,7 @@ class Scorer:
             streams = {**streams, "mt": [[*outputs]]}
         spans = _columns_of_spans(found, len(streams["mt"][0]), first) if self.rows.spans else {}
         languages = run.texts.source_lang, run.texts.target_lang
-        return Scored(found, faults_of_rows(streams, languages) if self.faults else None, outputs, spans)
+        return BlockScores(found, faults_of_rows(streams, languages) if self.faults else None, outputs, spans)
 
     def _say_numbers(self, streams: Streams) -> None:
         """Give notice of columns that hold only numbers."""

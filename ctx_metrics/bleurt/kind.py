@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..engine_options import EngineOptions
 from ..models.estimator import Estimator
-from ..models.load import ModelKind, Named
+from ..models.load import ModelKind, ModelName
 from ..writing import check_new_folder, replacing, write_tensors
 from .checkpoint import CONVERTED, KIND, VOCABULARY, BleurtCheckpoint, files_identity, is_named
 
@@ -16,15 +16,15 @@ class BleurtKind(ModelKind):
 
     metric = "bleurt"
 
-    def owns(self, model: Named) -> bool:
+    def owns(self, model: ModelName) -> bool:
         return is_named(model.name) if model.folder is None else model.config.get("model_type") == KIND
 
-    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+    def opened(self, model: ModelName, options: EngineOptions, inputs: str | None) -> Estimator:
         from .estimator import BleurtEstimator
 
         return BleurtEstimator(model.name, options)
 
-    def convert(self, model: Named, target: Path) -> None:
+    def convert(self, model: ModelName, target: Path) -> None:
         """Write the weights that are read as one safetensors file, under the port's names, next to the SentencePiece model.
 
         The signature keeps the hash of the old files.

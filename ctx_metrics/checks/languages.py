@@ -102,7 +102,7 @@ _NO_WORDS = re.compile(
 _NEVER = {"be": "щъи", "bg": "ыэё", "mk": "йщъыьэюяё", "ru": "іїєґў", "sr": "йщъыьэюяё", "uk": "ыэёъ"}
 
 
-class Told(NamedTuple):
+class OtherLanguage(NamedTuple):
     """How much likelier than in the expected language a text is in another one.
 
     nats     the logarithm of the ratio of probabilities, negative if the expected language is likelier; infinite if the
@@ -138,7 +138,7 @@ def verdict(text: str, language: str) -> Verdict | None:
     return told and (Verdict(True, told.looks) if told.nats > MARGIN else Verdict(False))
 
 
-def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
+def likelier(text: str, language: str, least: int = MIN_LETTERS) -> OtherLanguage | None:
     """Find the likeliest language besides the expected one; None if that cannot be told.
 
     least    letters without which it cannot be told
@@ -156,7 +156,7 @@ def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
     if own is not None:
         inside = len("".join(own.findall(written)))
         if inside < MIN_SHARE * len(written):
-            return Told(math.inf, _script_of(written))
+            return OtherLanguage(math.inf, _script_of(written))
         if inside < len(written):  # foreign names and words left as they are say nothing about the rest
             text = " ".join(word for word in text.split() if own.search(word) or not WORD.search(word))
             if len(letters(text)) < least:
@@ -165,13 +165,13 @@ def likelier(text: str, language: str, least: int = MIN_LETTERS) -> Told | None:
     same, others = _places(code)
     unusual = code not in _WRITTEN_IN.get(_ISO_15924.get(script(language), ""), code).split()
     if not len(same) or unusual:  # as Chinese in Latin letters, which the model has not seen
-        return None if own is None else Told(-math.inf)
+        return None if own is None else OtherLanguage(-math.inf)
     there = set(text.lower())
     if barred := {each for each, never in _NEVER.items() if not there.isdisjoint(never)}:
         others = others[[classes[k] not in barred for k in others]]
     likely = _log_probabilities(text.lower() if text.isupper() else text)
     best = others[np.argmax(likely[others])]
-    return Told(float(likely[best] - likely[same].max()), classes[best])
+    return OtherLanguage(float(likely[best] - likely[same].max()), classes[best])
 
 
 def in_other_script(text: str, language: str) -> bool:

@@ -223,7 +223,7 @@ def _repeats(text: str) -> bool:
 
 
 @dataclass
-class Found:
+class FaultCounts:
     """Counts of faults in a text, which can be added up.
 
     told     for each kind of fault, the number of lines that could be checked
@@ -242,7 +242,7 @@ class Found:
     def share(self, kind: str) -> str:
         """Return how many of the checked lines have a fault, in words.
 
-        >>> Found(Counter(copies=50), Counter(copies=30)).share("copies")
+        >>> FaultCounts(Counter(copies=50), Counter(copies=30)).share("copies")
         '30 of 50 checked lines'
         """
         return f"{self.wrong[kind]:,} of {self.told[kind]:,} checked lines"
@@ -281,7 +281,7 @@ def check_faults(
     say_languages([*translated, *of_references], of_source, languages)
 
 
-def faults_of(texts: Sequence[str | None], source: Sequence[str | None] | None, languages: Languages) -> Found:
+def faults_of(texts: Sequence[str | None], source: Sequence[str | None] | None, languages: Languages) -> FaultCounts:
     """Count the faults in a system's lines; the language of at most 1,000 of them is checked."""
     found = in_language(texts, languages[1])
     told = [i for i, text in enumerate(texts) if text and len(letters(text)) >= MIN_LETTERS]
@@ -293,9 +293,9 @@ def faults_of(texts: Sequence[str | None], source: Sequence[str | None] | None, 
     return found
 
 
-def in_language(texts: Sequence[str | None], language: str | None) -> Found:
+def in_language(texts: Sequence[str | None], language: str | None) -> FaultCounts:
     """Count the lines in a wrong language among at most 1,000 of a text; checks none if `language` is unknown."""
-    found = Found()
+    found = FaultCounts()
     if not language:
         return found
     for text in texts[:: -(-len(texts) // SAMPLE) or 1]:
@@ -306,7 +306,9 @@ def in_language(texts: Sequence[str | None], language: str | None) -> Found:
     return found
 
 
-def say_languages(texts: Sequence[tuple[str, Found]], source: tuple[str, Found] | None, languages: Languages) -> None:
+def say_languages(
+    texts: Sequence[tuple[str, FaultCounts]], source: tuple[str, FaultCounts] | None, languages: Languages
+) -> None:
     source_lang, target_lang = languages
     wrong = [(name, found) for name, found in texts if found.many(LANGUAGE)]
     swapped = [name for name, found in wrong if looks_like(found.most, source_lang)]

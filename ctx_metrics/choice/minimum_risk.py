@@ -25,12 +25,12 @@ from ..flag_types import Seed
 from ..metrics.estimated import EstimatorMetric
 from ..notices import collected
 from ..pairs.ngrams import COUNTS
-from ..pairs.utilities import CountedPairs, Distinct, ScoredPairs, Utility, WeightedSum, distinct, pair_scorer
+from ..pairs.utilities import CountedPairs, DistinctTexts, ScoredPairs, Utility, WeightedSum, distinct, pair_scorer
 from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import of_parts
 from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting
-from .blocks import Chooser, Chosen
+from .blocks import BlockScores, Chooser
 from .candidates import Item
 
 SETTINGS = {  # of each method
@@ -110,16 +110,16 @@ class MinimumRisk(Chooser):
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         with collected():
-            return {name: each.signature for name, each in self._utilities([_distinct(items[0])])}
+            return {name: each.signature for name, each in self._utilities([distinct_texts(items[0])])}
 
-    def _utilities(self, items: Sequence[Distinct]) -> list[tuple[str, Utility]]:
+    def _utilities(self, items: Sequence[DistinctTexts]) -> list[tuple[str, Utility]]:
         return [(each.name, utility(each, self.context, items)) for each in self.metrics]
 
-    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
-        texts = [_distinct(item) for item in items]
+    def __call__(self, items: Sequence[Item], first: bool) -> BlockScores:
+        texts = [distinct_texts(item) for item in items]
         named = self._utilities(texts if first else texts[:1])
         found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
-        return Chosen(
+        return BlockScores(
             [scores[item.place].tolist() for scores, item in zip(found, texts, strict=True)],
             {name: each.signature for name, each in named},
             {name: each.counts for name, each in named},
@@ -128,11 +128,11 @@ class MinimumRisk(Chooser):
         )
 
 
-def _distinct(item: Item) -> Distinct:
+def distinct_texts(item: Item) -> DistinctTexts:
     return distinct(item.candidates, item.references, item.source)
 
 
-def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct]) -> Utility:
+def utility(chosen: MetricSettings, context: Context, first: Sequence[DistinctTexts]) -> Utility:
     """Return the fastest utility for a metric, with the languages and engine of a context without texts.
 
     first    some items; their texts serve to check the languages of a model
@@ -180,7 +180,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[Distinct])
     return ScoredPairs(name, pair_scorer([chosen], context), signature)
 
 
-def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int = 1) -> list[np.ndarray]:
+def expected(utility: Utility, items: Sequence[DistinctTexts], method: Method, nbest: int = 1) -> list[np.ndarray]:
     """Expected utilities of each item's candidates: float64 [distinct texts] per item, NaN for candidates left out.
 
     nbest    prune keeps at least this many candidates
@@ -198,7 +198,7 @@ def expected(utility: Utility, items: Sequence[Distinct], method: Method, nbest:
     return _exact(utility, items, method.exclude_self)
 
 
-def is_exact(item: Distinct, found: np.ndarray, method: Method, nbest: int = 1) -> bool:
+def is_exact(item: DistinctTexts, found: np.ndarray, method: Method, nbest: int = 1) -> bool:
     """Whether `expected` found the same as "exact" would for an item, because nothing had to be left out."""
     texts, references = len(item.texts), len(item.references)
     if method.method == "aggregate":
@@ -210,7 +210,7 @@ def is_exact(item: Distinct, found: np.ndarray, method: Method, nbest: int = 1) 
     return method.method == "exact" or references <= method.centroids
 
 
-def _exact(utility: Utility, items: Sequence[Distinct], exclude_self: bool = False) -> list[np.ndarray]:
+def _exact(utility: Utility, items: Sequence[DistinctTexts], exclude_self: bool = False) -> list[np.ndarray]:
     every = [(k, np.arange(len(item.texts)), np.arange(len(item.references))) for k, item in enumerate(items)]
     found = []
     for item, grid in zip(items, utility.grids(every), strict=True):
@@ -221,7 +221,7 @@ def _exact(utility: Utility, items: Sequence[Distinct], exclude_self: bool = Fal
     return found
 
 
-def _aggregated(utility: Utility, items: Sequence[Distinct], method: Method) -> list[np.ndarray]:
+def _aggregated(utility: Utility, items: Sequence[DistinctTexts], method: Method) -> list[np.ndarray]:
     found = [utility.against_mean(k) for k in range(len(items))]
     if method.refine is None:
         return found
@@ -236,7 +236,7 @@ def _aggregated(utility: Utility, items: Sequence[Distinct], method: Method) -> 
     return found
 
 
-def _generator(item: Distinct, seed: int) -> np.random.Generator:
+def _generator(item: DistinctTexts, seed: int) -> np.random.Generator:
     """A random generator for an item; it depends on the seed and the item's references, not on the item's position."""
     return np.random.default_rng([seed, zlib.crc32("\n".join(item.references).encode("utf-8", "surrogatepass"))])
 
@@ -244,7 +244,7 @@ def _generator(item: Distinct, seed: int) -> np.random.Generator:
 class _Pruning:
     """The remaining candidates of one item, and their values against the references seen so far."""
 
-    def __init__(self, item: Distinct, seed: int):
+    def __init__(self, item: DistinctTexts, seed: int):
         self.generator = _generator(item, seed)
         drawn = np.repeat(np.arange(len(item.references)), item.weights.astype(np.int64))
         self.order = self.generator.permutation(drawn)  # shuffled: a decoder may have sorted the list by its scores
@@ -271,7 +271,7 @@ class _Pruning:
             self.left = self.left[kept]
 
 
-def _pruned(utility: Utility, items: Sequence[Distinct], method: Method, nbest: int) -> list[np.ndarray]:
+def _pruned(utility: Utility, items: Sequence[DistinctTexts], method: Method, nbest: int) -> list[np.ndarray]:
     runs, number = [_Pruning(item, method.seed) for item in items], FIRST
     while going := [k for k, run in enumerate(runs) if _goes_on(run, nbest)]:
         wanted = [(k, runs[k].left, runs[k].missing(number)) for k in going]
@@ -290,7 +290,7 @@ def _goes_on(run: _Pruning, nbest: int) -> bool:
     return run.seen == 0 or (run.seen < len(run.order) and len(run.left) > nbest)
 
 
-def _completed(utility: Utility, items: Sequence[Distinct], method: Method) -> list[np.ndarray]:
+def _completed(utility: Utility, items: Sequence[DistinctTexts], method: Method) -> list[np.ndarray]:
     wanted = []
     for k, item in enumerate(items):
         height, width = len(item.texts), len(item.references)
@@ -303,7 +303,7 @@ def _completed(utility: Utility, items: Sequence[Distinct], method: Method) -> l
     return found
 
 
-def _share(item: Distinct, method: Method) -> int:
+def _share(item: DistinctTexts, method: Method) -> int:
     """How many pairs of an item low-rank scores; for few texts, all of them."""
     height, width = len(item.texts), len(item.references)
     return max(2 * (height + width), int(np.ceil(method.share * height * width)))

@@ -22,7 +22,7 @@ from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
 from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import scores as scores_of
-from .blocks import Chooser, Chosen
+from .blocks import BlockScores, Chooser
 from .candidates import Item
 
 
@@ -72,7 +72,7 @@ class Reranking(Chooser):
             found[name] = metric
         return found
 
-    def __call__(self, items: Sequence[Item], first: bool) -> Chosen:
+    def __call__(self, items: Sequence[Item], first: bool) -> BlockScores:
         """Score a block's candidates; each distinct text of a source is scored once."""
         built = self._built(items[0])
         alone = [each for each in self.metrics if not built[each.name].can.compares_systems]
@@ -80,7 +80,7 @@ class Reranking(Chooser):
         found |= {name: _beside(metric, items) for name, metric in built.items() if name not in found}
         weighted = [weight * found[each.name].scores for weight, each in zip(self.weights, self.metrics, strict=True)]
         sums = iter(np.sum(weighted, axis=0).tolist())
-        return Chosen(
+        return BlockScores(
             [[next(sums) for _ in item.candidates] for item in items],
             {name: str(metric.get_signature().format()) for name, metric in built.items()},
             {name: found[name].counts for name in built},
@@ -151,7 +151,7 @@ def mixed(items: Sequence[Item], scores: Sequence[Sequence[float]], weight: floa
     ]
 
 
-class Tuned(NamedTuple):
+class TunedWeight(NamedTuple):
     """The weight whose choices the judging metric scores best.
 
     weight         at least 0
@@ -175,7 +175,7 @@ def check_judge(name: str) -> None:
 
 def tuned(
     items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str, context: Context
-) -> Tuned:
+) -> TunedWeight:
     """Find the weight w >= 0 at which the candidates with the highest score + w * decoder score are best as a corpus, by the
     metric `judge`. The search is exact: as w grows, the choice for a source changes only where two lines cross, and all
     crossings are tried (Och 2003).
@@ -198,7 +198,7 @@ def tuned(
     beyond = places[best + 1] if best + 1 < len(places) else 2 * places[best] + 1
     decoder = float(scorer(metric)(last[None])[0])
     weight = 0.0 if best == 0 and found[0] >= found[alone].max() else float((places[best] + beyond) / 2)
-    return Tuned(weight, _title(metric, rows), float(sign * found[0]), float(sign * found[best]), decoder)
+    return TunedWeight(weight, _title(metric, rows), float(sign * found[0]), float(sign * found[best]), decoder)
 
 
 def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[float, int]]:

@@ -78,19 +78,19 @@ FRAMEWORK = ["rei-etal-2020-comet"]
 WITH_MODEL = ("comet", "slide", "doccomet")
 
 
-class Asked(NamedTuple):
+class CiteFlags(NamedTuple):
     metric: str
     model: str | None = None
     tuned: bool = False  # whether it scored what it, or a related metric, had chosen
 
 
-def asked(text: str) -> Asked:
+def asked(text: str) -> CiteFlags:
     """Return what an argument asks for: it is a metric's name, or a signature that begins with its metric's name.
 
     >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:14fc17326625|tuned:best")[:2]
-    (Asked(metric='slide', model=None, tuned=False), ('comet', 'embedded-alignment-regressor'))
+    (CiteFlags(metric='slide', model=None, tuned=False), ('comet', 'embedded-alignment-regressor'))
     >>> asked("SLIDE-BLEURT nrefs:1|model:bleurt-d12")  # a line of the table of signatures
-    Asked(metric='slide', model='bleurt-d12', tuned=False)
+    CiteFlags(metric='slide', model='bleurt-d12', tuned=False)
     """
     name, *settings = re.sub(r"^(\S+)\s+", r"\1|", text.strip()).split("|")  # tables set the name apart by blanks
     if settings:
@@ -101,7 +101,7 @@ def asked(text: str) -> Asked:
     if name.lower() not in PAPERS:
         raise ArgumentTypeError(f"ctx-metrics has no papers of {name!r}; name one of {', '.join(PAPERS)}")
     keys = dict(setting.partition(":")[::2] for setting in settings)
-    return Asked(name.lower(), keys.get("model", keys.get("m")), not keys.keys().isdisjoint(("tuned", "tu")))
+    return CiteFlags(name.lower(), keys.get("model", keys.get("m")), not keys.keys().isdisjoint(("tuned", "tu")))
 
 
 def _model(metric: str) -> Any:
@@ -112,7 +112,7 @@ def _model(metric: str) -> Any:
 
 @dataclass(frozen=True)
 class Citation:
-    metrics: Sequence[Asked] = setting(
+    metrics: Sequence[CiteFlags] = setting(
         f"one or more of {', '.join(PAPERS)}; or the signature of a score, with the metric's name before it",
         flag="METRIC",
         nargs="+",

@@ -40,13 +40,13 @@ Name a metric to see its flags: ctx-metrics compare -m slide --help
 
 
 @dataclass(frozen=True)
-class Comparing:
+class CompareFlags:
     metrics: Metrics | None = metrics_setting("comparison", DEFAULT_METRIC)
     model: Model | None = model_setting()
 
 
 @dataclass(frozen=True)
-class Written:
+class CompareOutput:
     format: Literal["table", "tsv", "csv", "jsonl", "json", "latex", "markdown"] | None = setting(
         "(Default: by the ending of -o, if it is .tsv, .csv, .jsonl, .json, .tex or .md, else table)", group="output"
     )
@@ -73,7 +73,7 @@ class Written:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [TextFlags, Comparing, SystemTests, Written])
+    add_all(parser, [TextFlags, CompareFlags, SystemTests, CompareOutput])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
@@ -87,7 +87,7 @@ def run(line: CommandLine) -> int:
     from .common import comparisons, output, system_tables
 
     texts, work, engine = checked_texts(line), checked_work(line), line[EngineOptions]
-    asked, testing, written = line[Comparing], line[SystemTests], line[Written]
+    asked, testing, written = line[CompareFlags], line[SystemTests], line[CompareOutput]
     chosen = chosen_metrics(line, asked.metrics or [DEFAULT_METRIC], model=asked.model)
     if len(texts.files) == 1:
         line.error("-t names only one system; a comparison needs at least two")

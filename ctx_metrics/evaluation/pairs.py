@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..cli.common import comparisons, system_tables
-from ..cli.common.comparisons import Compared
+from ..cli.common.comparisons import SystemComparisons
 from ..types_of_values import check_type
 from .frames import frame
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Comparisons:
     """The tests of all pairs of systems by each metric. print() shows what `ctx-metrics compare` prints."""
 
-    found: Compared
+    found: SystemComparisons
 
     @property
     def pairs(self) -> list[dict[str, Any]]:

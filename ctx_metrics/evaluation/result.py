@@ -10,7 +10,7 @@ from sacrebleu.metrics.base import Metric
 from tabulate import tabulate
 
 from ..cli.common import output
-from ..cli.common.comparisons import Compared, compared
+from ..cli.common.comparisons import SystemComparisons, compared
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..run.run import RunScores
@@ -222,7 +222,7 @@ class Evaluation(Mapping[str, SystemScores]):
         content = Content(self.context, design, columns, [*dict.fromkeys([*self.notices, *notices])])
         write_whole(file, page([content], title or title_of(content)), "")
 
-    def _compared(self, testing: SystemTests) -> Compared:
+    def _compared(self, testing: SystemTests) -> SystemComparisons:
         return compared(self.of_run, testing)
 
 

@@ -14,10 +14,10 @@ from ..registry import metric_table, model_named
 from ..run.wrappers import Check, Wrapper
 from ..settings import closest, setting
 from ..types_of_values import check_type
-from .related import Measure, Tuned
+from .related import Measure, Tuning
 
 
-def tuned(text: str) -> Tuned:
+def tuned(text: str) -> Tuning:
     """Parse [SYSTEM=]METRIC[:MODEL], for argparse.
 
     >>> tuned("best=comet:Unbabel/wmt22-comet-da").measure.model
@@ -32,12 +32,12 @@ def tuned(text: str) -> Tuned:
         names = [each.lower() for each in table]
         known = closest(metric, names) or f"; there are {', '.join(names)}"
         raise ArgumentTypeError(f"{text!r} is not [SYSTEM=]METRIC[:MODEL]: there is no metric {metric!r}{known}")
-    return Tuned(system, Measure(metric.lower(), model))
+    return Tuning(system, Measure(metric.lower(), model))
 
 
 @dataclass(frozen=True)
 class TunedSettings:
-    tuned_with: Sequence[Tuned] = setting(
+    tuned_with: Sequence[Tuning] = setting(
         "Metrics used to tune or decode the systems, or to filter their training data: METRIC or METRIC:MODEL, with SYSTEM= "
         "before it for one system. A notice names these systems if the run scores with such a metric or a related one. "
         "(Default: from the records next to the files)",
@@ -66,7 +66,7 @@ class Interference(Wrapper):
         return partial(check_systems, settings.tuned_with, paths)
 
 
-def _from_keyword(given: Any) -> list[Tuned]:
+def _from_keyword(given: Any) -> list[Tuning]:
     """Parse names of metrics: one, several, or those of some systems."""
     of_systems = given if isinstance(given, Mapping) else {"": given}
     found = []

@@ -74,7 +74,7 @@ class Measure(NamedTuple):
         return bool(self.model and other.model) and _bare(self.model) == _bare(other.model)
 
 
-class Tuned(NamedTuple):
+class Tuning(NamedTuple):
     """A metric with which a system was tuned; the system "" stands for all."""
 
     system: str

@@ -9,14 +9,14 @@ from ..errors import InputError
 from ..notices import notice
 from ..scoring.context import signed
 from .records import Choice, choices_of
-from .related import RELATIONS, Measure, Tuned, relation
+from .related import RELATIONS, Measure, Tuning, relation
 
 PAPER = "Pombal et al. 2025, https://arxiv.org/abs/2503.08327"
-Reasons = Sequence[Choice | Tuned]  # why a system interferes
+Reasons = Sequence[Choice | Tuning]  # why a system interferes
 
 
 def check_systems(
-    tuned: Sequence[Tuned], paths: Sequence[str], metrics: Mapping[str, Metric], systems: Sequence[str]
+    tuned: Sequence[Tuning], paths: Sequence[str], metrics: Mapping[str, Metric], systems: Sequence[str]
 ) -> None:
     """Give notice of systems that a metric of the run, or one related to it, chose, and write them into its signature.
 
@@ -67,7 +67,7 @@ def interference(systems: Mapping[str, Reasons], scored: Mapping[str, Measure]) 
     return f"metric interference: {'; '.join(parts)}. Use unrelated metrics, or people ({PAPER})"
 
 
-def _closest(reasons: Reasons, scored: Measure) -> tuple[Choice | Tuned, str] | None:
+def _closest(reasons: Reasons, scored: Measure) -> tuple[Choice | Tuning, str] | None:
     """Return the reason to which a metric is related most closely, and how; None if it is related to none."""
     pairs = [(reason, how) for reason in reasons if (how := relation(reason.measure, scored))]
     return min(pairs, key=lambda pair: RELATIONS.index(pair[1]), default=None)

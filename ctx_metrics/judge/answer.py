@@ -106,14 +106,14 @@ def without_outliers(scores: Sequence[float]) -> list[int]:
     return [k for k, score in enumerate(scores) if abs(score - mean) <= 2 * deviation + 1e-9]
 
 
-class Placed(NamedTuple):
+class PlacedSpan(NamedTuple):
     """An estimate, and how many errors of the judgement that gave its spans have no place in the hypothesis."""
 
     estimate: Estimate
     unplaced: int
 
 
-def together(judgements: Sequence[Judgement], hypothesis: str) -> Placed:
+def together(judgements: Sequence[Judgement], hypothesis: str) -> PlacedSpan:
     """The mean of the judgements without outliers, and the spans of the judgement nearest to it.
 
     A span's confidence is the share of the judgements that mark any of its characters.
@@ -135,7 +135,7 @@ def together(judgements: Sequence[Judgement], hypothesis: str) -> Placed:
     ]
     scores = [each.score for each in judgements]
     parts = {"lowest": min(scores) / 100, "highest": max(scores) / 100} if len(scores) > 1 else {}
-    return Placed(Estimate(mean / 100, False, False, parts, spans), len(kept[nearest].errors) - len(spans))
+    return PlacedSpan(Estimate(mean / 100, False, False, parts, spans), len(kept[nearest].errors) - len(spans))
 
 
 def places_of(errors: Sequence[tuple[str, str]], hypothesis: str) -> list[tuple[int, int, str]]:

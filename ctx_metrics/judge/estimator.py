@@ -13,7 +13,7 @@ from ..models.estimator import Estimate, Estimator, Example
 from ..notices import Notice, counted, notice
 from ..scale.folders import LocalFolder, user_cache
 from ..scale.kept import KeptResults
-from .answer import Placed, together
+from .answer import PlacedSpan, together
 from .asking import TRIES, Asking, Fault, Sample
 from .judging import Judging
 from .prompt import messages, prompt_hash
@@ -82,7 +82,7 @@ class JudgeEstimator(Estimator):
     def _estimate(self, example: Example, samples: Sequence[Sample]) -> Estimate:
         faults = {fault: None for sample in samples for fault in sample.faults}
         judgements = [each.judgement for each in samples if each.judgement is not None]
-        found = Placed(Estimate(math.nan, False, False), 0)
+        found = PlacedSpan(Estimate(math.nan, False, False), 0)
         if judgements:
             found = together(judgements, example.hypothesis)
             if len(judgements) < len(samples):

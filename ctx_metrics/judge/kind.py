@@ -2,20 +2,20 @@
 
 from ..engine_options import EngineOptions
 from ..models.estimator import Estimator
-from ..models.load import ModelKind, Named
+from ..models.load import ModelKind, ModelName
 from .judging import Judging, is_name, named
 
 
 class JudgeKind(ModelKind):
     metric = "judge"
 
-    def owns(self, model: Named) -> bool:
+    def owns(self, model: ModelName) -> bool:
         return model.folder is None and is_name(model.name)
 
-    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+    def opened(self, model: ModelName, options: EngineOptions, inputs: str | None) -> Estimator:
         from .estimator import JudgeEstimator
 
         return JudgeEstimator(Judging(**named(model.name)), inputs or "mt+src+ref", quiet=options.quiet)
 
-    def without_references(self, model: Named) -> str:
+    def without_references(self, model: ModelName) -> str:
         return "mt+src"

@@ -11,7 +11,7 @@ from ..scoring.comparison import ranks
 from .evaluation import TESTS, Significance
 from .inference.bootstrap import bootstrap_parts, interval, p_not_better
 from .judgements.readers.rows import stem
-from .judgements.readers.spans import Marked, described, read_marked
+from .judgements.readers.spans import SpanRow, described, read_marked
 from .measures.spans import CREDIT, f1, precision, recall, span_sums
 from .report import Agreement, Report
 
@@ -54,8 +54,8 @@ def span_check(gold: str, predictions: Mapping[str, str], *, significance: Signi
     )
 
 
-def _by_pair(rows: Sequence[Marked], path: str) -> dict[str, list[Marked]]:
-    sets: dict[str, list[Marked]] = {}
+def _by_pair(rows: Sequence[SpanRow], path: str) -> dict[str, list[SpanRow]]:
+    sets: dict[str, list[SpanRow]] = {}
     for row in rows:
         languages = [row.key.get(f"{side}_lang", "") for side in ("source", "target")]
         sets.setdefault("-".join(languages) if all(languages) else stem(path), []).append(row)
@@ -63,8 +63,8 @@ def _by_pair(rows: Sequence[Marked], path: str) -> dict[str, list[Marked]]:
 
 
 def _matched(
-    path: str, gold: str, sets: Mapping[str, Sequence[Marked]], judged: Sequence[Marked]
-) -> dict[str, list[Marked]]:
+    path: str, gold: str, sets: Mapping[str, Sequence[SpanRow]], judged: Sequence[SpanRow]
+) -> dict[str, list[SpanRow]]:
     """Return the predictions for the rows of each set, in their order; a set of which none is predicted is left out."""
     rows = read_marked(path)
     names = [name for name in rows[0].key if name in judged[0].key]
@@ -75,7 +75,7 @@ def _matched(
         )
     if extra := sum(key not in wanted for key in predicted):
         notice(f"{path}: left out {counted(extra, 'row', 'rows')} without a judgement that counts")
-    found: dict[str, list[Marked]] = {}
+    found: dict[str, list[SpanRow]] = {}
     for pair, of_set in sets.items():
         own = [predicted.get(tuple(row.key[name] for name in names)) for row in of_set]
         there = [row for row in own if row is not None]
@@ -90,8 +90,8 @@ def _matched(
     return found
 
 
-def _by_key(rows: Sequence[Marked], names: Sequence[str]) -> dict[tuple[str, ...], Marked]:
-    found: dict[tuple[str, ...], Marked] = {}
+def _by_key(rows: Sequence[SpanRow], names: Sequence[str]) -> dict[tuple[str, ...], SpanRow]:
+    found: dict[tuple[str, ...], SpanRow] = {}
     for row in rows:
         key = tuple(row.key[name] for name in names)
         if key in found:
@@ -101,7 +101,7 @@ def _by_key(rows: Sequence[Marked], names: Sequence[str]) -> dict[tuple[str, ...
     return found
 
 
-def _say_odd(path: str, gold: Sequence[Marked], predicted: Sequence[Marked]) -> None:
+def _say_odd(path: str, gold: Sequence[SpanRow], predicted: Sequence[SpanRow]) -> None:
     both = list(zip(gold, predicted, strict=True))
     if other := [row for judged, row in both if row.hypothesis and row.hypothesis != judged.hypothesis]:
         have = counted(len(other), "row has", "rows have")
@@ -120,7 +120,7 @@ def _say_odd(path: str, gold: Sequence[Marked], predicted: Sequence[Marked]) -> 
             notice(f"{counted(len(beyond), one, many)}; spans are cut at its end ({beyond[0].where})")
 
 
-def _parts(gold: Sequence[Marked], predicted: Sequence[Marked]) -> np.ndarray:
+def _parts(gold: Sequence[SpanRow], predicted: Sequence[SpanRow]) -> np.ndarray:
     """The three sums of each segment, with the outputs of all systems: float64 [segments, 3]."""
     found: dict[tuple[str, ...], np.ndarray] = {}
     for judged, row in zip(gold, predicted, strict=True):
@@ -131,7 +131,7 @@ def _parts(gold: Sequence[Marked], predicted: Sequence[Marked]) -> np.ndarray:
 
 def _agreement(
     protocol: str,
-    sets: Mapping[str, Sequence[Marked]],
+    sets: Mapping[str, Sequence[SpanRow]],
     parts: Mapping[str, Mapping[str, np.ndarray]],
     significance: Significance,
 ) -> Agreement:

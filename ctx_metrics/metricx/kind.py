@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..engine_options import EngineOptions
 from ..models.estimator import Estimator
-from ..models.load import ModelKind, Named
+from ..models.load import ModelKind, ModelName
 from ..writing import check_new_folder, replacing
 from .checkpoint import CONVERTED, MetricXCheckpoint, files_identity, is_metricx, named_version
 
@@ -15,21 +15,21 @@ class MetricXKind(ModelKind):
 
     metric = "metricx"
 
-    def owns(self, model: Named) -> bool:
+    def owns(self, model: ModelName) -> bool:
         return named_version(model.name) is not None if model.folder is None else is_metricx(model.config)
 
-    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+    def opened(self, model: ModelName, options: EngineOptions, inputs: str | None) -> Estimator:
         from .estimator import MetricXEstimator
 
         return MetricXEstimator(model.name, options, inputs)
 
-    def without_references(self, model: Named) -> str | None:
+    def without_references(self, model: ModelName) -> str | None:
         if CONVERTED in model.config:
             return "mt+src" if model.config[CONVERTED]["version"] == "24" else None
         name = model.name if model.folder is None else model.folder.resolve().name
         return "mt+src" if named_version(name) == "24" else None
 
-    def convert(self, model: Named, target: Path) -> None:
+    def convert(self, model: ModelName, target: Path) -> None:
         """Write a folder that needs no other name or file: weights in as many files as before, tokenizer and version.
 
         The repeated word tables are left out. The signature keeps the hash of the old files.

@@ -17,7 +17,7 @@ from .hub import EMBEDDED
 GROUP = "ctx_metrics.models"  # of entry points that name subclasses of ModelKind
 
 
-class Named(NamedTuple):
+class ModelName(NamedTuple):
     """A model as the user names it: a local folder with its config.json ({} without one), or a name of the hub."""
 
     name: str
@@ -34,18 +34,18 @@ class ModelKind(ABC):
     metric: str = ""
 
     @abstractmethod
-    def owns(self, model: Named) -> bool:
+    def owns(self, model: ModelName) -> bool:
         """Whether the model is of this kind, by its config.json or its name on the hub; opens no other file."""
 
     @abstractmethod
-    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+    def opened(self, model: ModelName, options: EngineOptions, inputs: str | None) -> Estimator:
         """The model; raises ModelError if it cannot be used. `inputs` chooses its texts, if it has a choice."""
 
-    def without_references(self, model: Named) -> str | None:
+    def without_references(self, model: ModelName) -> str | None:
         """The texts that it reads where there are no references, if it has the choice."""
         return None
 
-    def convert(self, model: Named, target: Path) -> None:
+    def convert(self, model: ModelName, target: Path) -> None:
         """Write the model into a new folder as safetensors and JSON; raises ModelError and InputError."""
         raise ModelError(f"{model.name} is used as it is and needs no conversion")
 
@@ -133,19 +133,19 @@ def convert(name: str, target: Path) -> None:
     return checkpoint.convert(name, target)
 
 
-def _named(name: str) -> Named:
+def _named(name: str) -> ModelName:
     from .folder import read_config
 
     folder = Path(os.path.expanduser(name))
     if folder.suffix == ".ckpt" or not folder.is_dir():
-        return Named(name, None, {})
+        return ModelName(name, None, {})
     try:
-        return Named(name, folder, read_config(folder))
+        return ModelName(name, folder, read_config(folder))
     except ModelError:
-        return Named(name, folder, {})
+        return ModelName(name, folder, {})
 
 
-def _kind_of(model: Named) -> ModelKind | None:
+def _kind_of(model: ModelName) -> ModelKind | None:
     """The kind that owns the model; None for COMET checkpoints, and for what is no model."""
     kinds = (loaded(each, "the kind of models")() for each in installed(GROUP))
     return next((kind for kind in kinds if kind.owns(model)), None)

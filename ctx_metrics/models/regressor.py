@@ -28,7 +28,7 @@ from ..errors import ModelError
 from .estimator import EMBEDDED_FOLDER, Estimate, Estimator, Example
 from .folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
 from .hub import ResolvedModel
-from .load import ModelKind, Named
+from .load import ModelKind, ModelName
 
 CONFIG_KIND = "ctx-alignment-regressor"
 EMBEDDED_REGRESSOR = "embedded-alignment-regressor"
@@ -233,10 +233,10 @@ class AlignmentRegressor(Estimator):
 class RegressorKind(ModelKind):
     """The embedded quality model, and those that `ctx-metrics train` fits like it."""
 
-    def owns(self, model: Named) -> bool:
+    def owns(self, model: ModelName) -> bool:
         return model.config.get("model_type") == CONFIG_KIND
 
-    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+    def opened(self, model: ModelName, options: EngineOptions, inputs: str | None) -> Estimator:
         assert model.folder is not None  # without a config.json it does not own a model
         return AlignmentRegressor(model.folder, options)
 

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from ..engine.device import send
 from ..engine.store import stacked
 from ..models.comet.model import RegressionEstimator
-from .utilities import Distinct, Utility, Wanted, others_of
+from .utilities import DistinctTexts, Utility, WantedPairs, others_of
 
 CELLS = 2**23  # numbers of a layer computed at once, which limits memory
 TEXTS = 4_096  # most texts encoded at once
@@ -110,7 +110,7 @@ class HeadPairs(Utility):
         super().__init__(name, signature)
         self._head = head
 
-    def read(self, items: Sequence[Distinct]) -> None:
+    def read(self, items: Sequence[DistinctTexts]) -> None:
         self._items = items
         texts = list(
             dict.fromkeys(text for item in items for text in (item.source or "", *item.texts, *others_of(item)))
@@ -130,7 +130,7 @@ class HeadPairs(Utility):
             other = own if same else values[[places[text] for text in item.references]]
             self._of_items.append((own, other, values[places[item.source or ""]]))
 
-    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def grids(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         found = []
         for k, rows, columns in wanted:
             own, other, source = self._of_items[k]
@@ -139,7 +139,7 @@ class HeadPairs(Utility):
             found.append(100 * self._head.grid(some, some if every else other[columns], source))
         return found
 
-    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def entries(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         found = []
         for k, rows, columns in wanted:
             own, other, source = self._of_items[k]

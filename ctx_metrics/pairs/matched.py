@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from ..engine.pairs import EncodedText
 from ..scoring.token_matching import TokenMatchingMetric
-from .utilities import Distinct, Utility, Wanted, others_of
+from .utilities import DistinctTexts, Utility, WantedPairs, others_of
 
 CELLS = 2**24  # most cosines computed at once, to bound the memory
 TOKENS = 2**15  # most tokens whose states are held at once, unless a single source has more
@@ -42,7 +42,7 @@ class MatchedPairs(Utility):
         super().__init__(name, signature)
         self._metric = metric
 
-    def read(self, items: Sequence[Distinct]) -> None:
+    def read(self, items: Sequence[DistinctTexts]) -> None:
         self._items = items
         texts = list(dict.fromkeys(text for item in items for text in (*item.texts, *others_of(item))))
         metric = self._metric
@@ -52,7 +52,7 @@ class MatchedPairs(Utility):
         self.empty = {text for text, each in self._tokens.items() if not each.content}
         self.counts = {"truncated": len(self.cut), "empty": len(self.empty)}
 
-    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def grids(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         found: list[np.ndarray] = []
         with self._metric.encoder.progress(self.name, len(self._tokens)):
             for group in self._groups(wanted):
@@ -60,9 +60,9 @@ class MatchedPairs(Utility):
                 found += [self._grid(states, self._items[k], rows, columns) for k, rows, columns in group]
         return found
 
-    def _groups(self, wanted: Sequence[Wanted]) -> list[list[Wanted]]:
+    def _groups(self, wanted: Sequence[WantedPairs]) -> list[list[WantedPairs]]:
         """Divide the items into groups that are encoded together."""
-        groups: list[list[Wanted]] = [[]]
+        groups: list[list[WantedPairs]] = [[]]
         held = 0
         for each in wanted:
             item = self._items[each[0]]
@@ -74,7 +74,7 @@ class MatchedPairs(Utility):
             held += size
         return groups if groups[0] else []
 
-    def _states(self, group: Sequence[Wanted]) -> dict[str, EncodedText]:
+    def _states(self, group: Sequence[WantedPairs]) -> dict[str, EncodedText]:
         """Encode the texts of a group that have tokens."""
         metric = self._metric
         texts = dict.fromkeys(
@@ -95,7 +95,7 @@ class MatchedPairs(Utility):
         return Side(unit, np.concatenate([weights for _, weights in parts]), np.cumsum(lengths) - lengths)
 
     def _grid(
-        self, states: dict[str, EncodedText], item: Distinct, rows: np.ndarray, columns: np.ndarray
+        self, states: dict[str, EncodedText], item: DistinctTexts, rows: np.ndarray, columns: np.ndarray
     ) -> np.ndarray:
         """Values of the pairs, float64 [rows, columns]; 0 if a text has no tokens."""
         full = [

@@ -16,10 +16,12 @@ from ..scoring.context import Context, MetricSettings
 from .ngrams import COUNTS
 
 PAIRS = 16_384  # most pairs scored at once by metrics that can only score pairs
-Wanted = tuple[int, np.ndarray, np.ndarray]  # number of an item, indices of its distinct texts and of its references
+WantedPairs = tuple[
+    int, np.ndarray, np.ndarray
+]  # number of an item, indices of its distinct texts and of its references
 
 
-class Distinct(NamedTuple):
+class DistinctTexts(NamedTuple):
     """The distinct texts of an item.
 
     texts         distinct candidates
@@ -35,7 +37,9 @@ class Distinct(NamedTuple):
     source: str | None
 
 
-def distinct(candidates: Sequence[str], against: Sequence[str] | None = None, source: str | None = None) -> Distinct:
+def distinct(
+    candidates: Sequence[str], against: Sequence[str] | None = None, source: str | None = None
+) -> DistinctTexts:
     """The distinct texts of an item, in order; a candidate of invisible characters alone counts as empty.
 
     against    the references; None: the candidates serve as such
@@ -43,7 +47,7 @@ def distinct(candidates: Sequence[str], against: Sequence[str] | None = None, so
     texts, place = _numbered([without_invisible(text) for text in candidates])
     references, of_references = (texts, place) if against is None else _numbered(against)
     weights = np.bincount(of_references, minlength=len(references)).astype(np.float64)
-    return Distinct(texts, place, references, weights, source)
+    return DistinctTexts(texts, place, references, weights, source)
 
 
 def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
@@ -67,14 +71,14 @@ class Utility(ABC):
         self.failed = False
 
     @abstractmethod
-    def read(self, items: Sequence[Distinct]) -> None:
+    def read(self, items: Sequence[DistinctTexts]) -> None:
         """Set the items that later calls refer to by number."""
 
     @abstractmethod
-    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def grids(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         """For each entry of `wanted`, the values of all pairs of its candidates and references: float64 [rows, columns]."""
 
-    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def entries(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         """The values of single pairs, float64 [pairs] for each entry of `wanted`, whose rows and columns have equal length.
         This default takes them from grids, for metrics that spend nearly all their time on reading the texts."""
         grids = self.grids([(k, np.unique(rows), np.unique(columns)) for k, rows, columns in wanted])
@@ -99,14 +103,14 @@ class WeightedSum(Utility):
         self.aggregates = all(each.aggregates for each in utilities)
         self.clusters = all(each.clusters for each in utilities)
 
-    def read(self, items: Sequence[Distinct]) -> None:
+    def read(self, items: Sequence[DistinctTexts]) -> None:
         for _, each in self._weighted:
             each.read(items)
 
-    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def grids(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         return self._sums([each.grids(wanted) for _, each in self._weighted])
 
-    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def entries(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         return self._sums([each.entries(wanted) for _, each in self._weighted])
 
     def against_mean(self, number: int) -> np.ndarray:
@@ -136,21 +140,21 @@ class ScoredPairs(Utility):
         super().__init__(name, signature)
         self._scorer, self._first = scorer, True
 
-    def read(self, items: Sequence[Distinct]) -> None:
+    def read(self, items: Sequence[DistinctTexts]) -> None:
         self._items = items
 
-    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def grids(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         every = [(k, np.repeat(rows, len(columns)), np.tile(columns, len(rows))) for k, rows, columns in wanted]
         found = self.entries(every)
         return [of.reshape(len(rows), len(columns)) for of, (_, rows, columns) in zip(found, wanted, strict=True)]
 
-    def entries(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def entries(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         pairs = ((self._items[k], i, j) for k, rows, columns in wanted for i, j in zip(rows, columns, strict=True))
         values = np.concatenate([np.zeros(0), *self._scores(pairs)])
         ends = np.cumsum([len(rows) for _, rows, _ in wanted])
         return np.split(values, ends[:-1]) if len(wanted) else []
 
-    def _scores(self, pairs: Iterator[tuple[Distinct, int, int]]) -> Iterator[np.ndarray]:
+    def _scores(self, pairs: Iterator[tuple[DistinctTexts, int, int]]) -> Iterator[np.ndarray]:
         while chunk := list(islice(pairs, PAIRS)):
             texts: dict[str, list[list[str | None]]] = {
                 "mt": [[item.texts[i] for item, i, _ in chunk]],
@@ -178,7 +182,7 @@ class CountedPairs(Utility):
         super().__init__(name, str(metric.get_signature().format()))
         self._metric = metric
 
-    def read(self, items: Sequence[Distinct]) -> None:
+    def read(self, items: Sequence[DistinctTexts]) -> None:
         self._items = items
         make = COUNTS[type(self._metric)]
         self._counts = [make(self._metric, [*item.texts, *others_of(item)]) for item in items]
@@ -188,7 +192,7 @@ class CountedPairs(Utility):
         item = self._items[number]
         return columns if item.references is item.texts else columns + len(item.texts)
 
-    def grids(self, wanted: Sequence[Wanted]) -> list[np.ndarray]:
+    def grids(self, wanted: Sequence[WantedPairs]) -> list[np.ndarray]:
         return [self._counts[k].scores(rows, self._columns(k, columns)) for k, rows, columns in wanted]
 
     def against_mean(self, number: int) -> np.ndarray:
@@ -197,6 +201,6 @@ class CountedPairs(Utility):
         return np.asarray(self._counts[number].against_mean(rows, columns, item.weights))
 
 
-def others_of(item: Distinct) -> Sequence[str]:
+def others_of(item: DistinctTexts) -> Sequence[str]:
     """The references that are not among the candidates; () if the candidates serve as references."""
     return () if item.references is item.texts else item.references

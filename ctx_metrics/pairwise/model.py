@@ -20,7 +20,7 @@ from ..models.embedded import FOLDER
 from ..models.estimator import Estimator
 from ..models.folder import CONFIG, FIELDS, check_fields, encoder_of, load_network, read_config
 from ..models.hub import EMBEDDED, LEARNED, ResolvedModel, hub_folder
-from ..models.load import ModelKind, Named
+from ..models.load import ModelKind, ModelName
 from ..opening import file_sha256
 from ..wording import metric_with_model
 from .network import PairwiseNetwork, Shape, mean_probability
@@ -196,10 +196,10 @@ class PairwiseModel:
 class PairwiseKind(ModelKind):
     """Pairwise models, which cannot rate a single output."""
 
-    def owns(self, model: Named) -> bool:
+    def owns(self, model: ModelName) -> bool:
         return model.config.get("model_type") == MODEL_TYPE
 
-    def opened(self, model: Named, options: EngineOptions, inputs: str | None) -> Estimator:
+    def opened(self, model: ModelName, options: EngineOptions, inputs: str | None) -> Estimator:
         raise ModelError(f"{model.name} is a pairwise model: use {metric_with_model('pairwise', model.name)}")
 
 

@@ -30,7 +30,7 @@ from ..run.wrappers import (
     wraps_of,
 )
 from ..scoring.context import MetricSettings, capabilities, checked_flags, own_prefixes
-from ..scoring.inputs import FileInput, Given, installed_inputs
+from ..scoring.inputs import FileInput, InputFiles, installed_inputs
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..wording import printable
 from ..writing import check_output, open_closed
@@ -167,7 +167,7 @@ class OfSacrebleu:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What a command line asks for.
 
     chosen     the plugin metrics, with the values of their own flags
@@ -180,7 +180,7 @@ class Asked:
     files: ContextFiles
     settings: RunSettings
     chosen: Sequence[MetricSettings]
-    inputs: Mapping[FileInput, Given]
+    inputs: Mapping[FileInput, InputFiles]
     given: Mapping[str, str]
     outputs: Mapping[RunOutput, str]
     offered: Sequence[RunOutput]
@@ -362,7 +362,7 @@ def asked_by(
     broken: Mapping[str, CtxMetricsError],
     inputs: Sequence[FileInput],
     outputs: Sequence[RunOutput],
-) -> Asked:
+) -> Request:
     """Return what a parsed command line asks for.
 
     own       names of the attributes of each metric's own flags
@@ -402,7 +402,7 @@ def asked_by(
     wraps = wraps_of(of_wrappers)
     chosen = wrapped(chosen, wraps)
     checks = checks_of(of_wrappers, list(dict.fromkeys(flags.input or ())))
-    return Asked(
+    return Request(
         engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps, reader, checks
     )
 

@@ -13,16 +13,16 @@ from ..registry import MetricTable
 from ..run.streams import test_set_lines
 from ..run.wrappers import reader_hint
 from ..scoring.context import MetricSettings, capabilities, say_unread, with_lines
-from ..scoring.inputs import FileInput, Given
+from ..scoring.inputs import FileInput, InputFiles
 from ..system_names import names_fault, system_names
 from ..wording import any_of
 
 if TYPE_CHECKING:
     from ..run.run import Run
     from ..run.texts import Texts
-    from ..run.wrappers import Read
+    from ..run.wrappers import ReadTexts
     from ..scale.corpora import InBlocks
-    from .arguments import Asked
+    from .arguments import Request
 
 FLAGS = {"sources": "--source", "doc_ids": "--docids"}
 FIELDS = {"sources": "src", "doc_ids": "docid"}  # names in sacrebleu's test sets
@@ -31,7 +31,7 @@ FIELDS = {"sources": "src", "doc_ids": "docid"}  # names in sacrebleu's test set
 class CommandRun:
     """One run: what it asks for, its systems, and the selected rows of the test set. Builds the plugin metrics."""
 
-    def __init__(self, asked: "Asked", table: MetricTable):
+    def __init__(self, asked: "Request", table: MetricTable):
         self.asked = asked
         self.table = table
         self.systems: list[Segments] = []
@@ -40,7 +40,7 @@ class CommandRun:
         self.whole_length = 0  # number of segments before sacrebleu selected some of them
         self.columns = 1  # number of columns on the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
-        self.read: Read | None = None  # what the reader of the systems' texts gave, if there is one
+        self.read: ReadTexts | None = None  # what the reader of the systems' texts gave, if there is one
         begin_run()
         files = asked.files
         self._paths = {"sources": files.source, "doc_ids": files.docids}
@@ -142,7 +142,7 @@ class CommandRun:
             read=self.read,
         )
 
-    def _streams_of(self, of: FileInput, given: Given, systems: Sequence[Segments]) -> list[Segments]:
+    def _streams_of(self, of: FileInput, given: InputFiles, systems: Sequence[Segments]) -> list[Segments]:
         of.check(given, len(self.systems))
         each_system = systems if of.per_system else [systems[0]] * len(given.paths)
         # --detail asks for the rows of one system, but there can be more files

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cli.common.comparisons import Compared
+from ..cli.common.comparisons import SystemComparisons
 from ..cli.common.output import plain
 from ..corpus import document_ranges
 from ..errors import InputError
@@ -25,7 +25,7 @@ LARGEST = 50_000  # outputs, over all systems, that a browser lists without dela
 MATCHED = 1_200_000  # tokens whose matches are shown, about 3 bytes each
 
 
-class Marked(NamedTuple):
+class SpanColumn(NamedTuple):
     """The error spans that a metric or people marked, by system and segment, two numbers from 0."""
 
     title: str
@@ -47,7 +47,7 @@ class Content:
     design: Design
     columns: Sequence[Column]
     notices: Sequence[str] = ()
-    marked: "Sequence[Marked]" = ()
+    marked: "Sequence[SpanColumn]" = ()
     test_set: str = ""
     autorank: str | None = None
 
@@ -57,8 +57,8 @@ class Content:
         return self.context.names
 
     @property
-    def compared(self) -> Compared:
-        return Compared(self.names, self.columns, self.design)
+    def compared(self) -> SystemComparisons:
+        return SystemComparisons(self.names, self.columns, self.design)
 
     @property
     def documents(self) -> list[tuple[str, int, int]]:
@@ -141,7 +141,7 @@ def _windows(content: Content) -> Sequence[Mapping[str, Any]]:
     return found
 
 
-def all_marked(content: Content) -> list[Marked]:
+def all_marked(content: Content) -> list[SpanColumn]:
     """The error spans of people, then those of each metric that marks any."""
     found = [*content.marked]
     for each in content.columns:
@@ -152,7 +152,7 @@ def all_marked(content: Content) -> list[Marked]:
             if own
         }
         if spans:
-            found.append(Marked(each.title, spans))
+            found.append(SpanColumn(each.title, spans))
     return found
 
 

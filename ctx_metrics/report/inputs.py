@@ -24,7 +24,7 @@ from ..system_names import name_fault
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks
     from ..scoring.comparison import Column
-    from .content import Content, Marked
+    from .content import Content, SpanColumn
 
 DEFAULT_METRICS = ("bleu", "chrf", "comet")
 Values = dict[str, Any]  # of flags, by the attributes of a parsed command line
@@ -50,7 +50,7 @@ class Begin(Action):
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoreFlags:
     """What a test set has besides its texts."""
 
     scores: Annotated[Sequence[str], Reads(), "PATH"] | None = setting(
@@ -79,7 +79,7 @@ class Sets:
     )
 
 
-class Given(NamedTuple):
+class SetFlags(NamedTuple):
     """A test set that a command line gives; its name is "" if there is only one."""
 
     name: str
@@ -89,7 +89,7 @@ class Given(NamedTuple):
     testing: SystemTests
 
 
-class Read(NamedTuple):
+class SetTexts(NamedTuple):
     """A test set whose files are read.
 
     columns    scores that files give
@@ -100,11 +100,11 @@ class Read(NamedTuple):
     run: Run
     design: Design
     columns: "list[Column]"
-    marked: "Sequence[Marked]"
+    marked: "Sequence[SpanColumn]"
     notices: Sequence[str]
 
 
-def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> list[Given]:
+def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> list[SetFlags]:
     sets = [_given(name, own, metrics, model, testing) for name, own in lines_of_sets(line)]
     without = [each.name for each in sets if each.texts.language_pair is None]
     if 0 < len(without) < len(sets):
@@ -115,20 +115,20 @@ def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, tes
     return sets
 
 
-def _given(name: str, line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> Given:
+def _given(name: str, line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> SetFlags:
     if name and line[TextFlags].from_stdin:
         line.error("no translations: name their files with -t")
-    texts, scores = checked_texts(line), line[Scored].scores
+    texts, scores = checked_texts(line), line[ScoreFlags].scores
     if not metrics and not scores:
         metrics = DEFAULT_METRICS if texts.references or texts.dataset else ["comet"]
     chosen = chosen_metrics(line, metrics, model=model)
     check_resample(testing.resample, texts, line)
     if scores and not (texts.translations or texts.columns):
         line.error("--scores has no texts, but a report shows them next to the scores: give -t FILE")
-    return Given(name, line, texts, chosen, testing)
+    return SetFlags(name, line, texts, chosen, testing)
 
 
-def read(given: Given) -> Read:
+def read(given: SetFlags) -> SetTexts:
     from .columns import read_columns
     from .content import check_size
     from .marked import read_spans
@@ -138,14 +138,14 @@ def read(given: Given) -> Read:
         run = read_run(given.line, given.texts, given.chosen, explain=True)
         context = run.context
         check_size(context.systems)
-        beside = given.line[Scored]
+        beside = given.line[ScoreFlags]
         marked = read_spans(beside.error_spans or (), context)
         design = given.testing.design(context.systems, context.doc_ids)
         columns = read_columns(beside.scores or (), context, design)
-    return Read(given.name, run, design, columns, marked, said)
+    return SetTexts(given.name, run, design, columns, marked, said)
 
 
-def scored(read: Read, blocks: "InBlocks | None") -> "Content":
+def scored(read: SetTexts, blocks: "InBlocks | None") -> "Content":
     from .content import Content
 
     said = [*read.notices]
@@ -179,7 +179,7 @@ def lines_of_sets(line: CommandLine) -> list[tuple[str, CommandLine]]:
 def _usual_values() -> Values:
     """The flags of one test set's inputs, with the values that they have if they are not given."""
     parser = ArgumentParser(add_help=False)
-    add_all(parser, [TextFlags, Scored, *((each.title, each.add_arguments) for each in installed_inputs())])
+    add_all(parser, [TextFlags, ScoreFlags, *((each.title, each.add_arguments) for each in installed_inputs())])
     return {action.dest: parser.get_default(action.dest) for action in parser._actions}
 
 

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 
 from ..errors import InputError
-from ..meta.judgements.readers.spans import Marked as Row
+from ..meta.judgements.readers.spans import SpanRow as Row
 from ..meta.judgements.readers.spans import read_marked
 from ..meta.measures.spans import Span
 from ..notices import counted, notice
 from ..scoring.context import Context
 from ..system_names import system_names
-from .content import Marked
+from .content import SpanColumn
 
 
-def read_spans(paths: Sequence[str], context: Context) -> list[Marked]:
+def read_spans(paths: Sequence[str], context: Context) -> list[SpanColumn]:
     """Read the spans in each table, whose rows name a system of the run and a segment, from 1."""
     titles = [name.removesuffix(".tsv") for name in system_names(paths)]
     return [_read(path, title, context) for path, title in zip(paths, titles, strict=True)]
 
 
-def _read(path: str, title: str, context: Context) -> Marked:
+def _read(path: str, title: str, context: Context) -> SpanColumn:
     rows, names = read_marked(path), context.names
     own = [row for row in rows if _system(row, names) in names]
     if not own:
@@ -38,7 +38,7 @@ def _read(path: str, title: str, context: Context) -> Marked:
         if (last := max((span.end or 0 for span in row.spans), default=0)) > len(text):
             raise InputError(f"{row.where}: a span ends at character {last}, but the output has {len(text)}")
         spans[place] = row.spans
-    return Marked(title, {place: found for place, found in spans.items() if found})
+    return SpanColumn(title, {place: found for place, found in spans.items() if found})
 
 
 def _system(row: Row, names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from ..meta.measures.spans import UNCOUNTED
 from ..notices import counted
 from .cells import Cell, Difference, cells, difference, lead, overall_cells
 from .columns import missing_words
-from .content import Content, Marked, all_marked, as_data
+from .content import Content, SpanColumn, all_marked, as_data
 from .sets import languages, summary
 from .verdict import Verdict, listed, verdict
 
@@ -53,7 +53,7 @@ class View(NamedTuple):
     cells: Sequence[Sequence[Cell]]
     leads: Sequence[Difference | None]
     tested: bool
-    marked: Sequence[tuple[Marked, list[str], list[list[int]], list[int]]]
+    marked: Sequence[tuple[SpanColumn, list[str], list[list[int]], list[int]]]
     charts: "Sequence[Chart]"
     data: str
 
@@ -155,7 +155,7 @@ def _facts(content: Content, several: bool) -> Iterator[str]:
     yield counted(len(context.references or ()), "reference", "references") if context.references else "no reference"
 
 
-def error_counts(marked: Marked, systems: int) -> tuple[list[str], list[list[int]], list[int]]:
+def error_counts(marked: SpanColumn, systems: int) -> tuple[list[str], list[list[int]], list[int]]:
     """The severities that occur; for each system, how many spans have each; and how many segments have any."""
     counts: list[Counter[str]] = [Counter() for _ in range(systems)]
     segments = [0] * systems

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..scoring.inputs import FileInput, Given, Keyword
+from ..scoring.inputs import FileInput, InputFiles, Keyword
 from ..settings import CommandLine
 from ..wording import worded
 from .back_translation import BackTranslation
@@ -35,7 +35,7 @@ class RoundTrips(FileInput):
     def given_by(self, line: CommandLine) -> str:
         return super().given_by(line) or ("--rtt-bt" if line.rtt_bt else "")
 
-    def check(self, given: Given, systems: int) -> None:
+    def check(self, given: InputFiles, systems: int) -> None:
         if given.paths and given.settings.spec:
             raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
         super().check(given, systems)
@@ -56,7 +56,7 @@ class RoundTrips(FileInput):
             "roundtrips, one list of strings per system in the order of the systems",
         )
 
-    def column_error(self, given: Given) -> str:
+    def column_error(self, given: InputFiles) -> str:
         """Also refuse the back-translator, which does not read tables."""
         made = "--rtt-bt: annotate makes no round trips; name their column (--columns rtt=NAME)"
         return super().column_error(given) or made * bool(given.settings.spec)

@@ -10,13 +10,13 @@ from ..errors import InputError
 from ..language import LANGUAGES, check_language
 from ..scoring.base import ContextMetric
 from ..scoring.context import Context, MetricSettings, build_all, say_unread, with_inputs
-from ..scoring.inputs import FileInput, Given
+from ..scoring.inputs import FileInput, InputFiles
 from ..scoring.scores import Scores, all_scores
 from ..system_names import names_fault
 from ..wording import worded
 from .references import ReferenceKind, kind_entry
 from .texts import Texts
-from .wrappers import Asked, checks_of, row_reader_of, text_reader_of, wrapped, wraps_of
+from .wrappers import WrapperSettings, checks_of, row_reader_of, text_reader_of, wrapped, wraps_of
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -46,10 +46,10 @@ class Run:
 
     texts: Texts
     metrics: Sequence[MetricSettings]
-    wrappers: Asked
+    wrappers: WrapperSettings
     engine: EngineOptions = EngineOptions()
     kind_of_references: ReferenceKind | None = None
-    inputs: Mapping[FileInput, Given] = field(default_factory=dict)
+    inputs: Mapping[FileInput, InputFiles] = field(default_factory=dict)
     keywords: Mapping[str, Any] = field(default_factory=dict)
     text_checks: bool = True
     give_references: str = ""

@@ -8,7 +8,7 @@ from ..checks.texts import check_texts
 from ..corpus import Segments, document_ranges
 from ..errors import InputError
 from .streams import check_lengths
-from .wrappers import Read, reader_hint
+from .wrappers import ReadTexts, reader_hint
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Texts:
     files: Sequence[str] = ()
     inputs: Mapping[str, Sequence[Segments]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
-    read: Read | None = None
+    read: ReadTexts | None = None
     rows: bool = False
 
     def check(self, contents: bool = True) -> None:

@@ -42,7 +42,7 @@ class Gap(NamedTuple):
     added: str | None = None
 
 
-class Read(NamedTuple):
+class ReadTexts(NamedTuple):
     """The systems' texts as a reader gives them, what it adds to the signature of every metric, and what a report shows.
 
     streams    what it read in place of flags, by role: src, ref, doc
@@ -59,9 +59,9 @@ class Read(NamedTuple):
 
 # Reads the systems' files or folders, in their encoding, given the other texts of a run, those of them that are folders, by
 # role, and the engine.
-Reader = Callable[[Sequence[str], str, "Texts", Mapping[str, Sequence[str]], EngineOptions], Read]
+Reader = Callable[[Sequence[str], str, "Texts", Mapping[str, Sequence[str]], EngineOptions], ReadTexts]
 # Reads the texts of the systems anew; those of a table's rows are its only system.
-TextReader = Callable[["Texts", EngineOptions], Read]
+TextReader = Callable[["Texts", EngineOptions], ReadTexts]
 # Looks at a run's metrics, by name, once they are built, and at the names of its systems; may give notices.
 Check = Callable[[Mapping[str, "Metric"], Sequence[str]], None]
 
@@ -123,15 +123,15 @@ def installed_wrappers() -> tuple[Wrapper, ...]:
     return tuple(loaded_or_named(GROUP, Wrapper))
 
 
-Asked = Mapping[Wrapper, Any]  # the settings of each installed wrapper
+WrapperSettings = Mapping[Wrapper, Any]  # the settings of each installed wrapper
 
 
-def asked_by_line(line: CommandLine, dest: str = "") -> Asked:
+def asked_by_line(line: CommandLine, dest: str = "") -> WrapperSettings:
     """What a command line asks for; `dest` is the start of the attributes of the wrappers' flags."""
     return {each: _from_line(each, line, dest) for each in installed_wrappers()}
 
 
-def asked_by_keywords(function: str, given: Mapping[str, Any]) -> Asked:
+def asked_by_keywords(function: str, given: Mapping[str, Any]) -> WrapperSettings:
     """What the keywords of a function ask for; raises TypeError for one that no wrapper has."""
     known = [name for each in installed_wrappers() for name in each.offered]
     if unknown := [name for name in given if name not in known]:
@@ -153,7 +153,7 @@ def _from_line(of: Wrapper, line: CommandLine, dest: str) -> Any:
         raise InputError(re.sub(rf"--(?=(?:{flags})(?![\w-]))", prefix, str(error))) from error
 
 
-def wraps_of(asked: Asked) -> list[Wrap]:
+def wraps_of(asked: WrapperSettings) -> list[Wrap]:
     found = [each.wrap(settings) for each, settings in asked.items()]
     return [wrap for wrap in found if wrap is not None]
 
@@ -165,15 +165,15 @@ def wrapped(metrics: Sequence[MetricSettings], wraps: Sequence[Wrap]) -> list[Me
     return found
 
 
-def reader_of(asked: Asked) -> Reader | None:
+def reader_of(asked: WrapperSettings) -> Reader | None:
     return _only(each.reader(settings) for each, settings in asked.items() if each.reads)
 
 
-def text_reader_of(asked: Asked) -> TextReader | None:
+def text_reader_of(asked: WrapperSettings) -> TextReader | None:
     return _only(each.text_reader(settings) for each, settings in asked.items() if each.reads)
 
 
-def row_reader_of(asked: Asked) -> TextReader | None:
+def row_reader_of(asked: WrapperSettings) -> TextReader | None:
     return _only(each.row_reader(settings) for each, settings in asked.items() if each.of_tables)
 
 
@@ -185,7 +185,7 @@ def _only(offered: Iterable[R | None]) -> R | None:
     return readers[0] if readers else None
 
 
-def checks_of(asked: Asked, paths: Sequence[str]) -> list[Check]:
+def checks_of(asked: WrapperSettings, paths: Sequence[str]) -> list[Check]:
     """The checks of the systems in these files; none: other texts."""
     found = [each.check(settings, paths) for each, settings in asked.items() if each.reads]
     return [check for check in found if check is not None]

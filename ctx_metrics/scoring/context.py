@@ -14,7 +14,7 @@ from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
 from ..language import bleu_language
 from ..notices import notice
 from ..types_of_values import check_type
-from .inputs import FileInput, Given, Input, Keyword
+from .inputs import FileInput, Input, InputFiles, Keyword
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -297,8 +297,8 @@ def with_lines(metric: MetricSettings, read: Callable[[str, str], Stream]) -> Me
 def with_inputs(
     context: Context,
     metrics: Iterable[MetricSettings],
-    given: Mapping[FileInput, Given],
-    streams: "Callable[[FileInput, Given], Sequence[Segments] | None]",
+    given: Mapping[FileInput, InputFiles],
+    streams: "Callable[[FileInput, InputFiles], Sequence[Segments] | None]",
 ) -> Context:
     """Return the context with the inputs that the metrics read, computed once for all of them, such as round trips.
 

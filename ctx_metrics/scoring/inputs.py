@@ -45,7 +45,7 @@ class Input:
         return frozenset(name for name, keyword in self.keywords.items() if keyword.streams)
 
 
-class Given(NamedTuple):
+class InputFiles(NamedTuple):
     """What a command line gives of an input: its files, and an object of its settings class, if it has one."""
 
     paths: Sequence[str] = ()
@@ -106,11 +106,11 @@ class FileInput(Input):
         """Return the flag by which the command line gives the input; "" if it does not give it."""
         return self.flag if self._paths(line) else ""
 
-    def read(self, line: CommandLine) -> Given:
+    def read(self, line: CommandLine) -> InputFiles:
         """Return what the command line gives; raises whatever the settings class raises."""
-        return Given(self._paths(line), line[self.settings] if self.settings else None)
+        return InputFiles(self._paths(line), line[self.settings] if self.settings else None)
 
-    def check(self, given: Given, systems: int) -> None:
+    def check(self, given: InputFiles, systems: int) -> None:
         """Raise InputError if the number of files does not fit the number of systems."""
         if self.per_system and given.paths and len(given.paths) != systems:
             raise InputError(
@@ -131,7 +131,7 @@ class FileInput(Input):
         files = "FILE" if self.single else "FILE ..." + ", one file for each system" * self.per_system
         return f"needs {self.words}: give {worded(f'{self.flag} {files}', self.name)}"
 
-    def column_error(self, given: Given) -> str:
+    def column_error(self, given: InputFiles) -> str:
         """Say why a command that reads tables cannot use the given files; "" if none are given."""
         if not given.paths:
             return ""

@@ -52,18 +52,18 @@ complete -c sacrebleu -f -a '(__ctx_metrics)'
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompletionFlags:
     shell: Literal["bash", "zsh", "fish", "words"] = setting(
         "bash, zsh or fish; words is what the scripts ask, with the words typed so far", flag="SHELL"
     )
     typed: Sequence[str] = setting(SUPPRESS, (), flag="WORD", nargs=REMAINDER)
 
 
-FLAGS = [Asked]
+FLAGS = [CompletionFlags]
 
 
 def run(line: CommandLine) -> int:
-    asked = line[Asked]
+    asked = line[CompletionFlags]
     if asked.shell == "words":
         sys.stdout.writelines(f"{word}\n" for word in completions(asked.typed))
     elif asked.typed:

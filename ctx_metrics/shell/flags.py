@@ -29,15 +29,15 @@ def metric(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FlagsFlags:
     metrics: Sequence[str] = setting("name of a metric", (), flag="METRIC", nargs="*", type=metric)
 
 
-FLAGS = [Asked]
+FLAGS = [FlagsFlags]
 
 
 def run(line: CommandLine) -> int:
-    names = line[Asked].metrics
+    names = line[FlagsFlags].metrics
     print("\n".join(explained(name) for name in names) if names else shared(), end="")
     return 0
 

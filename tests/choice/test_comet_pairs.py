@@ -10,13 +10,12 @@ from comet_texts import TEXTS
 
 from ctx_metrics import COMET
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, utility
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, distinct_texts, utility
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.pairs import comet as pairs
 from ctx_metrics.pairs.comet import PairHead
-from ctx_metrics.pairs.utilities import distinct
 from ctx_metrics.scoring.context import Context, MetricSettings
 
 NAMES = ["regression", "regression-layernorm", "regression-cls", "regression-patch"]
@@ -105,7 +104,7 @@ def test_comet_mbr(tmp_path):
 def test_a_ranking_model_scores_each_pair(tmp_path):
     """It has no head that could be taken apart."""
     folder = build(RECIPES["ranking"], tmp_path / "ranking")
-    item = distinct(Item(tuple(OUTPUTS), source=SOURCE))
+    item = distinct_texts(Item(tuple(OUTPUTS), source=SOURCE))
     made = utility(MetricSettings("comet", COMET, {"model": str(folder)}), Context(engine=OPTIONS), [item])
     made.read([item])
     [grid] = made.grids([(0, np.arange(len(OUTPUTS)), np.arange(len(OUTPUTS)))])

@@ -6,8 +6,8 @@ import pytest
 from ctx_metrics import InputError
 from ctx_metrics.choice.blocks import block_ranges, choose
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, expected, is_exact, utility
-from ctx_metrics.pairs.utilities import Utility, WeightedSum, distinct
+from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, distinct_texts, expected, is_exact, utility
+from ctx_metrics.pairs.utilities import Utility, WeightedSum
 from ctx_metrics.registry import metric_table
 from ctx_metrics.scoring.context import Context, MetricSettings, build
 
@@ -57,26 +57,26 @@ def numbers(count: int, seed: int = 0) -> Item:
 
 def test_exact_counts_every_reference_as_often_as_it_stands():
     """By hand: of 1, 1 and 4, the ones are 0 + 0 + 3 away, and 4 is 3 + 3 away."""
-    [found] = expected(Known(close), [distinct(Item(("1", "4", "1")))], Method())
+    [found] = expected(Known(close), [distinct_texts(Item(("1", "4", "1")))], Method())
     assert found.tolist() == [-1.0, -2.0]
-    [found] = expected(Known(close), [distinct(Item(("1", "4", "1")))], Method(exclude_self=True))
+    [found] = expected(Known(close), [distinct_texts(Item(("1", "4", "1")))], Method(exclude_self=True))
     assert found.tolist() == [-1.5, -3.0]
     [found] = expected(
-        Known(close), [distinct(Item(("1", "4"), references=("4", "4", "1")))], Method(exclude_self=True)
+        Known(close), [distinct_texts(Item(("1", "4"), references=("4", "4", "1")))], Method(exclude_self=True)
     )
     assert found.tolist() == [-2.0, -1.0]
 
 
 def test_a_lone_candidate_is_taken():
     for method in ("exact", "aggregate", "prune", "low-rank", "centroids"):
-        [found] = expected(Known(close), [distinct(Item(("1",)))], Method(method))
+        [found] = expected(Known(close), [distinct_texts(Item(("1",)))], Method(method))
         assert np.isfinite(found).all()
-    [found] = expected(Known(close), [distinct(Item(("1",)))], Method(exclude_self=True))
+    [found] = expected(Known(close), [distinct_texts(Item(("1",)))], Method(exclude_self=True))
     assert np.isfinite(found).all()
 
 
 def test_aggregate_is_refined_by_exact_values():
-    item = distinct(Item(("1", "2", "3", "9")))
+    item = distinct_texts(Item(("1", "2", "3", "9")))
     [rough] = expected(Known(close), [item], Method("aggregate"))
     assert rough.tolist() == [-2, -1, 0, -6]
     [refined] = expected(Known(close), [item], Method("aggregate", refine=2))
@@ -86,7 +86,7 @@ def test_aggregate_is_refined_by_exact_values():
 
 
 def test_pruning_finds_what_exact_finds_with_fewer_pairs():
-    items = [distinct(numbers(64, seed)) for seed in range(20)]
+    items = [distinct_texts(numbers(64, seed)) for seed in range(20)]
     whole, less = Known(close), Known(close)
     exact, pruned = expected(whole, items, Method()), expected(less, items, Method("prune"))
     lost = [a.max() - a[np.nanargmax(b)] for a, b in zip(exact, pruned, strict=True)]
@@ -97,7 +97,7 @@ def test_pruning_finds_what_exact_finds_with_fewer_pairs():
 
 
 def test_pruning_keeps_as_many_as_are_wanted():
-    items = [distinct(numbers(40, seed)) for seed in range(5)]
+    items = [distinct_texts(numbers(40, seed)) for seed in range(5)]
     assert all((~np.isnan(found)).sum() >= 7 for found in expected(Known(close), items, Method("prune"), nbest=7))
     assert all(np.isfinite(found).all() for found in expected(Known(close), items, Method("prune"), nbest=99))
 
@@ -121,7 +121,7 @@ def test_pruning_keeps_as_many_as_are_wanted():
 def test_a_method_is_exact_where_it_scores_all_pairs(method, candidates, exact):
     """Of chrF on random sentences, against the scores of all pairs."""
     draw = np.random.default_rng(3)
-    item = distinct(Item(tuple(" ".join(draw.choice([*"abcdefgh"], 6)) for _ in range(candidates))))
+    item = distinct_texts(Item(tuple(" ".join(draw.choice([*"abcdefgh"], 6)) for _ in range(candidates))))
     chrf = utility(CHRF[0], Context(), [item])
     [every], [found] = expected(chrf, [item], Method()), expected(chrf, [item], method)
     assert is_exact(item, found, method) == exact
@@ -130,7 +130,7 @@ def test_a_method_is_exact_where_it_scores_all_pairs(method, candidates, exact):
 
 def test_centroids_are_exact_where_each_reference_is_one():
     for number, exact in ((7, False), (8, True)):
-        assert is_exact(distinct(numbers(8)), np.zeros(8), Method("centroids", centroids=number)) == exact
+        assert is_exact(distinct_texts(numbers(8)), np.zeros(8), Method("centroids", centroids=number)) == exact
 
 
 def test_a_matrix_of_low_rank_is_completed():
@@ -145,21 +145,21 @@ def test_a_matrix_of_low_rank_is_completed():
 
 def test_low_rank_scores_a_share_of_the_pairs():
     """Values of points on a line are of low rank, near enough."""
-    item, utility = distinct(numbers(80)), Known(lambda a, b: -((float(a) - float(b)) ** 2))
+    item, utility = distinct_texts(numbers(80)), Known(lambda a, b: -((float(a) - float(b)) ** 2))
     [found] = expected(utility, [item], Method("low-rank", share=0.25))
     [exact] = expected(Known(utility.value), [item], Method())
     assert utility.asked == 1600 and np.corrcoef(found, exact)[0, 1] > 0.95
 
 
 def test_several_utilities_are_added_up():
-    item = distinct(Item(("1", "4", "2")))
+    item = distinct_texts(Item(("1", "4", "2")))
     both = WeightedSum([Known(close), Known(lambda a, b: float(a == b))], [1.0, 10.0])
     [found] = expected(both, [item], Method())
     assert found == pytest.approx([-4 / 3 + 10 / 3, -5 / 3 + 10 / 3, -1 + 10 / 3])
 
 
 def test_an_item_is_drawn_for_alike_wherever_it_stands():
-    items = [distinct(numbers(30, seed)) for seed in range(3)]
+    items = [distinct_texts(numbers(30, seed)) for seed in range(3)]
     for method in (Method("prune"), Method("low-rank")):
         [_, _, last] = expected(Known(close), items, method)
         [alone] = expected(Known(close), items[2:], method)
@@ -184,7 +184,7 @@ def test_methods_that_a_utility_does_not_have():
     utility.aggregates = utility.clusters = False
     for method in ("aggregate", "centroids"):
         with pytest.raises(InputError, match=f"--method {method} works only with"):
-            expected(utility, [distinct(numbers(3))], Method(method))
+            expected(utility, [distinct_texts(numbers(3))], Method(method))
 
 
 CHRF = [MetricSettings("chrf", metric_table()["CHRF"])]
@@ -215,7 +215,7 @@ def test_tokens_are_matched_as_the_metric_matches_them(name, settings, cells, mo
     monkeypatch.setattr("ctx_metrics.pairs.matched.CELLS", cells)
     monkeypatch.setattr("ctx_metrics.pairs.matched.TOKENS", cells)
     context = Context(target_lang="en")
-    items = [distinct(Item(TEXTS)), distinct(Item(TEXTS[:2], references=TEXTS[2:]))]
+    items = [distinct_texts(Item(TEXTS)), distinct_texts(Item(TEXTS[:2], references=TEXTS[2:]))]
     made = utility(MetricSettings(name, metric_table()[name.upper()], settings), context, items)
     made.read(items)
     every = [(k, np.arange(len(item.texts)), np.arange(len(item.references))) for k, item in enumerate(items)]
@@ -230,5 +230,5 @@ def test_tokens_are_matched_as_the_metric_matches_them(name, settings, cells, mo
 
 
 def test_candidates_of_invisible_characters_are_empty():
-    item = distinct(Item(("a", "\u200b", "", " \u2060")))
+    item = distinct_texts(Item(("a", "\u200b", "", " \u2060")))
     assert (item.texts, item.place.tolist()) == (["a", ""], [0, 1, 1, 1])

@@ -10,7 +10,7 @@ from comet_checkpoints import RECIPES, build
 from plugin_conftest import DOCIDS, EXAMPLES, REF, SOURCE, A, B, C
 from selection import some
 
-from ctx_metrics.interference.related import Measure, Tuned, relation
+from ctx_metrics.interference.related import Measure, Tuning, relation
 from ctx_metrics.interference.said import interference
 
 START = "metric interference: best was chosen by mbr with chrf, so chrf (the same metric) may overrate it."
@@ -70,7 +70,7 @@ def test_related_metrics(one, other, how):
 
 
 def test_one_line_names_all_systems_with_their_closest_reasons():
-    chrf, comet = Tuned("", Measure("chrf")), Tuned("", Measure("comet", "a"))
+    chrf, comet = Tuning("", Measure("chrf")), Tuning("", Measure("comet", "a"))
     reasons = {"a": [comet, chrf], "b": [], "c": [chrf], "d": [chrf, comet], "e": [chrf]}
     scored = {name: Measure(name) for name in ("bleu", "chrf", "slide")} | {"comet": Measure("comet", "b")}
     text = interference(reasons, scored).partition(". Use ")[0]

@@ -16,7 +16,7 @@ from selection import some
 
 from ctx_metrics import BERTR, COMET, SLIDE, InputError
 from ctx_metrics.cli.common import system_tables
-from ctx_metrics.cli.common.comparisons import Compared
+from ctx_metrics.cli.common.comparisons import SystemComparisons
 from ctx_metrics.report import content as report_content
 from ctx_metrics.report import exports
 from ctx_metrics.report.charts import charts, classes
@@ -278,7 +278,7 @@ def test_parts_are_on_the_scale_of_scores(marked):
 
 def test_the_table_of_systems():
     content = made()
-    compared = Compared(["a_1", "b&c"], content.columns, content.design)
+    compared = SystemComparisons(["a_1", "b&c"], content.columns, content.design)
     header, _, *rows = system_tables.render(compared, "markdown").split("\n\n")[0].splitlines()
     assert [cell.strip() for cell in header.split("|")[1:-1]] == ["System", "BLEU ↑", "TER ↓"]
     names = [compared.names[s] for s in content.columns[0].order]
@@ -300,7 +300,7 @@ def test_tables_of_systems_without_scores():
     content, missing = made(), float("nan")
     [bleu, _] = content.columns
     column = replace(bleu, scores=[bleu.scores[0]._replace(system=missing), bleu.scores[1]], comparison=None)
-    compared = Compared(["a", "b"], [column], content.design)
+    compared = SystemComparisons(["a", "b"], [column], content.design)
     table, note, signature = system_tables.render(compared, "markdown").split("\n\n")
     cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[2:]]
     assert cells == [["b", f"{bleu.scores[1].system:.1f}"], ["a", "-"]]

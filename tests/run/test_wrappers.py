@@ -12,7 +12,7 @@ from typing import Literal
 
 from ctx_metrics.corpus import named
 from ctx_metrics.notices import notice
-from ctx_metrics.run.wrappers import Read, Wrapper
+from ctx_metrics.run.wrappers import ReadTexts, Wrapper
 from ctx_metrics.settings import setting
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Case(Wrapper):
         return turned if settings.case_reversed else None
 
 def turned(texts, engine):
-    return Read([named([text[::-1] for text in system], system.name) for system in texts.systems], {"case": "turned"})
+    return ReadTexts([named([text[::-1] for text in system], system.name) for system in texts.systems], {"case": "turned"})
 
 def with_case(cls, case):
     class WithCase(cls):

@@ -22,7 +22,7 @@ from ...writing import check_writable, is_stream
 from ..candidates import Item, check_form, read_items, render, say_duplicates
 
 if TYPE_CHECKING:
-    from ..blocks import Chooser, Chosen
+    from ..blocks import BlockScores, Chooser
 
 # our equivalents of comet-mbr's flags
 COMET_MBR = {
@@ -104,12 +104,12 @@ class ByMetrics:
 
 
 def _targets(line: CommandLine, path: str) -> list[Target]:
-    record = line[Written].record
+    record = line[ChoiceOutput].record
     return [file_target(each) for each in (path, record) if each]
 
 
 @dataclass(frozen=True)
-class Written:
+class ChoiceOutput:
     top: Positive | None = setting(
         "Write the K best distinct candidates, each once. (Default: 1 with text, all with other formats)",
         metavar="K",
@@ -140,7 +140,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Choosing:
+class ChoiceRun:
     """A checked command line of mbr or rerank."""
 
     command: str
@@ -148,11 +148,11 @@ class Choosing:
     metrics: Sequence[MetricSettings]
     weights: Sequence[float]
     context: Context
-    written: Written
+    written: ChoiceOutput
     work: Work
     kept: Kept
 
-    def scored(self, items: Sequence[Item], chooser: "Chooser") -> "Chosen":
+    def scored(self, items: Sequence[Item], chooser: "Chooser") -> "BlockScores":
         """Score the candidates; print counts and signatures."""
         from ...scale.kept import ResultCache
         from ..blocks import choose
@@ -193,13 +193,13 @@ class Choosing:
 
 def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None:
     """Add all flags; the command's own settings, `own`, follow the choice of metrics."""
-    add_all(parser, [Candidates, ByMetrics, *own, Written])
+    add_all(parser, [Candidates, ByMetrics, *own, ChoiceOutput])
     add_metric_flags(parser, argv)
     add_all(parser, [Work, Kept, flags.quiet("No progress bars, and no signatures on stderr.")])
 
 
-def checked(line: CommandLine, command: str) -> Choosing:
-    engine, candidates, by, written = line[EngineOptions], line[Candidates], line[ByMetrics], line[Written]
+def checked(line: CommandLine, command: str) -> ChoiceRun:
+    engine, candidates, by, written = line[EngineOptions], line[Candidates], line[ByMetrics], line[ChoiceOutput]
     work = checked_work(line)
     metrics = chosen_metrics(line, by.metrics or [DEFAULT_METRIC], model=by.model)
     weights = by.weights or [1.0] * len(metrics)
@@ -219,7 +219,7 @@ def checked(line: CommandLine, command: str) -> Choosing:
         check_writable(written.record)
     source, target = candidates.languages
     context = Context(source_lang=source, target_lang=target, engine=engine)
-    return Choosing(command, candidates, metrics, weights, context, written, work, line[Kept])
+    return ChoiceRun(command, candidates, metrics, weights, context, written, work, line[Kept])
 
 
 def hints_of(subcommand: str, words: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ Name a metric to see its flags: ctx-metrics rerank -m comet --help
 
 
 @dataclass(frozen=True)
-class Mixing:
+class MixFlags:
     mix: Number | None = setting(
         "Add X times the decoder's score (from n-best lists, JSON lines, fairseq's output) to the metrics' score. "
         "(Default: 0)"
@@ -74,13 +74,13 @@ class Documents:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    choices.add_choices(parser, argv, Mixing, Documents)
+    choices.add_choices(parser, argv, MixFlags, Documents)
 
 
 def run(line: CommandLine) -> int:
     from ..reranking import Reranking, check_decoder_scores, check_judge, mixed, tuned
 
-    asked, mixing, documents = choices.checked(line, "rerank"), line[Mixing], line[Documents]
+    asked, mixing, documents = choices.checked(line, "rerank"), line[MixFlags], line[Documents]
     _check(line, asked, mixing, documents)
     items = asked.candidates.read()
     if items[0].source is None:
@@ -112,7 +112,7 @@ def run(line: CommandLine) -> int:
     return 0
 
 
-def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents: Documents) -> None:
+def _check(line: CommandLine, asked: choices.ChoiceRun, mixing: MixFlags, documents: Documents) -> None:
     if mixing.tune and mixing.mix is not None:
         line.error("--tune finds the value of --mix; leave one out")
     if mixing.tune and asked.written.top:
@@ -129,7 +129,7 @@ def _check(line: CommandLine, asked: choices.Choosing, mixing: Mixing, documents
         )
 
 
-def _of_documents(asked: choices.Choosing, documents: Documents, ids: str, items: list[Item]) -> "OfDocuments":
+def _of_documents(asked: choices.ChoiceRun, documents: Documents, ids: str, items: list[Item]) -> "OfDocuments":
     """Score the candidates as parts of whole documents, and print the signatures."""
     from ..documents import best_documents, best_paths
 

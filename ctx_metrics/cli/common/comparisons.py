@@ -16,17 +16,17 @@ SCORES = ("score", "other_score", "difference", "low", "high")
 CELLS = "Each cell is the row's score minus the column's."
 
 
-class Compared(NamedTuple):
+class SystemComparisons(NamedTuple):
     names: Sequence[str]
     columns: Sequence[Column]
     design: Design
 
 
-def compared(run: RunScores, testing: SystemTests) -> Compared:
+def compared(run: RunScores, testing: SystemTests) -> SystemComparisons:
     """Test all pairs of systems by each metric; gives notice of whatever makes p-values unreliable."""
     design = testing.design(run.context.systems, run.context.doc_ids)
     design.say_what_is_rough(run.metrics)
-    return Compared(run.context.names, columns_of(run, design), design)
+    return SystemComparisons(run.context.names, columns_of(run, design), design)
 
 
 def columns_of(run: RunScores, design: Design) -> list[Column]:
@@ -34,7 +34,7 @@ def columns_of(run: RunScores, design: Design) -> list[Column]:
     return [Column.of(name, metric, scores, design) for (name, metric), scores in of_metrics]
 
 
-def render(found: Compared, form: str, decimals: int | None) -> str:
+def render(found: SystemComparisons, form: str, decimals: int | None) -> str:
     if form == "table":
         below = output.signatures((column.title, column.signature) for column in found.columns)
         return "\n\n".join([tables(found, decimals), below]) + "\n"
@@ -49,7 +49,7 @@ def render(found: Compared, form: str, decimals: int | None) -> str:
     return output.as_json(objects, form, None)
 
 
-def tables(found: Compared, decimals: int | None) -> str:
+def tables(found: SystemComparisons, decimals: int | None) -> str:
     decimals = output.decimals_of("table", decimals)
     parts = []
     for column in found.columns:
@@ -79,7 +79,7 @@ def tables(found: Compared, decimals: int | None) -> str:
     return "\n\n".join([*parts, "\n".join(notes)])
 
 
-def draw(found: Compared, path: str) -> None:
+def draw(found: SystemComparisons, path: str) -> None:
     from ...plots.figure import save
     from ...plots.pairs import difference_matrix
 
@@ -116,12 +116,12 @@ def _cell(name: str, value: Any, decimals: int | None) -> Any:
     return output.number(value, output.decimals_of("tsv", decimals if name in SCORES else None))
 
 
-def objects_of(found: Compared) -> list[dict[str, Any]]:
+def objects_of(found: SystemComparisons) -> list[dict[str, Any]]:
     """Return one record for each metric and pair of systems, the better one first."""
     return [each for column in found.columns for each in _objects(found, column)]
 
 
-def _objects(found: Compared, column: Column) -> list[dict[str, Any]]:
+def _objects(found: SystemComparisons, column: Column) -> list[dict[str, Any]]:
     comparison, scores = column.comparison, [each.system for each in column.scores]
     pairs = [(i, j) for place, i in enumerate(column.order) for j in column.order[place + 1 :]]
     nothing = math.nan

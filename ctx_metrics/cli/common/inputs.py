@@ -20,7 +20,7 @@ from ...run.streams import file_segments, test_set_lines
 from ...run.texts import Texts
 from ...run.wrappers import asked_by_line, reader_hint, reader_of, wrapped, wraps_of
 from ...scoring.context import MetricSettings, check_references, with_lines
-from ...scoring.inputs import FileInput, Given, installed_inputs
+from ...scoring.inputs import FileInput, InputFiles, installed_inputs
 from ...settings import CommandLine, setting
 from ...system_names import names_fault, system_names
 from . import flags
@@ -142,7 +142,7 @@ def checked_texts(line: CommandLine) -> TextFlags:
     return texts
 
 
-def given_inputs(line: CommandLine) -> dict[FileInput, Given]:
+def given_inputs(line: CommandLine) -> dict[FileInput, InputFiles]:
     return {each: each.read(line) for each in installed_inputs()}
 
 

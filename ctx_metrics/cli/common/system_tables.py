@@ -14,7 +14,7 @@ from ...scoring.autorank import METHODS, autorank
 from ...scoring.comparison import Column
 from ...separated import SEPARATED
 from . import output
-from .comparisons import Compared, interval
+from .comparisons import SystemComparisons, interval
 
 PREAMBLE = r"""% A table for \input, alone or within \begin{table} ... \caption{...} ... \end{table}.
 % With \usepackage{booktabs}, its lines are those of booktabs.
@@ -23,7 +23,7 @@ PREAMBLE = r"""% A table for \input, alone or within \begin{table} ... \caption{
 LINES = r"\providecommand\toprule{\hline}\providecommand\midrule{\hline}\providecommand\bottomrule{\hline}"
 
 
-def render(found: Compared, form: str, decimals: int | None = None, method: str | None = None) -> str:
+def render(found: SystemComparisons, form: str, decimals: int | None = None, method: str | None = None) -> str:
     """Return the table, with the best system by AutoRank, or else by the first metric, in its first row.
 
     method    of AutoRank, which becomes a column; None leaves it out
@@ -46,7 +46,7 @@ def order_of(overall: Sequence[float]) -> list[int]:
     return sorted(range(len(overall)), key=lambda s: (math.isnan(overall[s]), overall[s]))
 
 
-def overall_ranks(found: Compared, method: str) -> list[float]:
+def overall_ranks(found: SystemComparisons, method: str) -> list[float]:
     """Each system's AutoRank; NaN, with a notice, without a score by each metric."""
     scores = np.array([[each.sign * of.system for of in each.scores] for each in found.columns])
     if lacking := [found.names[s] for s in np.flatnonzero(np.isnan(scores).any(axis=0))]:
@@ -58,7 +58,7 @@ def overall_ranks(found: Compared, method: str) -> list[float]:
     return autorank(method, scores).tolist()
 
 
-def _object(found: Compared, s: int, method: str | None, overall: Sequence[float] | None) -> dict[str, Any]:
+def _object(found: SystemComparisons, s: int, method: str | None, overall: Sequence[float] | None) -> dict[str, Any]:
     own = {} if overall is None else {f"autorank_{method}": overall[s]}
     metrics = {}
     for each in found.columns:
@@ -100,7 +100,7 @@ def _separated(objects: Sequence[dict[str, Any]], form: str, decimals: int) -> s
     return output.cells(form, [*rows[0]], [[*row.values()] for row in rows], decimals)
 
 
-def _terminal(found: Compared, objects: Sequence[dict[str, Any]], decimals: int, method: str | None) -> str:
+def _terminal(found: SystemComparisons, objects: Sequence[dict[str, Any]], decimals: int, method: str | None) -> str:
     heads = ["System", *_autorank_head(method), *(f"{each.title} {_arrow(each)}" for each in found.columns)]
     rows = [[each["system"], *_autorank(each, decimals, method)] for each in objects]
     for row, each in zip(rows, objects, strict=True):
@@ -112,7 +112,7 @@ def _terminal(found: Compared, objects: Sequence[dict[str, Any]], decimals: int,
     return "\n\n".join([output.table(heads, rows), "\n".join(notes), below]) + "\n"
 
 
-def _markdown(found: Compared, objects: Sequence[dict[str, Any]], decimals: int, method: str | None) -> str:
+def _markdown(found: SystemComparisons, objects: Sequence[dict[str, Any]], decimals: int, method: str | None) -> str:
     heads = ["System", *_autorank_head(method), *(f"{markdown(each.title)} {_arrow(each)}" for each in found.columns)]
     rows = [[markdown(each["system"]), *_autorank(each, decimals, method)] for each in objects]
     for row, each in zip(rows, objects, strict=True):
@@ -126,7 +126,7 @@ def _markdown(found: Compared, objects: Sequence[dict[str, Any]], decimals: int,
     return "\n\n".join([table, *[notes] * bool(notes), *["\n".join(signatures)] * bool(signatures)]) + "\n"
 
 
-def _latex(found: Compared, objects: Sequence[dict[str, Any]], decimals: int, method: str | None) -> str:
+def _latex(found: SystemComparisons, objects: Sequence[dict[str, Any]], decimals: int, method: str | None) -> str:
     heads = [f"\\multicolumn{{2}}{{c}}{{{latex(each.title)} ${_ARROWS[each.sign]}$}}" for each in found.columns]
     heads = ["System", *_autorank_head(method), *heads]
     rows = []
@@ -177,7 +177,7 @@ def _autorank(row: dict[str, Any], decimals: int, method: str | None) -> list[st
     return [] if method is None else [output.number(row[f"autorank_{method}"], decimals, "-")]
 
 
-def _notes(found: Compared, method: str | None, bold: bool = False) -> list[str]:
+def _notes(found: SystemComparisons, method: str | None, bold: bool = False) -> list[str]:
     """Return the sentences below the table."""
     untested = [each.title for each in found.columns if each.comparison is None]
     notes = []
@@ -192,7 +192,7 @@ def _notes(found: Compared, method: str | None, bold: bool = False) -> list[str]
     return notes + [autorank_note(found, method)] * (method is not None)
 
 
-def autorank_note(found: Compared, method: str | None) -> str:
+def autorank_note(found: SystemComparisons, method: str | None) -> str:
     """How AutoRank is computed, and from which metrics; "" without a method."""
     metrics = ", ".join(each.title for each in found.columns)
     return "" if method is None else f"AutoRank ({method.upper()}): {METHODS[method]} ({metrics})."

@@ -55,7 +55,7 @@ Name a metric to see its flags: ctx-metrics score -m slide --help
 
 
 @dataclass(frozen=True)
-class Scoring:
+class ScoreFlags:
     """The metrics, and the output."""
 
     metrics: Metrics | None = metrics_setting("metrics", DEFAULT_METRIC)
@@ -101,7 +101,7 @@ class Scoring:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [TextFlags, Scoring])
+    add_all(parser, [TextFlags, ScoreFlags])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
@@ -118,7 +118,7 @@ def check_resample(unit: str | None, texts: TextFlags, line: CommandLine) -> Non
         line.error("--resample document needs the documents: give --docids FILE")
 
 
-def _chosen(line: CommandLine, asked: Scoring, texts: TextFlags) -> list[MetricSettings]:
+def _chosen(line: CommandLine, asked: ScoreFlags, texts: TextFlags) -> list[MetricSettings]:
     error = line.error
     if asked.only_system and asked.levels and asked.levels != ["system"]:
         error(f"--only-system contradicts --level {' '.join(asked.levels)}; leave one out")
@@ -162,7 +162,7 @@ def run(line: CommandLine) -> int:
     from ..common import output
 
     texts, work, engine = checked_texts(line), checked_work(line), line[EngineOptions]
-    asked = line[Scoring]
+    asked = line[ScoreFlags]
     chosen = _chosen(line, asked, texts)
     check_writable(asked.output)
     if asked.spans:

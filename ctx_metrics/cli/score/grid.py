@@ -9,12 +9,12 @@ from ...separated import SEPARATED
 from ..common.output import as_json, cells, decimals_of, number, printed_signature, signatures, table
 
 if TYPE_CHECKING:
-    from . import Scoring
+    from . import ScoreFlags
 
 COLUMNS = ("system", "window", "stride", "score")
 
 
-def render_grid(run: Run, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]:
+def render_grid(run: Run, asked: "ScoreFlags") -> tuple[str, list[tuple[str, str]]]:
     """Score every system with all windows and strides; also returns the (title, signature) pairs of the scores."""
     from ...metrics.slide import slide_grid
 
@@ -42,7 +42,7 @@ def render_grid(run: Run, asked: "Scoring") -> tuple[str, list[tuple[str, str]]]
     return as_json(objects, asked.form, asked.width), of_all
 
 
-def _tables(names: Sequence[str], scores: dict[tuple[str, int, int], float], asked: "Scoring") -> str:
+def _tables(names: Sequence[str], scores: dict[tuple[str, int, int], float], asked: "ScoreFlags") -> str:
     sizes = sorted({window for _, window, _ in scores})
     decimals = decimals_of("table", asked.width, asked.scale)
     texts = []

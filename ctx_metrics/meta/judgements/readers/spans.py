@@ -12,7 +12,7 @@ MISSING = "missing"  # in place of the numbers of an error that is not in the hy
 TEXT = "hypothesis_segment"
 
 
-class Marked(NamedTuple):
+class SpanRow(NamedTuple):
     """One row: its key, the hypothesis ("" if the table has no texts), and its spans; `where` names its file and line."""
 
     where: str
@@ -21,7 +21,7 @@ class Marked(NamedTuple):
     spans: list[Span]
 
 
-def read_marked(path: str, texts: bool = False) -> list[Marked]:
+def read_marked(path: str, texts: bool = False) -> list[SpanRow]:
     """Read a table with tabs, quoted as pandas writes it (also .gz and .xz).
 
     texts    whether it must hold the hypotheses
@@ -31,7 +31,7 @@ def read_marked(path: str, texts: bool = False) -> list[Marked]:
         raise InputError(f"{path}: no rows below the header")
     keys = [name for name in KEYS if name in header]
     return [
-        Marked(row.where, {name: row.cells[name] for name in keys}, row.cells.get(TEXT, ""), _spans(row))
+        SpanRow(row.where, {name: row.cells[name] for name in keys}, row.cells.get(TEXT, ""), _spans(row))
         for row in rows
     ]
 
@@ -66,7 +66,7 @@ def _span(where: str, start: str, end: str, severity: str) -> Span:
     return Span(int(start), int(end), severity)
 
 
-def described(rows: Sequence[Marked]) -> dict[str, int]:
+def described(rows: Sequence[SpanRow]) -> dict[str, int]:
     """What a report says of a set."""
     return {
         "systems": len({row.key.get("system_id") for row in rows}),
