@@ -19,15 +19,16 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
+from layout import CORE
+
 PACKAGE = "ctx_metrics"
-# each in a folder of this name, with its metrics, networks, training, commands and data
-FAMILIES = "learned pseudo_references roundtrip pairwise metricx bleurt training meta choice annotate report".split()
+FOLDERS_OF_CORE = {name for floor in CORE for name in floor}  # all others are families
 CONTEXT, CAPABILITIES, BASE = "Context", "Capabilities", "ContextMetric"  # classes, wherever they are
 SCRIPTS = "figures.py figures_trace.py mutations.py sentences.py".split()  # of tests/
 PAGE = "docs/adding-a-metric.md"
@@ -101,11 +102,13 @@ class Tree:
     def __init__(self, root: Path):
         self.root, self.package = root, root / PACKAGE
         self.modules = [Module(path, self.package) for path in sorted(self.package.rglob("*.py"))]
+        tops = {module.path.partition("/")[0] for module in self.modules if "/" in module.path}
+        self.families = sorted(tops - FOLDERS_OF_CORE)
 
     def family(self, path: str) -> str:
         """The family whose folder a file or folder of the package is in, "" for the core."""
         top = path.partition("/")[0]
-        return top if top in FAMILIES else ""
+        return top if top in self.families else ""
 
     def classes(self, name: str) -> list[tuple[Module, ast.ClassDef]]:
         """The package's classes with a name, at any depth."""
@@ -136,7 +139,7 @@ def size(tree: Tree) -> list[Figure]:
         found = list(modules)
         return f"{sum(each.lines for each in found):,} / {len(found)}"
 
-    of_family = {name: [m for m in tree.modules if tree.family(m.path) == name] for name in ["", *FAMILIES]}
+    of_family = {name: [m for m in tree.modules if tree.family(m.path) == name] for name in ["", *tree.families]}
     core = of_family.pop("")
     each = [f"{name}: {shown(modules)}" for name, modules in of_family.items()]
     return [
@@ -185,6 +188,64 @@ def context_fields(tree: Tree) -> Figure:
     """Annotated fields of the class Context; properties do not count."""
     fields = tree.fields(CONTEXT)
     return Figure("Context fields", str(len(fields)), [", ".join(fields)])
+
+
+def called(tree: Tree, names: Collection[str], outside: str) -> list[Place]:
+    """Calls of functions or classes by these names, in modules outside a folder of the package."""
+    return [
+        module.place(node, ast.unparse(node.func))
+        for module in tree.modules
+        if not module.path.startswith(f"{outside}/")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in names
+    ]
+
+
+def one_path(tree: Tree) -> list[Figure]:
+    """Where a run is put together: calls of Context, and calls of the checks of texts (check_texts, check_faults and
+    check_plain_text) outside the folder that defines them, each with the number of files."""
+    defining = "checks" if any(module.path.startswith("checks/") for module in tree.modules) else "run"
+    contexts = called(tree, [CONTEXT], "-")
+    checks = called(tree, ["check_texts", "check_faults", "check_plain_text"], defining)
+    checks += called(tree, ["say_faults"], "-")
+
+    def shown(places: list[Place]) -> str:
+        return f"{len(places)} / {len({place.path for place in places})}"
+
+    return [
+        Figure("places / files that construct a Context", shown(contexts), contexts),
+        Figure("places / files that check texts", shown(checks), checks),
+    ]
+
+
+def complexity(tree: Tree) -> Figure:
+    """Functions with a cyclomatic complexity above 20, as ruff's rule C901 counts it."""
+    rule = ["--select", "C901", "--config", "lint.mccabe.max-complexity=20", "--output-format", "concise"]
+    done = subprocess.run(["ruff", "check", "--isolated", *rule, tree.package], capture_output=True, text=True)
+    found = [line for line in done.stdout.splitlines() if " C901 " in line]
+    return Figure("functions of complexity above 20", str(len(found)), found)
+
+
+def uses_of_hooks(tree: Tree) -> Figure:
+    """Private names that sacrebleu's Metric or our base class defines, read from anything but self, cls and super(), outside
+    the folder scoring; with the number of modules."""
+    private = {
+        name for name in bindings(tree.classes(BASE)[0][1]) if name.startswith("_") and not name.startswith("__")
+    }
+    private |= set(
+        "_extract_corpus_statistics _aggregate_and_compute _compute_score_from_stats _cache_references _ref_cache".split()
+    )
+    found = [
+        module.place(node, ast.unparse(node))
+        for module in tree.modules
+        if not module.path.startswith("scoring/")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in private
+        and ast.unparse(node.value) not in ("self", "cls", "super()")
+    ]
+    modules = len({place.path for place in found})
+    return Figure("private hooks of metrics used from elsewhere / modules", f"{len(found)} / {modules}", found)
 
 
 Call = tuple[str, int, str, bool, int, bool]
@@ -493,7 +554,7 @@ def lines_of_tests(tree: Tree) -> Figure:
 
 
 COUNTS: list[Callable[[Tree], Figure | list[Figure]]] = [
-    size, imports_of_families, context_fields, walks, concepts, reads_of_arguments, parsed_messages, public_names,
+    size, imports_of_families, context_fields, one_path, complexity, uses_of_hooks, walks, concepts, reads_of_arguments, parsed_messages, public_names,
     lines_of_tests,
 ]  # fmt: skip
 

@@ -6,41 +6,11 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from layout import CORE, FAMILIES
+
 import ctx_metrics
 
 ROOT = Path(ctx_metrics.__file__).parent
-# the core, from the top; packages in one line do not know each other, and the modules in the package's folder are below all
-CORE = [
-    ["cli", "plugin"],
-    ["pairs"],
-    ["run"],
-    ["scale", "plots"],
-    ["metrics"],
-    ["scoring"],
-    ["checks"],
-    ["models"],
-    ["engine"],
-]
-# each family, and the others that it imports
-FAMILIES: dict[str, set[str]] = {
-    "align": set(),
-    "annotate": {"interference"},
-    "bleurt": set(),
-    "choice": {"interference"},
-    "evaluation": {"report"},
-    "interference": set(),
-    "judge": set(),
-    "learned": set(),
-    "meta": {"report"},
-    "metricx": set(),
-    "pairwise": {"meta", "training"},
-    "peers": set(),
-    "pseudo_references": {"meta", "training"},
-    "report": {"meta"},
-    "roundtrip": set(),
-    "shell": set(),
-    "training": {"learned", "meta"},
-}
 HEIGHTS = {package: -floor for floor, packages in enumerate(CORE) for package in packages}
 GROUND = -len(CORE)
 
