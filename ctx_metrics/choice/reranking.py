@@ -180,7 +180,7 @@ def tuned(
     metric `judge`. The search is exact: as w grows, the choice for a source changes only where two lines cross, and all
     crossings are tried (Och 2003).
     """
-    metric, rows = _judged(items, references, judge, context)
+    metric, title, rows = _judged(items, references, judge, context)
     sign = 1 if capabilities(metric).higher_is_better else -1
     changes: list[tuple[float, np.ndarray]] = []
     total, last = np.zeros(rows[0].shape[1]), np.zeros(rows[0].shape[1])
@@ -198,7 +198,7 @@ def tuned(
     beyond = places[best + 1] if best + 1 < len(places) else 2 * places[best] + 1
     decoder = float(scorer(metric)(last[None])[0])
     weight = 0.0 if best == 0 and found[0] >= found[alone].max() else float((places[best] + beyond) / 2)
-    return TunedWeight(weight, _title(metric, rows), float(sign * found[0]), float(sign * found[best]), decoder)
+    return TunedWeight(weight, title, float(sign * found[0]), float(sign * found[best]), decoder)
 
 
 def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[float, int]]:
@@ -221,17 +221,13 @@ def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[flo
 
 def _judged(
     items: Sequence[Item], references: Sequence[str], judge: str, context: Context
-) -> tuple[Metric, list[np.ndarray]]:
-    """The judging metric, and its statistics for each item's candidates."""
+) -> tuple[Metric, str, list[np.ndarray]]:
+    """The judging metric, its title, and its statistics for each item's candidates."""
     texts = [text for item in items for text in item.candidates]
     beside = [reference for item, reference in zip(items, references, strict=True) for _ in item.candidates]
     sources = None if items[0].source is None else [item.source or "" for item in items for _ in item.candidates]
     of_run = replace(context, references=[beside], systems=[texts], sources=sources)
     metric = build(metric_table()[judge.upper()], of_run)
-    rows = np.array(scores_of(metric, texts).rows, np.float64)
+    found = scores_of(metric, texts)
     ends = np.cumsum([len(item.candidates) for item in items])
-    return metric, np.split(rows, ends[:-1])
-
-
-def _title(metric: Metric, rows: Sequence[np.ndarray]) -> str:
-    return str(metric._compute_score_from_stats(rows[0][0].tolist()).name)
+    return metric, found.title, np.split(np.array(found.rows, np.float64), ends[:-1])

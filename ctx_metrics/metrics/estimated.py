@@ -147,7 +147,7 @@ class EstimatorMetric(ContextMetric):
         title = self.estimator.title
         return self.NAME.lower() if title in ("", self.NAME) else f"{self.NAME}-{title}".lower()
 
-    def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
+    def to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
         streams = streams or []
         self._adapt(self._are_references(streams))
         self.num_refs = number_of_references(streams) if self.can.references else 0

@@ -215,7 +215,7 @@ def slide_grid(
     The result is {(w, s): one score per system}. A score is NaN if no window is scored, because every document is shorter
     than w and partial windows are dropped.
     """
-    corpora = metric._corpora(systems, references)
+    corpora = metric.corpora_of(systems, references)
     documents, partial = corpora[0].documents(), metric.partial
     settings = [(w, s) for w in range(1, largest + 1) for s in range(1, w + 1)]
     windows = {

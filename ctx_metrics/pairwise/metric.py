@@ -123,7 +123,7 @@ class Pairwise(ContextMetric):
         Systems are in the order of `systems`, references those of the constructor. The diagonal is .5, [j, i] is exactly
         1 - [i, j], and segments without a reference are NaN. Raises InputError as scoring does.
         """
-        corpora = self._corpora(self._pool, self._to_score_against(self._ref_cache))
+        corpora = self.corpora_of(self._pool, self.to_score_against(self._ref_cache))
         segments, number = len(corpora[0]), len(corpora)
         judge = _Judge(self, corpora)
         rows = [[0.0, float(scored)] for scored in ~judge.unscored]
@@ -181,7 +181,7 @@ class Pairwise(ContextMetric):
         known = {digest(corpus.hypotheses): corpus for corpus in corpora}
         for key, texts in others.items():
             if key not in known:
-                [known[key]] = self._corpora([texts], corpora[0].references)
+                [known[key]] = self.corpora_of([texts], corpora[0].references)
         numbers = {key: number for number, key in enumerate(known)}
         judge = _Judge(self, list(known.values()))
         results = []

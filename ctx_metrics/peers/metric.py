@@ -1,6 +1,5 @@
 """A metric against the other systems of the run: each output is compared with every other system's, and the mean taken."""
 
-import copy
 import hashlib
 import math
 from collections import Counter
@@ -27,6 +26,7 @@ from ..scoring.context import capabilities, parameters
 from ..scoring.derived import OfInnerMetric, inner_settings
 from ..scoring.inputs import FileInput
 from ..scoring.results import ScoredWindow, counted_result
+from ..scoring.scores import against_references, rows_of, score_of_sums
 from ..scoring.token_matching import TokenMatchingMetric
 from ..system_names import system_names
 from ..windows import Window
@@ -169,7 +169,7 @@ class Peers(OfInnerMetric):
             notice(f"peers: votes by the source: {most} ...")
         return found
 
-    def _to_score_against(self, streams: Any) -> list:
+    def to_score_against(self, streams: Any) -> list:
         if streams is not None:
             raise InputError(
                 f"{self.NAME.lower()}: with peers, whole systems are scored, against the references of the constructor; "
@@ -218,7 +218,7 @@ class Peers(OfInnerMetric):
                 )
                 self._spread = spread(rows[..., 0] / np.where(rows[..., 1], rows[..., 1], np.nan))
             else:
-                self._score(self._corpora(self._pool, []))
+                self._score(self.corpora_of(self._pool, []))
         given_source = self._judged() / 100
         beside = given_source - given_source.mean(axis=0)
         factor = MIXED * (self._spread or 0.0) / (spread(given_source) or 1.0) * (1 if self._rising else -1)
@@ -240,7 +240,7 @@ class Peers(OfInnerMetric):
     def _system_score(self, result: SystemResult) -> float:
         """A whole system's score; of a mean without the factor of 100."""
         row = [math.fsum(column) for column in zip(*result.rows, strict=True)]
-        return row[0] / (row[1] or math.nan) if self.is_mean else self.inner._compute_score_from_stats(row).score
+        return row[0] / (row[1] or math.nan) if self.is_mean else score_of_sums(self.inner, row).score
 
     def ranks_without_each(self) -> np.ndarray:
         """The systems' ranks by the peers alone, int64 [systems + 1, systems]: with all systems, then without each of them.
@@ -284,21 +284,19 @@ class Peers(OfInnerMetric):
         against = {j: [self._pool[j]] for _, j in pairs if j != REFERENCES} | {REFERENCES: inner._ref_cache}
         if not isinstance(inner, ContextMetric):
             for j in dict.fromkeys(j for _, j in pairs):
-                of_peer = copy.copy(inner)  # the copy caches the references' n-grams for all systems
-                if j != REFERENCES:
-                    of_peer._ref_cache = inner._cache_references(against[j])
+                of_peer = inner if j == REFERENCES else against_references(inner, against[j])
                 for i in (i for i, of in pairs if of == j):
-                    found[i, j] = SystemResult(of_peer._extract_corpus_statistics(corpora[i].hypotheses, None))
+                    found[i, j] = SystemResult(rows_of(of_peer, corpora[i].hypotheses))
             return found
-        inner._to_score_against([self._pool[0]])
+        inner.to_score_against([self._pool[0]])
         if isinstance(inner, TokenMatchingMetric) and not inner.can.whole_corpus:
             return self._from_grids(corpora, pairs)
         # where a score depends on all references of a corpus, each peer is a corpus of its own
         apart = [[pair for pair in pairs if pair[1] == j] for j in against] if inner.can.whole_corpus else [[*pairs]]
         for together in filter(None, apart):
-            made = inner._corpora([corpora[i].hypotheses for i, _ in together], [])
+            made = inner.corpora_of([corpora[i].hypotheses for i, _ in together], [])
             made = [replace(corpus, references=against[j]) for corpus, (_, j) in zip(made, together, strict=True)]
-            found |= dict(zip(together, inner._scored(made), strict=True))
+            found |= dict(zip(together, inner.score_corpora(made), strict=True))
         return found
 
     def _from_grids(self, corpora: list[Corpus], pairs: Sequence[Pair]) -> dict[Pair, SystemResult]:
@@ -306,8 +304,8 @@ class Peers(OfInnerMetric):
         inner, matched = self.inner, MatchedPairs(self.NAME.lower(), self.inner, "")
         found: dict[Pair, SystemResult] = {}
         if REFERENCES in {j for _, j in pairs}:
-            against = inner._corpora([corpus.hypotheses for corpus in corpora], inner._ref_cache)
-            found = {(i, REFERENCES): result for i, result in enumerate(inner._scored(against))}
+            against = inner.corpora_of([corpus.hypotheses for corpus in corpora], inner._ref_cache)
+            found = {(i, REFERENCES): result for i, result in enumerate(inner.score_corpora(against))}
         systems = [*(corpus.hypotheses for corpus in corpora), *self._pool]
         items = [distinct(texts) for texts in zip(*systems, strict=True)]
         matched.read(items)
@@ -408,7 +406,7 @@ class Peers(OfInnerMetric):
         slots = self._slots
         values, offset, shares = stats[: -slots - 2], float(stats[-slots - 2]), stats[-slots - 1 : -1]
         width, there = len(values) // slots, [k for k in range(slots) if shares[k]]
-        scores = {k: self.inner._compute_score_from_stats(values[k * width : (k + 1) * width]) for k in there}
+        scores = {k: score_of_sums(self.inner, values[k * width : (k + 1) * width]) for k in there}
         mean = (sum(shares[k] * each.score for k, each in scores.items()) + offset) / float(stats[-1])
         return ContextScore(f"{scores[there[0]].name}-peers", float(mean))
 

@@ -148,8 +148,10 @@ def _sentences_in_order(metric: Metric, system: Sequence[str]) -> Iterator[Score
 
     The system is scored once, with its context.
     """
-    for row in metric._extract_corpus_statistics(system, None):
-        yield metric._aggregate_and_compute([row])
+    from ..scoring.scores import aggregate, rows_of
+
+    for row in rows_of(metric, system):
+        yield aggregate(metric, [row])
 
 
 class Replacements:

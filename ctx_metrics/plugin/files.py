@@ -12,7 +12,7 @@ from ..corpus import document_ranges
 from ..errors import InputError
 from ..scoring.context import capabilities
 from ..scoring.names import name_in_files
-from ..scoring.scores import score_lines, scores, shown
+from ..scoring.scores import aggregate, score_lines, scores, shown
 from ..system_names import reference_name
 from ..writing import check_writable, write_whole
 
@@ -106,7 +106,7 @@ def _slide_rows(metric: Metric, result: "SystemResult", doc_ids: Sequence[str] |
     def whole(start: int, end: int) -> tuple:
         weight = math.fsum(row[1] for row in rows[start:end])
         touched = sum(window.start < end and start < window.end for window in cut)
-        return start + 1, end, weight, shown(metric._aggregate_and_compute(rows[start:end]).score), touched
+        return start + 1, end, weight, shown(aggregate(metric, rows[start:end]).score), touched
 
     for scored in result.windows:
         start, end, weight = scored.window

@@ -10,7 +10,6 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import Segments, named
 from ..errors import CtxMetricsError, InputError
-from ..finite import check_finite
 from ..models.estimator import ErrorSpan
 from ..notices import Notice, collected, counted, notice, tallied
 from ..scoring.base import ContextMetric
@@ -19,7 +18,7 @@ from ..scoring.context import capabilities
 from ..scoring.inputs import FileInput, installed_inputs
 from ..scoring.names import name_in_files
 from ..scoring.results import error_spans, without_reference
-from ..scoring.scores import of_parts
+from ..scoring.scores import aggregate, of_parts, rows_of, score_of_sums
 from .run import Run
 from .wrappers import row_reader_of
 
@@ -152,9 +151,7 @@ class RowScorer:
         with collected():
             made = _built(replace(self, run=unread)._run(texts, False))
         return {
-            name: float(
-                metric._aggregate_and_compute([[math.fsum(each) for each in zip(*sums[name], strict=True)]]).score
-            )
+            name: float(score_of_sums(metric, [math.fsum(each) for each in zip(*sums[name], strict=True)]).score)
             for name, metric in made.items()
             if type(metric).__module__.startswith("sacrebleu.") or isinstance(metric, ContextMetric)
         }
@@ -275,9 +272,7 @@ def _stock_rows(
     rows: list[Row] = [[] for _ in hypotheses]
     if kept:
         streams = [[stream[i] for i in kept] for stream in references]
-        metric._ref_cache = metric._cache_references(streams)
-        found = metric._extract_corpus_statistics([hypotheses[i] for i in kept], None)
-        check_finite(type(metric).__name__.lower(), found)
+        found = rows_of(metric, [hypotheses[i] for i in kept], streams)
         for i, row in zip(kept, found, strict=True):
             rows[i] = row
     return rows
@@ -288,4 +283,4 @@ def _segments(metric: Metric, rows: list[Row]) -> np.ndarray:
     if isinstance(metric, ContextMetric) and metric.is_mean:
         return weighted_mean(np.array(rows, np.float64).reshape(-1, 2))
     part = of_parts(metric)
-    return np.array([float(part._aggregate_and_compute([row]).score) if row else math.nan for row in rows])
+    return np.array([float(aggregate(part, [row]).score) if row else math.nan for row in rows])

@@ -289,9 +289,9 @@ class ContextMetric(Metric):
         self, hypotheses: Collection[str], references: Collection[Collection[str | None]] | None
     ) -> list[Row]:
         system = as_list("hypotheses", hypotheses)
-        against = self._to_score_against(self._ref_cache if references is None else self._cache_references(references))
+        against = self.to_score_against(self._ref_cache if references is None else self._cache_references(references))
         if references is not None:
-            [self.last_result] = results = self._scored(self._corpora([system], against))
+            [self.last_result] = results = self.score_corpora(self.corpora_of([system], against))
             self._announced(results, [""])
             return self.last_result.rows
         key = digest(system)
@@ -300,7 +300,7 @@ class ContextMetric(Metric):
             for each in self._context.systems:
                 if (other := digest(each)) not in self._results:
                     pending.setdefault(other, each)
-            results = self._results_of(self._corpora(list(pending.values()), against))
+            results = self._results_of(self.corpora_of(list(pending.values()), against))
             names = {digest(system): getattr(system, "name", "") for system in self._context.systems}
             self._announced(results, [names.get(each, "") for each in pending])
             self._results.update(zip(pending, results, strict=True))
@@ -312,9 +312,9 @@ class ContextMetric(Metric):
     def _results_of(self, corpora: list[Corpus]) -> list[SystemResult]:
         """Return the corpora's results; they are scored in blocks if the run asks for that and the metric allows it."""
         in_blocks = self.in_blocks is not None and self.in_blocks.can(self)
-        return self.in_blocks(self, corpora) if in_blocks else self._scored(corpora)
+        return self.in_blocks(self, corpora) if in_blocks else self.score_corpora(corpora)
 
-    def _scored(self, corpora: list[Corpus]) -> list[SystemResult]:
+    def score_corpora(self, corpora: list[Corpus]) -> list[SystemResult]:
         try:
             results = self._score(corpora)
         except RuntimeError as error:
@@ -331,18 +331,20 @@ class ContextMetric(Metric):
 
         guard    whether to check the language of the texts, as for the first part
         """
-        results = self._scored(self._corpora(self._context.systems, self._to_score_against(self._ref_cache), guard))
+        results = self.score_corpora(
+            self.corpora_of(self._context.systems, self.to_score_against(self._ref_cache), guard)
+        )
         for result in results:
             check_finite(self.NAME.lower(), result.rows, dtype=self._context.engine.dtype)
         return results
 
-    def _to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
+    def to_score_against(self, streams: list[Stream] | None) -> list[Stream]:
         """Return the references to score against; subclasses that also score without references choose their model here."""
         if streams is None and self.can.references:
             raise InputError(f"{self.NAME.lower()}: no references are given")
         return streams or []
 
-    def _corpora(
+    def corpora_of(
         self, systems: Sequence[Sequence[str]], references: Sequence[Stream], guard: bool = True
     ) -> list[Corpus]:
         context = self._context

@@ -83,7 +83,7 @@ class DerivedMetric(OfInnerMetric):
 
     def _of_inner(self, texts: list[Texts]) -> list[SystemResult]:
         if isinstance(self.inner, ContextMetric):
-            return self.inner._score(self.inner._corpora([each.hypotheses for each in texts], texts[0].references))
+            return self.inner._score(self.inner.corpora_of([each.hypotheses for each in texts], texts[0].references))
         references = texts[0].references
         of_segments = enumerate(zip(*references, strict=True))
         missing = [i for i, of_segment in of_segments if all(text is None for text in of_segment)]

@@ -3,9 +3,9 @@
 import copy
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.base import Metric, Score
 
 from ..corpus import document_ranges
 from ..finite import check_finite
@@ -61,18 +61,56 @@ def all_scores(
     for metric in metrics:
         of_metric = []
         for system in systems:
-            rows = metric._extract_corpus_statistics(system, None)
-            check_finite(type(metric).__name__.lower(), rows, getattr(system, "name", ""))
-            of_metric.append(_of_rows(metric, rows, documents))
+            of_metric.append(_of_rows(metric, rows_of(metric, system), documents))
         scores_of.append(of_metric)
     return scores_of
 
 
+def rows_of(
+    metric: Metric, system: Sequence[str], references: Sequence[Sequence[Any]] | None = None
+) -> list[list[float]]:
+    """Return the statistics of each of a system's segments, which can be added.
+
+    references    None: those that the metric was constructed with
+
+    Raises ModelError for a number that is not finite.
+    """
+    if references is not None:
+        metric = against_references(metric, references)
+    rows = metric._extract_corpus_statistics(system, None)
+    check_finite(type(metric).__name__.lower(), rows, getattr(system, "name", ""))
+    return rows
+
+
+def against_references(metric: Metric, references: Sequence[Sequence[Any]]) -> Metric:
+    """Return a copy of the metric with other references, whose n-grams it counts once for all systems."""
+    other = copy.copy(metric)
+    other._ref_cache = metric._cache_references(references)
+    return other
+
+
+def aggregate(metric: Metric, rows: list[list[float]]) -> Score:
+    """Return the score of some segments together, from their statistics.
+
+    >>> from sacrebleu.metrics import CHRF
+    >>> chrf = CHRF(references=[["It rains.", "We left."]])
+    >>> rows = rows_of(chrf, ["It rains.", "We left."])
+    >>> aggregate(chrf, rows).score == chrf.corpus_score(["It rains.", "We left."], None).score
+    True
+    """
+    return metric._aggregate_and_compute(rows)
+
+
+def score_of_sums(metric: Metric, sums: list[float]) -> Score:
+    """Return the score of segments whose statistics are added already."""
+    return metric._compute_score_from_stats(sums)
+
+
 def _of_rows(metric: Metric, rows: list[list[float]], documents: Sequence[tuple[int, int]]) -> Scores:
-    part, whole = of_parts(metric), metric._aggregate_and_compute(rows)
+    part, whole = of_parts(metric), aggregate(metric, rows)
     return Scores(
-        [float(part._aggregate_and_compute([row]).score) for row in rows],
-        [float(part._aggregate_and_compute(rows[start:end]).score) for start, end in documents],
+        [float(aggregate(part, [row]).score) for row in rows],
+        [float(aggregate(part, rows[start:end]).score) for start, end in documents],
         float(whole.score),
         whole.name,
         rows,

@@ -256,7 +256,7 @@ def test_what_cannot_be_scored(folders):
         made(folders["polycand-2"], [A, B]).corpus_score(A, None)
     with pytest.raises(InputError, match=r"system 2 has 3 segments, but the one that is scored has 59"):
         made(folders["polycand"], [A, B[:3]])._results_of_windows(
-            made(folders["polycand"], [A])._corpora([A], []), [[]]
+            made(folders["polycand"], [A]).corpora_of([A], []), [[]]
         )
     with pytest.raises(ModelError, match=r"document context needs a model that does not"):
         made(folders["polycand"], [A, B], cls=DocCOMET, doc_ids=DOC_IDS)
