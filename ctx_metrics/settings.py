@@ -82,8 +82,7 @@ def add_flags(
         if each.metadata["group"]:
             target = group.add_argument_group(each.metadata["group"])
         help, (flags, attribute) = each.metadata["help"], _names(settings, each, prefix, dest)
-        default = list(each.default) if isinstance(each.default, tuple) else each.default
-        default = None if default is MISSING else default
+        default = _default(each)
         options = {"dest": attribute, "default": default, **each.metadata["options"]}
         options = {**_options(types[each.name], options), **options}
         if callable(options.get("choices")):
@@ -100,6 +99,13 @@ def add_flags(
             options["metavar"], flags = flags[0], [options.pop("dest")]
         target.add_argument(*flags, help=help, **options)
     return target
+
+
+def _default(each: Field) -> Any:
+    """What argparse has for a flag that is not given."""
+    if each.default is MISSING:
+        return None
+    return list(each.default) if isinstance(each.default, tuple) else each.default
 
 
 def _names(settings: type, each: Field, prefix: str | None, dest: str | None) -> tuple[list[str], str]:
@@ -147,6 +153,12 @@ def from_flags(settings: type[S], args: argparse.Namespace, *, dest: str | None 
     }
     given = {name: getattr(args, attribute) for name, attribute in attributes.items() if hasattr(args, attribute)}
     return settings(**given) if usual is None else replace(usual, **given)  # type: ignore[type-var]
+
+
+def gives(settings: type, args: argparse.Namespace, dest: str | None = None) -> bool:
+    """Whether a command line gives any of the settings a value other than its default; constructs none."""
+    usual = {_names(settings, each, None, dest)[1]: _default(each) for each in fields(settings)}
+    return any(getattr(args, attribute, default) != default for attribute, default in usual.items())
 
 
 class CommandLine(argparse.Namespace):

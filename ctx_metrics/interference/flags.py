@@ -1,6 +1,5 @@
 """The flag that says what systems were tuned with: --tuned-with, or --ctx-tuned-with in sacrebleu's command."""
 
-import os
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,13 +53,12 @@ class Interference(Wrapper):
     settings = TunedSettings
     of_tables = ("tuned_with",)
     reads = True
+    record = RECORD
 
     def from_keywords(self, given: Mapping[str, Any]) -> TunedSettings:
         return TunedSettings(**{name: _from_keyword(value) for name, value in given.items()})
 
     def check(self, settings: TunedSettings, paths: Sequence[str]) -> Check | None:
-        if not settings.tuned_with and not any(os.path.lexists(path + RECORD) for path in paths):
-            return None
         from .said import check_systems
 
         return partial(check_systems, settings.tuned_with, paths)

@@ -1,6 +1,7 @@
 """What changes how every metric of a run scores, how the systems' texts are read, or checks both, by settings of its own:
 the flags of a command, or keywords in Python."""
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -13,7 +14,7 @@ from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..notices import Notice
 from ..scoring.context import MetricSettings
-from ..settings import CommandLine, check_choices, closest, from_flags
+from ..settings import CommandLine, check_choices, closest, from_flags, gives
 from ..types_of_values import checked_settings
 from ..wording import worded
 
@@ -74,6 +75,9 @@ class Wrapper:
     elsewhere   the settings that only the commands of `ctx-metrics` offer
     of_tables   the settings that `ctx-metrics annotate` offers
     reads       whether it reads the systems' files; commands that read other texts do not have its flags
+    record      the end of the name of a file beside a system's file that asks for it as its flags do
+
+    A wrapper that nothing asks for is not called.
     """
 
     title: str
@@ -81,6 +85,7 @@ class Wrapper:
     elsewhere: Collection[str] = ()
     of_tables: Collection[str] = ()
     reads: bool = False
+    record: str = ""
 
     @property
     def offered(self) -> list[str]:
@@ -123,12 +128,13 @@ def installed_wrappers() -> tuple[Wrapper, ...]:
     return tuple(loaded_or_named(GROUP, Wrapper))
 
 
-WrapperSettings = Mapping[Wrapper, Any]  # the settings of each installed wrapper
+WrapperSettings = Mapping[Wrapper, Any]  # the settings of each wrapper that a user asks for
 
 
 def asked_by_line(line: CommandLine, dest: str = "") -> WrapperSettings:
     """What a command line asks for; `dest` is the start of the attributes of the wrappers' flags."""
-    return {each: _from_line(each, line, dest) for each in installed_wrappers()}
+    asked = [each for each in installed_wrappers() if gives(each.settings, line, dest)]
+    return {each: _from_line(each, line, dest) for each in asked}
 
 
 def asked_by_keywords(function: str, given: Mapping[str, Any]) -> WrapperSettings:
@@ -137,10 +143,8 @@ def asked_by_keywords(function: str, given: Mapping[str, Any]) -> WrapperSetting
     if unknown := [name for name in given if name not in known]:
         meant = closest(unknown[0], known)
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown[0]!r}{meant}")
-    return {
-        each: each.from_keywords({name: given[name] for name in each.offered if name in given})
-        for each in installed_wrappers()
-    }
+    of_each = {each: {name: given[name] for name in each.offered if name in given} for each in installed_wrappers()}
+    return {each: each.from_keywords(own) for each, own in of_each.items() if own}
 
 
 def _from_line(of: Wrapper, line: CommandLine, dest: str) -> Any:
@@ -187,7 +191,12 @@ def _only(offered: Iterable[R | None]) -> R | None:
 
 def checks_of(asked: WrapperSettings, paths: Sequence[str]) -> list[Check]:
     """The checks of the systems in these files; none: other texts."""
-    found = [each.check(settings, paths) for each, settings in asked.items() if each.reads]
+    by_records = {
+        each: each.settings()
+        for each in installed_wrappers()
+        if each.record and any(os.path.lexists(path + each.record) for path in paths)
+    }
+    found = [each.check(settings, paths) for each, settings in {**by_records, **asked}.items() if each.reads]
     return [check for check in found if check is not None]
 
 
