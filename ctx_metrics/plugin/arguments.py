@@ -21,11 +21,13 @@ from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ..run.wrappers import (
     Check,
     Reader,
+    TextReader,
     Wrap,
     asked_by_line,
     checks_of,
     installed_wrappers,
     reader_of,
+    text_reader_of,
     wrapped,
     wraps_of,
 )
@@ -187,14 +189,20 @@ class Request:
     languages: tuple[str | None, str | None]
     wraps: Sequence[Wrap] = ()
     reader: Reader | None = None
+    text_reader: TextReader | None = None
     checks: Sequence[Check] = ()
 
     @property
     def active(self) -> bool:
         """Whether the run names a plugin metric or uses one of our flags for all metrics. Otherwise sacrebleu's behavior is
         left unchanged."""
-        of_all = self.wraps or self.reader or self.checks or self.signature
-        return bool(self.chosen or self.by_document or self.targets or of_all)
+        return bool(self.chosen or self.by_document or self.targets or self.checks or self.changes_all)
+
+    @property
+    def changes_all(self) -> bool:
+        """Whether sacrebleu's own metrics are built as ours are: wrapped, on texts that are read anew, or with entries of
+        the run in their signatures."""
+        return bool(self.wraps or self.reader or self.text_reader or self.signature)
 
     @property
     def signature(self) -> dict[str, str]:
@@ -380,8 +388,11 @@ def asked_by(
     ]
     of_wrappers = asked_by_line(line, "ctx_")
     reader = reader_of(of_wrappers)
+    text_reader = None if reader else text_reader_of(of_wrappers)
     try:
-        languages = language_pair(flags.langpair) if (chosen or reader) and flags.langpair else (None, None)
+        languages = (
+            language_pair(flags.langpair) if (chosen or reader or text_reader) and flags.langpair else (None, None)
+        )
     except InputError as error:
         raise InputError(f"-l {error}") from error
     if "bleu" in flags.metrics and not flags.bleu_tokenize and flags.langpair:
@@ -403,7 +414,20 @@ def asked_by(
     chosen = wrapped(chosen, wraps)
     checks = checks_of(of_wrappers, list(dict.fromkeys(flags.input or ())))
     return Request(
-        engine, flags, files, settings, chosen, given, words, written, outputs, languages, wraps, reader, checks
+        engine,
+        flags,
+        files,
+        settings,
+        chosen,
+        given,
+        words,
+        written,
+        outputs,
+        languages,
+        wraps,
+        reader,
+        text_reader,
+        checks,
     )
 
 

@@ -51,7 +51,8 @@ class CommandRun:
     def read_systems(self, systems: Sequence[list[str]]) -> None:
         """Let the run's reader read the systems' texts into the first lists; the others are the references."""
         paths = list(dict.fromkeys(self.asked.flags.input or ()))
-        references = [named(own, self._reference_name(k)) for k, own in enumerate(systems[len(paths) :])]
+        number = len(paths) or self.columns
+        references = [named(own, self._reference_name(k)) for k, own in enumerate(systems[number:])]
         wholes = {key: self._whole(key) for key in FLAGS}
         sources, doc_ids = (
             None if lines is None else named(lines, self._name_of(key)) for key, lines in wholes.items()
@@ -59,11 +60,21 @@ class CommandRun:
         from ..run.texts import Texts  # needs NumPy
 
         source_lang, target_lang = self.asked.languages
-        beside = Texts(
-            references=references, sources=sources, doc_ids=doc_ids, source_lang=source_lang, target_lang=target_lang
+        own = [named(lines, self.system_name(k)) for k, lines in enumerate(systems[:number])]
+        texts = Texts(
+            [each.name for each in own],
+            own,
+            references,
+            sources,
+            doc_ids,
+            source_lang=source_lang,
+            target_lang=target_lang,
         )
-        assert self.asked.reader
-        self.read = self.asked.reader(paths, self.asked.flags.encoding, beside, {}, self.asked.engine)
+        if self.asked.reader:
+            self.read = self.asked.reader(paths, self.asked.flags.encoding, texts, {}, self.asked.engine)
+        else:
+            assert self.asked.text_reader
+            self.read = self.asked.text_reader(texts, self.asked.engine)
         for system, lines in zip(systems, self.read.systems, strict=False):
             system[:] = lines
 

@@ -92,7 +92,7 @@ class CommandTable(dict):
         else:
             [own] = wrapped([MetricSettings(name, run.table[name.upper()], flags)], asked.wraps)
             # a wrapped metric reads more of the run than its references, and a reader adds to its signature
-            if asked.wraps or asked.reader or asked.signature:
+            if asked.changes_all:
                 metric = run.build([own], references, run.systems)[name]
             else:
                 with building(run.table[name.upper()]):
@@ -103,7 +103,7 @@ class CommandTable(dict):
         if len(run.metrics) == len(set(asked.flags.metrics)):
             for check in asked.checks:
                 check(run.metrics, run.names())
-            if not (asked.wraps or asked.reader or asked.signature):  # else run.build has said it
+            if not asked.changes_all:  # else run.build has said it
                 say_empty(references, asked.stock)
         if asked.flags.sentence_level:  # main() prints while it scores, and has only this metric
             _write_files(run)
@@ -200,7 +200,7 @@ class Replacements:
     ) -> Any:
         """Return selected rows, which store which rows of the test set they are."""
         systems, run = list(systems), self._command.active
-        if run is not None and run.asked.reader and run.read is None:
+        if run is not None and (run.asked.reader or run.asked.text_reader) and run.read is None:
             run.read_systems(systems)
         if run is None or (origlang is None and subset is None) or not isinstance(systems[0], list):
             return self._own.filter_subset(systems, test_sets, langpair, origlang, subset)

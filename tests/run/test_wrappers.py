@@ -56,7 +56,7 @@ from ctx_metrics.cli import main
 ref, a, b = sys.argv[1:]
 main(["score", "-t", a, b, "-r", ref, "-m", "chrf", "--case", "upper", "--names", "A", "B", "--only-system", "--format", "jsonl"])
 main(["score", "-t", a, "-r", ref, "-m", "chrf", "--case-reversed", "--only-system", "--format", "jsonl"])
-sys.argv = ["sacrebleu", ref, "-i", a, "-m", "chrf", "--ctx-case", "upper", "-w", "9"]
+sys.argv = ["sacrebleu", ref, "-i", a, "-m", "chrf", "--ctx-case", "upper", "--ctx-case-reversed", "-w", "9"]
 sacrebleu()
 texts = {"A": read_lines(a), "B": read_lines(b)}, read_lines(ref)
 results = [evaluate(*texts, metrics="chrf", **own) for own in ({"case": "upper"}, {}, {"case_reversed": True})]
@@ -84,7 +84,11 @@ def test_every_front_end_asks_it(tmp_path):
 
     assert changed[0] == pytest.approx(chrf(str.upper)) and changed[2] == ["upper: ['A', 'B'], ['chrf']"]
     assert [json.loads(line)["score"] for line in (score_a, score_b)] == pytest.approx([*changed[0].values()])
-    assert json.loads("".join(of_sacrebleu))["score"] == pytest.approx(changed[0]["A"])
+    both = json.loads("".join(of_sacrebleu))
+    assert (
+        both["score"] == pytest.approx(chrf(lambda text: text[::-1].upper())["A"])
+        and "|case:turned|" in both["signature"]
+    )
     assert sum("upper: [" in line for line in done.stderr.splitlines()) == 3
     assert plain[0] == pytest.approx(chrf(str)) and plain[2] == []
     assert turned[0] == pytest.approx(chrf(lambda text: text[::-1])) and "|case:turned|" in turned[1]
