@@ -19,6 +19,7 @@ from ..writing import check_writable
 from .common import flags
 from .common.inputs import TextFlags, checked_texts, read_run
 from .common.metrics import Metrics, add_wrapper_flags, chosen_metrics, metrics_setting, model_setting
+from .common.outputs import add_output_flags, check_outputs, given_outputs, reads_of, write_outputs
 from .common.work import Kept, Work, checked_work, in_blocks
 from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
 from .score import DEFAULT_METRIC, add_metric_flags, check_resample
@@ -76,6 +77,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [TextFlags, CompareFlags, SystemTests, CompareOutput])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
+    add_output_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
 
 
@@ -102,13 +104,15 @@ def run(line: CommandLine) -> int:
         from ..plots.figure import check_figure
 
         check_figure(written.plot)
-    of_line = read_run(line, texts, chosen)
+    outputs = given_outputs(line)
+    of_line = read_run(line, texts, chosen, explain=any(each.explain for each in outputs))
     names = of_line.context.names
+    check_outputs(outputs, of_line.context, testing)
     if len(names) < 2:
         line.error("there is only one system; a comparison needs at least two")
     with in_blocks(work, line[Kept]) as blocks:
-        used = ["doc_ids"] if testing.resample != "segment" else []
-        scores = of_line.scores(blocks, documents=False, used=used)
+        used = {*(["doc_ids"] if testing.resample != "segment" else []), *reads_of(outputs)}
+        scores = of_line.scores(blocks, documents=bool(outputs), used=used)
     compared = comparisons.compared(scores, testing)
     if form in SEPARATED and not engine.quiet:  # other formats include the signatures
         for column in compared.columns:
@@ -122,4 +126,5 @@ def run(line: CommandLine) -> int:
     output.write(text, written.output)
     if written.plot:
         comparisons.draw(compared, written.plot)
+    write_outputs(outputs, scores, testing)
     return 0

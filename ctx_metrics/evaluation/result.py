@@ -13,11 +13,12 @@ from ..cli.common import output
 from ..cli.common.comparisons import SystemComparisons, compared
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..run.outputs import installed_outputs
 from ..run.run import RunScores
 from ..scoring.context import Context
 from ..scoring.names import name_in_files
 from ..scoring.scores import Scores
-from ..scoring.testing import ALPHA, SEED, TESTS, SystemTests
+from ..scoring.testing import ALPHA, SEED, TESTS, USUAL, SystemTests
 from ..types_of_values import check_type
 from ..writing import check_writable, write_whole
 from .frames import frame
@@ -221,6 +222,18 @@ class Evaluation(Mapping[str, SystemScores]):
             _, columns, design = self._compared(SystemTests())
         content = Content(self.context, design, columns, [*dict.fromkeys([*self.notices, *notices])])
         write_whole(file, page([content], title or title_of(content)), "")
+
+    def write(self, output: str, path: str | os.PathLike[str]) -> None:
+        """Write a file that an installed package adds to runs: the one that --OUTPUT writes in `ctx-metrics score`."""
+        check_type("path", path, str | os.PathLike)
+        known = {each.name: each for each in installed_outputs()}
+        if output not in known:
+            raise InputError(f"no output of a run is named {short(output)}; there are {', '.join(known)}")
+        check_writable(os.fspath(path))
+        with one_run():
+            known[output].check(self.context, USUAL)
+            text = known[output].text(self.of_run, USUAL)
+        write_whole(os.fspath(path), text, "")
 
     def _compared(self, testing: SystemTests) -> SystemComparisons:
         return compared(self.of_run, testing)

@@ -3,20 +3,20 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from sacrebleu.metrics import BLEU
 
 from ..engine_options import EngineOptions
-from ..entry_points import loaded_or_named
 from ..errors import CtxMetricsError, InputError
 from ..flag_types import MOST_DECIMALS, File, KeptIn, NewFile
 from ..language import bleu_language, language_name, language_pair
 from ..notices import notice, say
 from ..paths import Reads, Writes, check_paths
 from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
+from ..run.outputs import RunOutput, installed_outputs
 from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ..run.wrappers import (
     Check,
@@ -87,33 +87,14 @@ class RunSettings:
     )
 
 
-@dataclass(frozen=True)
-class RunOutput:
-    """A file that a flag asks for. Entry points of the group `ctx_metrics.outputs` name one.
-
-    check      raises CtxMetricsError, before anything is scored, if the file cannot be made from the run
-    text       returns the content of the file for a scored run
-    tests      whether the file contains significance tests, to which --ctx-resample applies
-    reads      the streams of the run that it reads, such as sources
-    explain    whether the file explains scores, so that models must keep what it needs
-    """
-
-    flag: str
-    metavar: str
-    help: str
-    check: Callable[[CommandRun], None]
-    text: Callable[[CommandRun], str]
-    tests: bool = False
-    reads: frozenset[str] = frozenset()
-    explain: bool = False
-
-    @property
-    def dest(self) -> str:
-        return self.flag.lstrip("-").replace("-", "_")
+def flag_of(output: RunOutput) -> str:
+    """The flag of an output in sacrebleu's command."""
+    return f"--ctx-{output.name}"
 
 
-def installed_outputs() -> list[RunOutput]:
-    return loaded_or_named("ctx_metrics.outputs", RunOutput)
+def dest_of(output: RunOutput) -> str:
+    """The attribute of the flag."""
+    return f"ctx_{output.name}".replace("-", "_")
 
 
 @dataclass(frozen=True)
@@ -230,7 +211,7 @@ class Request:
     def targets(self) -> dict[str, str]:
         own = {"--ctx-seg-scores": self.settings.ctx_seg_scores, "--slide-output": self.settings.slide_output}
         written = {flag: path for flag, path in own.items() if path is not None}
-        return written | {output.flag: path for output, path in self.outputs.items()}
+        return written | {flag_of(output): path for output, path in self.outputs.items()}
 
 
 def parser_class(command: Command) -> type[argparse.ArgumentParser]:
@@ -404,7 +385,7 @@ def asked_by(
             "no reference: name its file first, before -i, or a test set with -t; for a model that reads no reference, "
             "give the source there too"
         )
-    written = {output: values[output.dest] for output in outputs if values[output.dest] is not None}
+    written = {output: values[dest_of(output)] for output in outputs if values[dest_of(output)] is not None}
     by_flags = {"sources": "--source" if files.source else "", "doc_ids": "--docids" if files.docids else ""}
     by_flags |= {each.name: each.given_by(line) for each in inputs}
     words = {keyword: flag for keyword, flag in by_flags.items() if flag}
@@ -453,5 +434,5 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
     others = names.index("ctx_seg_scores") + 1
     add_flags(group, RunSettings, only=names[:others])
     for output in outputs:
-        group.add_argument(output.flag, metavar=output.metavar, type=Writes(), help=output.help)
+        group.add_argument(flag_of(output), metavar=output.metavar, type=Writes(), help=output.help)
     add_flags(group, RunSettings, only=names[others:])

@@ -1,6 +1,7 @@
 """One run of the sacrebleu command: what it has read, and the plugin metrics that it builds."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sacrebleu.metrics.base import Metric
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ..run.texts import Texts
     from ..run.wrappers import ReadTexts
     from ..scale.corpora import InBlocks
+    from ..scoring.context import Context
+    from ..scoring.testing import SystemTests
     from .arguments import Request
 
 FLAGS = {"sources": "--source", "doc_ids": "--docids"}
@@ -164,10 +167,11 @@ class CommandRun:
         """Give notice of flags that have no effect, such as context that no plugin metric (`metrics`) reads."""
         asked, settings = self.asked, self.asked.settings
         if settings.ctx_resample == "document" and not (asked.tested or asked.tested_in_files):
-            tests = "--confidence", "--paired-bs", "--paired-ar", *(each.flag for each in asked.offered if each.tests)
+            in_files = [f"--ctx-{each.name}" for each in asked.offered if each.tests]
+            tests = "--confidence", "--paired-bs", "--paired-ar", *in_files
             notice(f"--ctx-resample document works only with {any_of(tests)}; give one, or leave it out")
         if settings.ctx_names and not asked.targets:
-            files = "--ctx-seg-scores", *(each.flag for each in asked.offered), "--slide-output"
+            files = "--ctx-seg-scores", *(f"--ctx-{each.name}" for each in asked.offered), "--slide-output"
             notice(f"--ctx-names works only with {any_of(files)}; give one, or leave it out")
         flags = (("--tokenize", asked.flags.bleu_tokenize), ("--lowercase", asked.flags.bleu_lowercase))
         for flag in (flag for flag, given in flags if given and "bleu" not in asked.flags.metrics):
@@ -182,6 +186,19 @@ class CommandRun:
             {name: metrics.get(name, self.table[name.upper()]) for name in asked.flags.metrics},
             used.union(*(output.reads for output in asked.outputs)),
         )
+
+    @property
+    def testing(self) -> "SystemTests":
+        """The settings of the tests in files."""
+        from ..scoring.testing import SystemTests  # needs NumPy
+
+        return SystemTests(resample=self.asked.settings.ctx_resample, flag="--ctx-resample")
+
+    def of_outputs(self) -> "Context":
+        """The texts and names of all systems, for the files that other packages write."""
+        reads = frozenset[str]().union(*(output.reads for output in self.asked.outputs))
+        context = self.of([], self.references, self.systems, reads).context
+        return replace(context, doc_ids=self.document_ids(), names=self.names())
 
     def _in_blocks(self) -> "InBlocks | None":
         if self.asked.settings.ctx_cache is None:

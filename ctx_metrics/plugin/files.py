@@ -10,9 +10,10 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..run.run import RunScores
 from ..scoring.context import capabilities
 from ..scoring.names import name_in_files
-from ..scoring.scores import aggregate, score_lines, scores, shown
+from ..scoring.scores import aggregate, all_scores, score_lines, scores, shown
 from ..system_names import reference_name
 from ..writing import check_writable, write_whole
 
@@ -31,7 +32,7 @@ def check(run: "CommandRun") -> None:
             raise InputError(f"{flag} {path}: cannot write there: it is not a file name")
         check_writable(path, is_folder, flag)
     for output in run.asked.outputs:
-        output.check(run)
+        output.check(run.of_outputs(), run.testing)
 
 
 def write(run: "CommandRun") -> None:
@@ -52,7 +53,9 @@ def write(run: "CommandRun") -> None:
     if path := asked.settings.slide_output:
         texts[path] = slide_table(run.metrics["slide"], systems, doc_ids)
     for output, path in asked.outputs.items():
-        texts[path] = output.text(run)
+        context = run.of_outputs()
+        of_metrics = all_scores(run.metrics.values(), context.systems, context.doc_ids)
+        texts[path] = output.text(RunScores(context, run.metrics, of_metrics), run.testing)
     for path, text in texts.items():
         write_whole(path, text, "; the scores above are complete")
 

@@ -45,6 +45,7 @@ class SystemTests:
     seed: Seed = setting("Seed of the trials.", SEED)
     alpha: Probability = setting("Level of significance.", ALPHA)
     no_holm: bool = setting("Do not correct p-values for the number of pairs.", False)
+    flag: str = "--resample"  # which gives the unit, for messages
 
     @property
     def trials(self) -> int:
@@ -54,14 +55,12 @@ class SystemTests:
     def resamples(self) -> int:
         return self.trials if self.test == BOOTSTRAP else RESAMPLES
 
-    def design(
-        self, systems: Sequence[Sequence[Any]], doc_ids: Sequence[str] | None, flag: str = "--resample"
-    ) -> "Design":
+    def design(self, systems: Sequence[Sequence[Any]], doc_ids: Sequence[str] | None) -> "Design":
         """Return the design of the tests; documents are the unit if there are at least two, unless segments are wanted."""
         ranges = [] if doc_ids is None else document_ranges(doc_ids)
         if self.resample == "document" and len(ranges) < 2:
             found = counted(len(ranges), "document", "documents")
-            by_documents, by_segments = (setting_named(flag, "resample", unit) for unit in ("document", "segment"))
+            by_documents, by_segments = (setting_named(self.flag, "resample", unit) for unit in ("document", "segment"))
             raise InputError(
                 f"{by_documents} needs at least 2 documents, but the document ids name {found}; use {by_segments}"
             )
@@ -132,16 +131,16 @@ class Design:
             *["Systems that share a rank form one significance cluster."] * compared,
         ]
 
-    def say_what_is_rough(self, metrics: Mapping[str, Metric], flag: str = "--resample") -> None:
+    def say_what_is_rough(self, metrics: Mapping[str, Metric]) -> None:
         if self.ranges is not None:
             say_few_documents(self.units)
         for name, metric in metrics.items():
             if self.ranges is None and self.units > 1 and capabilities(metric).dependent_rows:
-                out = f"leave out {setting_named(flag, 'resample', 'segment')}"
+                out = f"leave out {setting_named(self.testing.flag, 'resample', 'segment')}"
                 mend = out if self.testing.resample == "segment" else f"give {worded('--docids FILE', 'docs')}"
                 notice(f"{name}: segments share scores, so p-values of single segments are too small; {mend}")
         if self.pairs:
-            self._say_undecidable(flag)
+            self._say_undecidable()
         if self.units < 2:
             notice("there is only one segment, so there are no intervals and no p-values")
 
@@ -149,7 +148,7 @@ class Design:
     def _units(self) -> str:
         return counted(self.units, self.unit, f"{self.unit}s")
 
-    def _say_undecidable(self, flag: str) -> None:
+    def _say_undecidable(self) -> None:
         """Give notice if even the smallest possible p-value is not significant, because few units have few outcomes."""
         testing, pairs = self.testing, 1 if self.testing.no_holm else self.pairs
         smallest, few = 1 / (1 + testing.trials), counted(testing.trials, "trial", "trials")
@@ -157,7 +156,7 @@ class Design:
         swaps = 2.0 ** (1 - self.units)  # the share of the outcomes in which no unit or every unit is swapped
         if testing.test == RANDOMIZATION and swaps > smallest:
             smallest, few = swaps, self._units
-            by_segments = setting_named(flag, "resample", "segment")
+            by_segments = setting_named(testing.flag, "resample", "segment")
             more = "more segments" if self.ranges is None else f"more documents, or {by_segments}"
         if self.units > 1 and smallest * pairs >= testing.alpha:
             corrected = (

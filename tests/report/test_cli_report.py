@@ -170,4 +170,4 @@ def test_what_is_missing_is_said_before_scoring(monkeypatch):
     with pytest.raises(InputError, match="a report needs vl_convert, which is not installed"):
         check_installed()
     with pytest.raises(InputError, match="a report needs vl_convert"):
-        output.check(SimpleNamespace())
+        output.check(SimpleNamespace(), None)

@@ -29,6 +29,7 @@ from ..common.metrics import (
     metrics_setting,
     model_setting,
 )
+from ..common.outputs import add_output_flags, check_outputs, given_outputs, reads_of, write_outputs
 from ..common.work import Kept, Work, checked_work, in_blocks
 from ..hints import COMET_SCORE, COMPARE, SACREBLEU, flag_hints
 
@@ -104,6 +105,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [TextFlags, ScoreFlags])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
+    add_output_flags(parser)
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
 
 
@@ -167,8 +169,12 @@ def run(line: CommandLine) -> int:
     check_writable(asked.output)
     if asked.spans:
         check_writable(asked.spans)
-    of_line = read_run(line, texts, chosen)
+    outputs = given_outputs(line)
+    if outputs and asked.slide_grid is not None:
+        line.error(f"--slide-grid gives a table of systems; leave out --{next(iter(outputs)).name}")
+    of_line = read_run(line, texts, chosen, explain=any(each.explain for each in outputs))
     context = of_line.context
+    check_outputs(outputs, context, USUAL)
     if "document" in asked.places and context.doc_ids is None:
         raise InputError("--level document needs the documents: give --docids FILE, or a column doc")
     if asked.slide_grid is not None:
@@ -179,8 +185,8 @@ def run(line: CommandLine) -> int:
         with in_blocks(work, line[Kept]) as blocks:
             scores = of_line.scores(
                 blocks,
-                documents="document" in asked.places,
-                used=["doc_ids"] if asked.compare or asked.places != ["system"] else [],
+                documents="document" in asked.places or bool(outputs),
+                used={*(["doc_ids"] if asked.compare or asked.places != ["system"] else []), *reads_of(outputs)},
             )
         reports = {
             name_in_files(name, metric, str(metric.get_signature().format())): output.report(
@@ -205,4 +211,6 @@ def run(line: CommandLine) -> int:
         from ..common import spans
 
         output.write(spans.predictions(scores), asked.spans)
+    if outputs:
+        write_outputs(outputs, scores, USUAL)
     return 0
