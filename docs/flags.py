@@ -24,7 +24,7 @@ ones. A misspelt flag is an error that suggests the right one. For completion in
 
 `ctx-metrics completion --help` explains zsh and fish. In Python a metric's flag is a keyword of its class:
 `--bertr-max-length 99` is `BERTR(max_length=99)`. The settings declare their flags
-([why](decisions/49-settings-declare-their-flags.md)), and `python docs/flags.py` writes this page from them. The flags of
+([why](decisions/04-settings-declare-their-flags.md)), and `python docs/flags.py` writes this page from them. The flags of
 the `ctx-metrics` commands have [another page](commands.md).
 """
 COMMANDS_HEAD = """\
