@@ -1,6 +1,6 @@
 """The flags by which a run aligns hypotheses before it scores them: --align, and in sacrebleu's command --ctx-align."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -71,6 +71,10 @@ class AlignedTexts(Wrapper):
 
     def row_reader(self, settings: AlignSettings) -> TextReader | None:
         return _read_rows if settings.align else None
+
+    def column_error(self, settings: AlignSettings, roles: Collection[str]) -> str:
+        needed = "outputs are aligned within documents: name the column of their ids (--columns doc=NAME)"
+        return needed if settings.align and "doc" not in roles else ""
 
     def hint(self, prefix: str) -> str:
         fits = "aligns documents whose lines do not match"

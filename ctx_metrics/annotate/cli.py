@@ -226,14 +226,15 @@ def run(line: CommandLine) -> int:
         give_references="name its column (--columns ref=NAME)",
     )
     rows = RowScorer(of_rows, columns, scores.spans)
+    for wrapper, settings in of_rows.wrappers.items():
+        if fault := wrapper.column_error(settings, columns):
+            line.error(fault)
     names = [name.strip() for name in tables.names or []]  # as the names in a header are
     names = names or [each.name for each in metrics]
     if scores.drop is not None and len(names) == len(metrics):
         names.append(COLUMN)
     if rows.reads_anew:
         names.append(annotate.OUTPUTS)
-        if "doc" not in columns:
-            line.error("outputs are aligned within documents: name the column of their ids (--columns doc=NAME)")
     if scores.spans:
         names += MARKS
     by = next(each for each in metrics if each.name == (scores.by or metrics[0].name))

@@ -108,11 +108,16 @@ class Wrapper:
         return None
 
     def text_reader(self, settings: Any) -> TextReader | None:
-        """The same of texts that Python gives as lists."""
+        """What reads texts anew that are read already, from files with one segment per line or from Python's lists."""
         return None
 
     def row_reader(self, settings: Any) -> TextReader | None:
+        """The same of the outputs in a table's rows."""
         return None
+
+    def column_error(self, settings: Any, roles: Collection[str]) -> str:
+        """Say why it cannot read a table with columns of these roles (src, mt, ref, doc, those of inputs); "" if it can."""
+        return ""
 
     def check(self, settings: Any, paths: Sequence[str]) -> Check | None:
         """What looks at the metrics that score the systems in these files (none: other texts); None for nothing."""
