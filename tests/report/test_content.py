@@ -114,7 +114,8 @@ def test_nothing_is_fetched_and_no_text_closes_a_script(html):
 @pytest.mark.full
 def test_names_are_escaped():
     content = made()
-    html = page([replace(content, names=['<img src=x onerror="alert(1)">', "b"])], "t")
+    named = replace(content.context, names=['<img src=x onerror="alert(1)">', "b"])
+    html = page([replace(content, context=named)], "t")
     assert "img" not in [tag for tag, _ in Tags(html).found] and "&lt;img src=x" in html
 
 
@@ -129,7 +130,7 @@ def test_titles():
 @pytest.mark.parametrize("method", ["wmt24", "wmt25"])
 def test_autorank_is_that_of_compare(method):
     """The page has the column and the order of the table of systems."""
-    content = replace(made({"bleu": BLEU, "ter": TER, "chrf": CHRF}, names=("b", "a", "ref")), names=["b", "a", "ref"])
+    content = made({"bleu": BLEU, "ter": TER, "chrf": CHRF}, names=("b", "a", "ref"))
     rows = json.loads(system_tables.render(content.compared, "json", None, method))
     html = page([replace(content, autorank=method)], "t")
     found = re.findall(
