@@ -83,8 +83,7 @@ class CommandRun:
 
     def document_ids(self) -> list[str] | None:
         """Return the document id of each scored segment; None if there are no ids."""
-        if not self.systems:
-            raise InputError("no system to score: -i names no file")
+        check_systems(self.systems)
         asked, test_set = self.asked, self.asked.flags.test_set
         ids = self._stream("doc_ids", self.systems[0])
         if ids is not None:
@@ -98,8 +97,7 @@ class CommandRun:
         self, chosen: Sequence[MetricSettings], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
     ) -> dict[str, Metric]:
         """Build metrics, which are wrapped already, for some of the run's systems or segments."""
-        if not systems:
-            raise InputError("no system to score: -i names no file")
+        check_systems(systems)
         reads = frozenset[str]().union(*(capabilities(each.cls).reads - each.own.keys() for each in chosen))
         with_texts = [with_lines(each, lambda flag, path: self._of_file(flag, path, systems[0])) for each in chosen]
         return self.of(with_texts, references, systems, reads).build(self._in_blocks())
@@ -138,6 +136,7 @@ class CommandRun:
     ) -> "Texts":
         from ..run.texts import Texts
 
+        check_systems(systems)
         own = [system if isinstance(system, Segments) else named(system, "") for system in systems]
         picked = "" if own[0].indices is None else " (the picked segments)"
         sources, doc_ids = (self._stream(key, own[0]) if key in reads else None for key in FLAGS)
@@ -295,6 +294,11 @@ class CommandRun:
                 number
             ]  # sacrebleu skips a file that it has read already
         return "the standard input" if self.columns == 1 else f"column {number + 1} of the standard input"
+
+
+def check_systems(systems: Sequence[Sequence[str]]) -> None:
+    if not systems:
+        raise InputError("no system to score: -i names no file")
 
 
 class Command:

@@ -150,7 +150,7 @@ def scored(read: SetTexts, blocks: "InBlocks | None") -> "Content":
 
     said = [*read.notices]
     with _about(read.name, said):
-        scores = read.run.scores(blocks)
+        scores = read.run.scores(blocks, used=["sources", "doc_ids"])  # the page shows them
         read.design.say_what_is_rough(scores.metrics)
         columns = columns_of(scores, read.design)
     return Content(scores.context, read.design, [*read.columns, *columns], said, read.marked, read.name)

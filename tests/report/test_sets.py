@@ -59,12 +59,17 @@ def test_who_wins_clearly():
     assert verdict("abc", [A_WINS, against]).winner is None and verdict("abc", [ALL_TIED]).winner is None
 
 
+def of_names(names, **changes):
+    content = made()
+    return replace(content, context=replace(content.context, names=names), **changes)
+
+
 @pytest.mark.full
 def test_systems_by_test_sets():
     """Those in all sets come first, the best mean at the top; what is missing has no cell and no mean."""
     first = replace(made(), columns=[column("BLEU", [30.0, 20.0], {(0, 1): 0.01})])
     names = ["b", "c", "a"]
-    second = replace(made(), names=names, columns=[column("BLEU", [50.0, 45.0, 10.0], None)])
+    second = of_names(names, columns=[column("BLEU", [50.0, 45.0, 10.0], None)])
     found = summary([first, second], [verdict(each.names, each.columns) for each in (first, second)])
     [matrix] = found.matrices
     rows = [(name, [cell and (cell.score, cell.rank) for cell in cells], mean) for name, cells, mean in matrix.rows]
@@ -91,10 +96,7 @@ def test_autorank_of_sets():
 
 @pytest.mark.full
 def test_metrics_that_only_one_set_has():
-    sets = [
-        replace(made(), columns=[A_WINS], names=["a", "b", "c"]),
-        replace(made(), columns=[ALL_TIED], names=["a", "b", "c"]),
-    ]
+    sets = [of_names(["a", "b", "c"], columns=[A_WINS]), of_names(["a", "b", "c"], columns=[ALL_TIED])]
     found = summary(sets, [Verdict("")] * 2)
     assert [(each.heading, each.rows[0][1][0] is None, each.rows[0][2]) for each in found.matrices] == [
         ("BLEU", False, "-"),
