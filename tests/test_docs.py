@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_pages import DOCS, VERSIONS
-from plugin_conftest import EXAMPLES, REF, SOURCE, A, B, C, add_package, fresh_ctx_metrics, lines_of
+from plugin_conftest import EXAMPLES, NAME_A, REF, SOURCE, A, B, C, add_package, fresh_ctx_metrics, lines_of
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 from ctx_metrics.report.page import script
@@ -21,20 +21,23 @@ from ctx_metrics.report.page import script
 @pytest.mark.full
 def test_the_package_of_adding_a_metric(tmp_path):
     page = (DOCS / "adding-a-metric.md").read_text(encoding="utf-8")
-    metric, command = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    metric, command, output = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     groups = ConfigParser()
     groups.read_string(textwrap.dedent(re.search(r"\n\n(    \[.*?)\n\n", page, re.DOTALL)[1]))
     own = {
         group.partition(".")[2]: dict(line.split(" = ") for line in lines.split("\n") if line)
         for group, lines in groups["options.entry_points"].items()
     }
-    env = add_package(tmp_path / "package", modules={"terms.py": metric, "longest.py": command}, **own)
+    env = add_package(
+        tmp_path / "package", modules={"terms.py": metric, "longest.py": command, "systems.py": output}, **own
+    )
     terms = tmp_path / "terms.txt"
     terms.write_text("the, a\n" * len(lines_of(A)))
     own_flags = ["--terms", terms, "--terms-lowercase"]
     done = sacrebleu(REF, "-i", A, B, "-m", "terms", "bleu", *own_flags, "--paired-ar", "-j", "2", "-f", "text", **env)
     assert done.returncode == 0 and "Terms" in done.stdout, done.stderr
-    done = sacrebleu(REF, "-i", A, "-m", "terms", *own_flags, **env)
+    done = sacrebleu(REF, "-i", A, "-m", "terms", *own_flags, "--ctx-list", tmp_path / "list.txt", **env)
+    assert (tmp_path / "list.txt").read_text() == f"{NAME_A}\n"
     result, held = json.loads(done.stdout), [("the" in text.lower()) + ("a" in text.lower()) for text in lines_of(A)]
     assert (result["name"], result["case"]) == ("Terms", "lc")
     assert result["score"] == pytest.approx(50 * np.mean(held), abs=0.05)

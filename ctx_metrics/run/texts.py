@@ -8,7 +8,7 @@ from ..checks.texts import check_texts
 from ..corpus import Segments, document_ranges
 from ..errors import InputError
 from .streams import check_lengths
-from .wrappers import ReadTexts, reader_hint
+from .wrappers import ReadTexts
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Texts:
     inputs     the streams of further inputs of metrics, by the input's name
     given      in words, what the user gave besides hypotheses and references, by the keyword of metrics that read it
     read       the systems' texts as a reader of files gave them, or None
+    fix        what to do where streams differ in length
     rows       whether they are some rows of a table, a part of what is scored in all; there is one system then
     """
 
@@ -34,6 +35,7 @@ class Texts:
     inputs: Mapping[str, Sequence[Segments]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     read: ReadTexts | None = None
+    fix: str = ""
     rows: bool = False
 
     def check(self, contents: bool = True) -> None:
@@ -51,7 +53,7 @@ class Texts:
                 check_plain_text(self.systems, self.references, self.sources)
             others = self.references or ([] if self.sources is None else [self.sources])
             if self.read is None and len({*map(len, [*self.systems, *others])} - {0}) > 1:
-                error.fix = reader_hint()
+                error.fix = self.fix
             raise
         if self.doc_ids is not None and not self.rows:
             document_ranges(self.doc_ids, self.doc_ids.name)

@@ -223,6 +223,7 @@ def read_run(line: CommandLine, texts: TextFlags, metrics: Sequence[MetricSettin
             {each.name: streams[each.name] for each in given if each.name in streams},
             words,
             read,
+            reader_hint(),
         ),
         [with_lines(each, lines) for each in metrics],
         wrappers,
