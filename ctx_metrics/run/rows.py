@@ -22,6 +22,7 @@ from ..scoring.scores import aggregate, of_parts, rows_of, score_of_sums
 from .run import Run
 from .wrappers import row_reader_of
 
+CHECKED = ("mt", "ref", "src")  # the roles of texts that are checked, and so named in notices
 Row = list[float]
 Streams = Mapping[str, Sequence[list[str | None]]]  # the columns of each role: src, mt, ref, doc and those of inputs
 
@@ -181,7 +182,8 @@ class RowScorer:
 
     def _named(self, role: str, columns: Sequence[Sequence[str | None]], first: bool) -> list[Segments]:
         where = f" (the first {counted(len(columns[0]), 'row', 'rows')})" if first else ""
-        titles = [f"column {name}{where}" for name in self.columns.get(role, ())] or [role] * len(columns)
+        names = self.columns.get(role, ()) if role in CHECKED else ()
+        titles = [f"column {name}{where}" for name in names] or [""] * len(columns)
         return [named(column, title) for column, title in zip(columns, titles, strict=True)]
 
     def _of_metric(
