@@ -37,7 +37,7 @@ class Run:
     """One run: it aligns and checks the texts, builds the metrics, and scores the systems.
 
     metrics        as the user chose them
-    wrappers       the settings of all installed wrappers
+    wrappers       the settings of those that the user asks for
     inputs         the settings of further inputs that a command line gives
     keywords       further keywords of metrics
     text_checks    whether to give notice of odd texts
