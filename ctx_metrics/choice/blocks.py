@@ -19,7 +19,7 @@ TEXTS = 8_192  # most texts of a block, unless a single source has more
 SOURCES = 256
 
 
-class BlockScores(NamedTuple):
+class ChoiceScores(NamedTuple):
     """The results of a block: for each item, the scores of its candidates (NaN for those left out); the metrics' signatures;
     counts; for each item, whether its scores equal those of all pairs; and whether a later run may score texts that this one
     could not, so that the block is not kept."""
@@ -49,11 +49,11 @@ class Chooser(ABC):
         """The metrics' signatures, found without scoring."""
 
     @abstractmethod
-    def __call__(self, items: Sequence[Item], first: bool) -> BlockScores:
+    def __call__(self, items: Sequence[Item], first: bool) -> ChoiceScores:
         """Score a block, which may be the first one of a run."""
 
 
-class KeptBlockScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KeptChoiceScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The stored form of a block's Chosen: None is the score of a candidate that was left out."""
 
     scores: list[list[float | None]]
@@ -63,15 +63,15 @@ class KeptBlockScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact: list[bool]
 
     @classmethod
-    def of(cls, found: BlockScores, said: list[Notice]) -> "KeptBlockScores | None":
+    def of(cls, found: ChoiceScores, said: list[Notice]) -> "KeptChoiceScores | None":
         if found.failed:
             return None
         scores = [[None if np.isnan(each) else each for each in own] for own in found.scores]
         return cls(scores, found.signatures, found.counts, said, found.exact)
 
-    def result(self) -> BlockScores:
+    def result(self) -> ChoiceScores:
         scores = [[np.nan if each is None else each for each in own] for own in self.scores]
-        return BlockScores(scores, self.signatures, self.counts, self.exact)
+        return ChoiceScores(scores, self.signatures, self.counts, self.exact)
 
     def fits(self, items: Sequence[Item], signatures: Mapping[str, str]) -> bool:
         return (
@@ -90,7 +90,7 @@ def choose(
     on: str | None = None,
     workers: int | None = None,
     cache: ResultCache | None = None,
-) -> BlockScores:
+) -> ChoiceScores:
     """Score the candidates of all items.
 
     on, workers    the place of the blocks, see scale.blocks.opened
@@ -100,9 +100,9 @@ def choose(
     """
     signatures = chooser.signatures(items) if cache is not None else {}
     asked = chooser.asked()
-    whole = BlockScores([[]] * len(items), {}, {}, [True] * len(items))
+    whole = ChoiceScores([[]] * len(items), {}, {}, [True] * len(items))
 
-    def take(start: int, end: int, found: BlockScores) -> None:
+    def take(start: int, end: int, found: ChoiceScores) -> None:
         whole.scores[start:end], whole.exact[start:end] = found.scores, found.exact
         whole.signatures.update(found.signatures)
         for name, own in found.counts.items():
@@ -112,12 +112,12 @@ def choose(
     def block(start: int, end: int) -> Block:
         own = items[start:end]
         key = partial(key_of, asked, signatures, [item._replace(scores=None) for item in own])
-        fits = partial(KeptBlockScores.fits, items=own, signatures=signatures)
+        fits = partial(KeptChoiceScores.fits, items=own, signatures=signatures)
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 
     blocks, engine = [block(*each) for each in block_ranges(items)], chooser.context.engine
     with opened(on, workers) as place:
-        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptBlockScores, single=True)
+        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChoiceScores, single=True)
         run.device, run.quiet = engine.device, engine.quiet
         run.complete(chooser, blocks)
     return whole

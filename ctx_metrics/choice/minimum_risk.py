@@ -30,7 +30,7 @@ from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import of_parts
 from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting
-from .blocks import BlockScores, Chooser
+from .blocks import ChoiceScores, Chooser
 from .candidates import Item
 
 SETTINGS = {  # of each method
@@ -115,11 +115,11 @@ class MinimumRisk(Chooser):
     def _utilities(self, items: Sequence[DistinctTexts]) -> list[tuple[str, Utility]]:
         return [(each.name, utility(each, self.context, items)) for each in self.metrics]
 
-    def __call__(self, items: Sequence[Item], first: bool) -> BlockScores:
+    def __call__(self, items: Sequence[Item], first: bool) -> ChoiceScores:
         texts = [distinct_texts(item) for item in items]
         named = self._utilities(texts if first else texts[:1])
         found = expected(WeightedSum([each for _, each in named], self.weights), texts, self.method, self.nbest)
-        return BlockScores(
+        return ChoiceScores(
             [scores[item.place].tolist() for scores, item in zip(found, texts, strict=True)],
             {name: each.signature for name, each in named},
             {name: each.counts for name, each in named},

@@ -22,7 +22,7 @@ from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
 from ..scoring.context import Context, MetricSettings, build, capabilities
 from ..scoring.scores import scores as scores_of
-from .blocks import BlockScores, Chooser
+from .blocks import ChoiceScores, Chooser
 from .candidates import Item
 
 
@@ -72,7 +72,7 @@ class Reranking(Chooser):
             found[name] = metric
         return found
 
-    def __call__(self, items: Sequence[Item], first: bool) -> BlockScores:
+    def __call__(self, items: Sequence[Item], first: bool) -> ChoiceScores:
         """Score a block's candidates; each distinct text of a source is scored once."""
         built = self._built(items[0])
         alone = [each for each in self.metrics if not built[each.name].can.compares_systems]
@@ -80,7 +80,7 @@ class Reranking(Chooser):
         found |= {name: _beside(metric, items) for name, metric in built.items() if name not in found}
         weighted = [weight * found[each.name].scores for weight, each in zip(self.weights, self.metrics, strict=True)]
         sums = iter(np.sum(weighted, axis=0).tolist())
-        return BlockScores(
+        return ChoiceScores(
             [[next(sums) for _ in item.candidates] for item in items],
             {name: str(metric.get_signature().format()) for name, metric in built.items()},
             {name: found[name].counts for name in built},

@@ -36,7 +36,7 @@ from ..scoring.inputs import FileInput, InputFiles, installed_inputs
 from ..settings import CommandLine, SuggestingParser, add_flags, closest, setting
 from ..wording import printable
 from ..writing import check_output, open_closed
-from .capture import Command, CommandRun
+from .capture import PREFIX, Command, CommandRun
 from .overview import main_flags, overview
 
 SCORES = ("*.seg.score", "*.doc.score", "*.sys.score", "*.seg.jsonl")  # what --ctx-seg-scores writes
@@ -85,16 +85,6 @@ class RunSettings:
     slide_output: NewFile | None = setting(
         "Also write slide's scores of windows, sentences, documents and systems to FILE.tsv.", metavar="FILE.tsv"
     )
-
-
-def flag_of(output: RunOutput) -> str:
-    """The flag of an output in sacrebleu's command."""
-    return f"--ctx-{output.name}"
-
-
-def dest_of(output: RunOutput) -> str:
-    """The attribute of the flag."""
-    return f"ctx_{output.name}".replace("-", "_")
 
 
 @dataclass(frozen=True)
@@ -211,7 +201,7 @@ class Request:
     def targets(self) -> dict[str, str]:
         own = {"--ctx-seg-scores": self.settings.ctx_seg_scores, "--slide-output": self.settings.slide_output}
         written = {flag: path for flag, path in own.items() if path is not None}
-        return written | {flag_of(output): path for output, path in self.outputs.items()}
+        return written | {output.flag(PREFIX): path for output, path in self.outputs.items()}
 
 
 def parser_class(command: Command) -> type[argparse.ArgumentParser]:
@@ -385,7 +375,7 @@ def asked_by(
             "no reference: name its file first, before -i, or a test set with -t; for a model that reads no reference, "
             "give the source there too"
         )
-    written = {output: values[dest_of(output)] for output in outputs if values[dest_of(output)] is not None}
+    written = {output: values[output.dest("ctx_")] for output in outputs if values[output.dest("ctx_")] is not None}
     by_flags = {"sources": "--source" if files.source else "", "doc_ids": "--docids" if files.docids else ""}
     by_flags |= {each.name: each.given_by(line) for each in inputs}
     words = {keyword: flag for keyword, flag in by_flags.items() if flag}
@@ -434,5 +424,5 @@ def add_run_arguments(parser: argparse.ArgumentParser, wanted: Collection[str], 
     others = names.index("ctx_seg_scores") + 1
     add_flags(group, RunSettings, only=names[:others])
     for output in outputs:
-        group.add_argument(flag_of(output), metavar=output.metavar, type=Writes(), help=output.help)
+        group.add_argument(output.flag(PREFIX), metavar=output.metavar, type=Writes(), help=output.help)
     add_flags(group, RunSettings, only=names[others:])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..scoring.testing import SystemTests
     from .arguments import Request
 
+PREFIX = "--ctx-"  # of our flags for all metrics
 FLAGS = {"sources": "--source", "doc_ids": "--docids"}
 FIELDS = {"sources": "src", "doc_ids": "docid"}  # names in sacrebleu's test sets
 
@@ -53,6 +54,8 @@ class CommandRun:
 
     def read_systems(self, systems: Sequence[list[str]]) -> None:
         """Let the run's reader read the systems' texts into the first lists; the others are the references."""
+        from ..run.texts import Texts  # needs NumPy
+
         paths = list(dict.fromkeys(self.asked.flags.input or ()))
         number = len(paths) or self.columns
         references = [named(own, self._reference_name(k)) for k, own in enumerate(systems[number:])]
@@ -60,8 +63,6 @@ class CommandRun:
         sources, doc_ids = (
             None if lines is None else named(lines, self._name_of(key)) for key, lines in wholes.items()
         )
-        from ..run.texts import Texts  # needs NumPy
-
         source_lang, target_lang = self.asked.languages
         own = [named(lines, self.system_name(k)) for k, lines in enumerate(systems[:number])]
         texts = Texts(
@@ -134,6 +135,10 @@ class CommandRun:
     def texts(
         self, references: Sequence[Sequence[str | None]], systems: Sequence[Sequence[str]], reads: Collection[str]
     ) -> "Texts":
+        """The texts of some systems or segments, and those of our own flags that belong to them.
+
+        reads    which of the sources and the document ids are read
+        """
         from ..run.texts import Texts
 
         check_systems(systems)
@@ -166,11 +171,11 @@ class CommandRun:
         """Give notice of flags that have no effect, such as context that no plugin metric (`metrics`) reads."""
         asked, settings = self.asked, self.asked.settings
         if settings.ctx_resample == "document" and not (asked.tested or asked.tested_in_files):
-            in_files = [f"--ctx-{each.name}" for each in asked.offered if each.tests]
+            in_files = [each.flag(PREFIX) for each in asked.offered if each.tests]
             tests = "--confidence", "--paired-bs", "--paired-ar", *in_files
             notice(f"--ctx-resample document works only with {any_of(tests)}; give one, or leave it out")
         if settings.ctx_names and not asked.targets:
-            files = "--ctx-seg-scores", *(f"--ctx-{each.name}" for each in asked.offered), "--slide-output"
+            files = "--ctx-seg-scores", *(each.flag(PREFIX) for each in asked.offered), "--slide-output"
             notice(f"--ctx-names works only with {any_of(files)}; give one, or leave it out")
         flags = (("--tokenize", asked.flags.bleu_tokenize), ("--lowercase", asked.flags.bleu_lowercase))
         for flag in (flag for flag, given in flags if given and "bleu" not in asked.flags.metrics):

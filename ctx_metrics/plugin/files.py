@@ -31,8 +31,10 @@ def check(run: "CommandRun") -> None:
         if not is_folder and (not path or (os.path.exists(path) and not os.path.isfile(path))):
             raise InputError(f"{flag} {path}: cannot write there: it is not a file name")
         check_writable(path, is_folder, flag)
-    for output in run.asked.outputs:
-        output.check(run.of_outputs(), run.testing)
+    if run.asked.outputs:
+        context = run.of_outputs()
+        for output in run.asked.outputs:
+            output.check(context, run.testing)
 
 
 def write(run: "CommandRun") -> None:
@@ -52,10 +54,11 @@ def write(run: "CommandRun") -> None:
             texts[f"{start}.seg.jsonl"] = details
     if path := asked.settings.slide_output:
         texts[path] = slide_table(run.metrics["slide"], systems, doc_ids)
-    for output, path in asked.outputs.items():
+    if asked.outputs:
         context = run.of_outputs()
         of_metrics = all_scores(run.metrics.values(), context.systems, context.doc_ids)
-        texts[path] = output.text(RunScores(context, run.metrics, of_metrics), run.testing)
+        scored = RunScores(context, run.metrics, of_metrics)
+        texts |= {path: output.text(scored, run.testing) for output, path in asked.outputs.items()}
     for path, text in texts.items():
         write_whole(path, text, "; the scores above are complete")
 

@@ -21,7 +21,7 @@ from ..paths import Writes
 from ..scoring.testing import resample
 from ..settings import CommandLine, add_all, setting
 from ..writing import check_writable
-from .inputs import DEFAULT_METRICS, ScoreFlags, Sets, lines_of_sets
+from .inputs import DEFAULT_METRICS, ScoreFileFlags, Sets, lines_of_sets
 
 SUMMARY = "write a page that explains scores: systems, segments, documents, charts"
 
@@ -95,7 +95,7 @@ class Page:
 
 
 def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
-    add_all(parser, [TextFlags, ScoreFlags, Sets, Page])
+    add_all(parser, [TextFlags, ScoreFileFlags, Sets, Page])
     add_metric_flags(parser, argv)
     add_wrapper_flags(parser)
     add_all(parser, [("work", Kept), flags.quiet()])

@@ -50,7 +50,7 @@ class Begin(Action):
 
 
 @dataclass(frozen=True)
-class ScoreFlags:
+class ScoreFileFlags:
     """What a test set has besides its texts."""
 
     scores: Annotated[Sequence[str], Reads(), "PATH"] | None = setting(
@@ -118,7 +118,7 @@ def given_sets(line: CommandLine, metrics: Sequence[str], model: str | None, tes
 def _given(name: str, line: CommandLine, metrics: Sequence[str], model: str | None, testing: SystemTests) -> SetFlags:
     if name and line[TextFlags].from_stdin:
         line.error("no translations: name their files with -t")
-    texts, scores = checked_texts(line), line[ScoreFlags].scores
+    texts, scores = checked_texts(line), line[ScoreFileFlags].scores
     if not metrics and not scores:
         metrics = DEFAULT_METRICS if texts.references or texts.dataset else ["comet"]
     chosen = chosen_metrics(line, metrics, model=model)
@@ -138,7 +138,7 @@ def read(given: SetFlags) -> SetTexts:
         run = read_run(given.line, given.texts, given.chosen, explain=True)
         context = run.context
         check_size(context.systems)
-        beside = given.line[ScoreFlags]
+        beside = given.line[ScoreFileFlags]
         marked = read_spans(beside.error_spans or (), context)
         design = given.testing.design(context.systems, context.doc_ids)
         columns = read_columns(beside.scores or (), context, design)
@@ -179,7 +179,7 @@ def lines_of_sets(line: CommandLine) -> list[tuple[str, CommandLine]]:
 def _usual_values() -> Values:
     """The flags of one test set's inputs, with the values that they have if they are not given."""
     parser = ArgumentParser(add_help=False)
-    add_all(parser, [TextFlags, ScoreFlags, *((each.title, each.add_arguments) for each in installed_inputs())])
+    add_all(parser, [TextFlags, ScoreFileFlags, *((each.title, each.add_arguments) for each in installed_inputs())])
     return {action.dest: parser.get_default(action.dest) for action in parser._actions}
 
 

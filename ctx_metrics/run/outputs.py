@@ -35,6 +35,14 @@ class RunOutput:
     reads: frozenset[str] = frozenset()
     explain: bool = False
 
+    def flag(self, start: str = "--") -> str:
+        """Return its flag, which is --ctx-NAME in sacrebleu's command."""
+        return f"{start}{self.name}"
+
+    def dest(self, start: str = "") -> str:
+        """Return the attribute of its flag in a parsed command line; `start` is that of the command's other ones."""
+        return f"{start}{self.name}".replace("-", "_")
+
 
 def installed_outputs() -> list[RunOutput]:
     return loaded_or_named("ctx_metrics.outputs", RunOutput)

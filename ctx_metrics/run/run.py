@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RunScores(NamedTuple):
-    """The scores of a run's systems, [metrics][systems], and the metrics, by name, that scored them."""
+    """The scores of a run's systems, [metrics][systems], on each metric's own scale, and the metrics, by name."""
 
     context: Context
     metrics: "Mapping[str, Metric]"
@@ -112,7 +112,7 @@ class Run:
     def scores(
         self, in_blocks: "InBlocks | None" = None, *, documents: bool = True, used: Collection[str] = ()
     ) -> RunScores:
-        """Score all systems with all metrics.
+        """Score all systems with all metrics. Raises what the metrics raise, which includes InputError and ModelError.
 
         documents    whether scores of documents are wanted, if there are any
         used         keywords of what has another use than to be read by metrics

@@ -108,7 +108,7 @@ class Wrapper:
         return None
 
     def text_reader(self, settings: Any) -> TextReader | None:
-        """What reads texts anew that are read already, from files with one segment per line or from Python's lists."""
+        """What changes texts that have been read, from files with one segment per line or from Python's lists."""
         return None
 
     def row_reader(self, settings: Any) -> TextReader | None:

@@ -90,7 +90,7 @@ def against_references(metric: Metric, references: Sequence[Sequence[Any]]) -> M
 
 
 def aggregate(metric: Metric, rows: list[list[float]]) -> Score:
-    """Return the score of some segments together, from their statistics.
+    """Return the score of some segments together, on the metric's scale, from their statistics.
 
     >>> from sacrebleu.metrics import CHRF
     >>> chrf = CHRF(references=[["It rains.", "We left."]])
@@ -102,7 +102,7 @@ def aggregate(metric: Metric, rows: list[list[float]]) -> Score:
 
 
 def score_of_sums(metric: Metric, sums: list[float]) -> Score:
-    """Return the score of segments whose statistics are added already."""
+    """Return the score, on the metric's scale, of segments whose statistics are added already."""
     return metric._compute_score_from_stats(sums)
 
 

@@ -29,15 +29,15 @@ def metric(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class FlagsFlags:
+class MetricNames:
     metrics: Sequence[str] = setting("name of a metric", (), flag="METRIC", nargs="*", type=metric)
 
 
-FLAGS = [FlagsFlags]
+FLAGS = [MetricNames]
 
 
 def run(line: CommandLine) -> int:
-    names = line[FlagsFlags].metrics
+    names = line[MetricNames].metrics
     print("\n".join(explained(name) for name in names) if names else shared(), end="")
     return 0
 

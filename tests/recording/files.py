@@ -8,12 +8,13 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from tempfile import gettempdir
 
 LONGEST = 20_000  # characters of a text that is kept as it is
 VARYING = [
     (re.compile(r"\b(in|after|took) [\d.,]+ (s|min|seconds)\b"), r"\1 TIME"),
     (re.compile(r"/\S+/site-packages"), "SITE"),
-    (re.compile(r"/tmp/tmp\w+"), "TEMPORARY"),
+    (re.compile(rf"{re.escape(gettempdir())}/tmp\w+"), "TEMPORARY"),
     (re.compile(r"(Traceback \(most recent call last\):\n)(?: .*\n)+"), r"\1"),  # modules may move
 ]
 

@@ -22,7 +22,7 @@ from ...writing import check_writable, is_stream
 from ..candidates import Item, check_form, read_items, render, say_duplicates
 
 if TYPE_CHECKING:
-    from ..blocks import BlockScores, Chooser
+    from ..blocks import ChoiceScores, Chooser
 
 # our equivalents of comet-mbr's flags
 COMET_MBR = {
@@ -152,7 +152,7 @@ class ChoiceRun:
     work: Work
     kept: Kept
 
-    def scored(self, items: Sequence[Item], chooser: "Chooser") -> "BlockScores":
+    def scored(self, items: Sequence[Item], chooser: "Chooser") -> "ChoiceScores":
         """Score the candidates; print counts and signatures."""
         from ...scale.kept import ResultCache
         from ..blocks import choose

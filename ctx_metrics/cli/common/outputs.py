@@ -17,12 +17,12 @@ Outputs = Mapping[RunOutput, str]  # the path of each file that a command line a
 def add_output_flags(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("further files")
     for each in installed_outputs():
-        group.add_argument(f"--{each.name}", metavar=each.metavar, type=Writes(), help=each.help)
+        group.add_argument(each.flag(), metavar=each.metavar, type=Writes(), help=each.help)
 
 
 def given_outputs(line: CommandLine) -> Outputs:
     """Return the outputs that a command line asks for; raises InputError for a file that cannot be written."""
-    paths = {each: getattr(line, each.name.replace("-", "_")) for each in installed_outputs()}
+    paths = {each: getattr(line, each.dest()) for each in installed_outputs()}
     given = {each: path for each, path in paths.items() if path is not None}
     for path in given.values():
         check_writable(path)
@@ -36,10 +36,12 @@ def reads_of(outputs: Outputs) -> frozenset[str]:
 
 
 def check_outputs(outputs: Outputs, context: Context, testing: SystemTests) -> None:
+    """Raise InputError, before anything is scored, for an output that cannot be made of the run's texts."""
     for each in outputs:
         each.check(context, testing)
 
 
 def write_outputs(outputs: Outputs, scores: RunScores, testing: SystemTests) -> None:
+    """Write the files whole; raises InputError for one that cannot be written."""
     for each, path in outputs.items():
         write_whole(path, each.text(scores, testing), "; the scores are complete")

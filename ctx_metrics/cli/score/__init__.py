@@ -171,7 +171,7 @@ def run(line: CommandLine) -> int:
         check_writable(asked.spans)
     outputs = given_outputs(line)
     if outputs and asked.slide_grid is not None:
-        line.error(f"--slide-grid gives a table of systems; leave out --{next(iter(outputs)).name}")
+        line.error(f"--slide-grid gives a table of systems; leave out {next(iter(outputs)).flag()}")
     of_line = read_run(line, texts, chosen, explain=any(each.explain for each in outputs))
     context = of_line.context
     check_outputs(outputs, context, USUAL)
