@@ -172,11 +172,17 @@ def list_of_strings(name: str, stream: Collection) -> list:
     """Return a collection as a list; raises InputError for one without an order, and for a single string or a table, which
     would be split into its letters or the names of its columns."""
     if hasattr(stream, "columns"):
-        raise InputError(f"{name}: this is a table; give one of its columns, or dict(table[['a', 'b']]) for systems")
+        raise InputError(
+            f"{name}: this is a table", fix="give one of its columns, or dict(table[['a', 'b']]) for systems"
+        )
     if isinstance(stream, Mapping):
-        raise InputError(f"{name}: this is a dict; give a list of its texts, in the order of the segments or documents")
+        raise InputError(
+            f"{name}: this is a dict", fix="give a list of its texts, in the order of the segments or documents"
+        )
     if isinstance(stream, Set) and not isinstance(stream, KeysView):
-        raise InputError(f"{name}: a {type(stream).__name__} has no order and drops texts that are equal; give a list")
+        raise InputError(
+            f"{name}: a {type(stream).__name__} has no order and drops texts that are equal", fix="give a list"
+        )
     if isinstance(stream, (str, bytes)) or not isinstance(stream, Collection) or getattr(stream, "ndim", 1) == 0:
         given = "one string" if isinstance(stream, str) else f"{type(stream).__name__}"
         given += " without dimensions" if getattr(stream, "ndim", 1) == 0 else ""

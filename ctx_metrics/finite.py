@@ -65,7 +65,7 @@ def checked(cls: type[Metric]) -> type[Metric]:
                 found = method(self, stats)
                 if not isinstance(value := getattr(found, "score", found), Real) or value is found:
                     raise ModelError(
-                        f"{name}: its score is {value!r}, not a Score with a number; leave this metric out"
+                        f"{name}: its score is {value!r}, not a Score with a number", fix="leave this metric out"
                     )
             return found
 
@@ -88,4 +88,6 @@ def of_package(metric: str) -> Iterator[None]:
         if as_line(error) is not None:
             raise
         why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ModelError(f"{metric}: the metric fails: {why}; leave it out, or report it to its authors") from error
+        raise ModelError(
+            f"{metric}: the metric fails: {why}", fix="leave it out, or report it to its authors"
+        ) from error

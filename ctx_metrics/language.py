@@ -219,7 +219,7 @@ def check_language(name: str, tag: str, taken: Collection[str] = LANGUAGES) -> N
     if _is_pair(tag):
         halves = zip(LANGUAGES, _halves(tag) or (), strict=False)
         apart = ", ".join(f"{each}={half!r}" for each, half in halves if each in taken)
-        raise InputError(f"{name} {tag!r} is a language pair; give {apart or 'one language'}{_of_region(tag)}")
+        raise InputError(f"{name} {tag!r} is a language pair", fix=f"give {apart or 'one language'}{_of_region(tag)}")
     if fault := _fault(tag):
         raise InputError(f"{name} {tag!r}: {fault}")
 
@@ -238,7 +238,7 @@ def language_pair(text: str) -> tuple[str, str]:
     if re.fullmatch(
         "(?:zh(?:[-_][A-Z][a-z]{3})?[-_]TW|pt[-_]BR|fr[-_](?:CA|CH)|it[-_]CH)", text
     ):  # not Twi, Breton, ...
-        raise InputError(f"{text} is one language with a region; give a pair, such as en-{text}")
+        raise InputError(f"{text} is one language with a region", fix=f"give a pair, such as en-{text}")
     if pair := _halves(text):
         return pair
     source, _, target = text.partition("-")

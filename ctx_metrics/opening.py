@@ -38,7 +38,7 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
         raise
     except pickle.UnpicklingError as error:
         raise ModelError(
-            f"{path} is damaged or holds more than tensors, so it is not loaded (weights_only); fetch it again"
+            f"{path} is damaged or holds more than tensors, so it is not loaded (weights_only)", fix="fetch it again"
         ) from error
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # raised by Rust libraries
@@ -99,7 +99,7 @@ def file_sha256(path: Path) -> str:
         settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
         return (_sha256 if settled else _sha256.__wrapped__)(target, identity)
     except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}; copy or fetch it again") from error
+        raise ModelError(f"cannot read {path}: {error.strerror}", fix="copy or fetch it again") from error
 
 
 @lru_cache(maxsize=4096)

@@ -139,32 +139,36 @@ def check_paths(parser: ArgumentParser, lines: Sequence[CommandLine]) -> None:
     for output in outputs if folders else ():
         for folder in output.folders:
             if own := folders.get(_identity(folder)):
-                raise InputError(f"{output.flag} {output.shown}: {own} is a folder of inputs; name another one")
+                raise InputError(f"{output.flag} {output.shown}: {own} is a folder of inputs", fix="name another one")
     existing = [(output.flag, path) for output in outputs for path in output.existing]
     if existing:
         stdin = _of_stdin()
         for flag, path in existing:
             if _identity(path) == stdin:
-                raise InputError(f"{flag} {path}: it is the standard input and would be overwritten; name another file")
+                raise InputError(
+                    f"{flag} {path}: it is the standard input and would be overwritten", fix="name another file"
+                )
         files = {_identity(path) for path in inputs if os.path.isfile(path)}
         files |= {_identity(path) for folder in folders.values() for path in _files_in(folder)}
         for flag, path in existing:
             if _identity(path) in files:
-                raise InputError(f"{flag} {path}: it is an input file and would be overwritten; name another file")
+                raise InputError(
+                    f"{flag} {path}: it is an input file and would be overwritten", fix="name another file"
+                )
 
 
 def _refuse(one: Output, two: Output) -> NoReturn:
     if len(one.parts) != len(two.parts):
         file, below = sorted((one, two), key=lambda each: len(each.parts))
         raise InputError(
-            f"{file.flag} {file.shown} would be a file, and {below.flag} {below.shown} lies in a folder of that name; "
-            "rename one"
+            f"{file.flag} {file.shown} would be a file, and {below.flag} {below.shown} lies in a folder of that name",
+            fix="rename one",
         )
     if one.flag == two.flag:
-        raise InputError(f"{one.flag}: two files would be written to {two.shown}; rename one of the inputs")
+        raise InputError(f"{one.flag}: two files would be written to {two.shown}", fix="rename one of the inputs")
     if one.shown == two.shown:
-        raise InputError(f"{one.flag} and {two.flag} name one file, {one.shown}; name another one")
-    raise InputError(f"{one.flag} {one.shown} and {two.flag} {two.shown} can be one file; name another one")
+        raise InputError(f"{one.flag} and {two.flag} name one file, {one.shown}", fix="name another one")
+    raise InputError(f"{one.flag} {one.shown} and {two.flag} {two.shown} can be one file", fix="name another one")
 
 
 def _outputs(parser: ArgumentParser, line: CommandLine, only_own: bool = False) -> Iterator[Output]:

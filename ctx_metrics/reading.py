@@ -65,15 +65,15 @@ def decode(content: bytes, name: str, encoding: str | None = None, first: int = 
         name_it = worded("-e", "encoding")
         if isinstance(error, LookupError):
             raise InputError(
-                f"cannot read {name}: unknown encoding {encoding!r}; {name_it} accepts one such as utf-8"
+                f"cannot read {name}: unknown encoding {encoding!r}", fix=f"{name_it} accepts one such as utf-8"
             ) from error
         mend = "save it as UTF-8" + (f" or name its encoding with {name_it}" if encoding else "")
         encoding = encoding or "utf-8"
         if not isinstance(error, UnicodeDecodeError):  # encodings such as punycode do not say where
-            raise InputError(f"{name} is not {encoding}; {mend}") from error
+            raise InputError(f"{name} is not {encoding}", fix=mend) from error
         line = first + content.count(b"\n", 0, error.start)
         column, byte = error.start - content.rfind(b"\n", 0, error.start), content[error.start]
-        raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}; {mend}") from error
+        raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}", fix=mend) from error
 
 
 def without_mark(text: str, name: str) -> str:
@@ -119,8 +119,8 @@ def csv_records(lines: Iterable[str], name: str, strict: bool = False, delimiter
             length = length + len(line) if taken else len(line)
             if length > LONGEST:
                 raise InputError(
-                    f"{name}, line {number}: its row is longer than {LONGEST // 2**20} MiB; close each quote, and end "
-                    "each row with a line feed"
+                    f"{name}, line {number}: its row is longer than {LONGEST // 2**20} MiB",
+                    fix="close each quote, and end each row with a line feed",
                 )
             taken.append(line)
             yield line
@@ -140,7 +140,7 @@ def json_object(line: str, where: str, such_as: str) -> dict[str, Any]:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise InputError(f"{where}: not JSON ({why}); write one object per line") from error
+        raise InputError(f"{where}: not JSON ({why})", fix="write one object per line") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: not {such_as}")
     return value
@@ -172,7 +172,7 @@ def packing_of(path: str) -> Packing | None:
     try:
         import lzma
     except ImportError as error:  # an optional part of Python
-        raise InputError(f"cannot read {path}: this Python has no lzma module; unpack the file first") from error
+        raise InputError(f"cannot read {path}: this Python has no lzma module", fix="unpack the file first") from error
     return Packing("xz", lzma.LZMADecompressor, lzma.LZMAError)
 
 
@@ -190,7 +190,7 @@ def _bounded(readline: Callable[[int], bytes], path: str) -> Iterator[bytes]:
     for number, line in enumerate(iter(partial(readline, LONGEST + 1), b""), 1):
         if len(line) > LONGEST:
             raise InputError(
-                f"{path}, line {number}: it is longer than {LONGEST // 2**20} MiB; a line feed must end each line"
+                f"{path}, line {number}: it is longer than {LONGEST // 2**20} MiB", fix="a line feed must end each line"
             )
         yield line
 
@@ -213,8 +213,8 @@ def _pieces(file: IO[bytes], packing: Packing, path: str) -> Iterator[bytes]:
                     piece = member.decompress(left)
                 except packing.broken as error:
                     raise InputError(
-                        f"cannot read {path}: it is damaged, or not in {packing.name} format ({error}); copy or "
-                        "fetch it again"
+                        f"cannot read {path}: it is damaged, or not in {packing.name} format ({error})",
+                        fix="copy or fetch it again",
                     ) from error
                 left = b""
                 if member.eof:
@@ -222,7 +222,7 @@ def _pieces(file: IO[bytes], packing: Packing, path: str) -> Iterator[bytes]:
                 if piece:
                     yield piece
     if member is not None or not begun:
-        raise InputError(f"cannot read {path}: it is cut short; copy or fetch it again")
+        raise InputError(f"cannot read {path}: it is cut short", fix="copy or fetch it again")
 
 
 class _Stream(io.RawIOBase):

@@ -28,7 +28,7 @@ def system_names(paths: Sequence[str]) -> list[str]:
     whole = [Path(path).absolute() for path in paths]
     for k, path in enumerate(whole):
         if path in whole[:k]:
-            raise InputError(f"{paths[k]} is given twice; name each system once")
+            raise InputError(f"{paths[k]} is given twice", fix="name each system once")
     bare = [path if path.is_relative_to("/dev") else path.with_name(_without_ending(path.name)) for path in whole]
     if len(set(bare)) < len(bare):  # a.txt and a.out
         bare = whole

@@ -36,7 +36,7 @@ def checked_settings(settings: type, given: Mapping[str, Any], name: str) -> dic
         try:
             check_type(key, value, kinds[key])
         except InputError as error:
-            raise InputError(error.what, about=name) from None
+            raise InputError(error.what, about=name, fix=error.fix) from None
     return values
 
 

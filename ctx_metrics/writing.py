@@ -41,10 +41,12 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
         return
     if not path:
         kind = "folder" if folder else "file"
-        raise InputError(f"{flag or 'cannot write'} '': the name is empty; give the name of a {kind}")
+        raise InputError(f"{flag or 'cannot write'} '': the name is empty", fix=f"give the name of a {kind}")
     what = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
     if ADDRESS.match(path):
-        raise InputError(f"{what}: it is an address, but only files of this machine are written here; give a path")
+        raise InputError(
+            f"{what}: it is an address, but only files of this machine are written here", fix="give a path"
+        )
     why = what + ": cannot write there" * bool(flag)
     with os_errors(why):
         before = _status(path)
@@ -74,7 +76,7 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
 def check_new_folder(folder: Path) -> None:
     """Raise InputError unless `folder` can be made, or is an empty folder that can be written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and is not an empty folder; name a new one")
+        raise InputError(f"{folder} exists and is not an empty folder", fix="name a new one")
     check_writable(str(folder), folder=True)
 
 
@@ -127,8 +129,8 @@ def write_whole(
             raise
         line, lacking = text.count("\n", 0, error.start) + 1, text[error.start]
         raise InputError(
-            f"cannot write {path}: line {line}: {lacking!r} (U+{ord(lacking):04X}) is not in {encoding}; save the texts as "
-            f"UTF-8 and leave out -e {encoding}{comfort}"
+            f"cannot write {path}: line {line}: {lacking!r} (U+{ord(lacking):04X}) is not in {encoding}",
+            fix=f"save the texts as UTF-8 and leave out -e {encoding}{comfort}",
         ) from error
     write_bytes(path, content, comfort)
 
@@ -262,7 +264,7 @@ def check_output() -> None:
     except OSError:  # not a file, as in a notebook
         return
     if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-        raise InputError("the standard output is closed; leave out `>&-`, or send it to a file")
+        raise InputError("the standard output is closed", fix="leave out `>&-`, or send it to a file")
 
 
 @contextmanager

@@ -49,7 +49,9 @@ def _targets(line: CommandLine, path: str) -> list[Target]:
         return [(path, pattern) for pattern in TREE]
     lines = files(path, names) if len(names) > 1 or path.endswith("/") else [path]
     if own := next((each for each in lines if each.endswith(LINKS)), None):
-        raise InputError(f"-o {own}: the links go there; name the file for the lines: {own.removesuffix(LINKS)}{LINES}")
+        raise InputError(
+            f"-o {own}: the links go there", fix=f"name the file for the lines: {own.removesuffix(LINKS)}{LINES}"
+        )
     return [file_target(each) for each in both(lines)]
 
 

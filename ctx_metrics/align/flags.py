@@ -51,9 +51,9 @@ class AlignSettings:
     def __post_init__(self):
         if self.align_output is not None and not self.align:
             both = worded("--align-output works only with --align", "align_output works only with align=True")
-            raise InputError(f"{both}; give both, or leave it out")
+            raise InputError(f"{both}", fix="give both, or leave it out")
         if self.align_set is not None and not self.align:
-            raise InputError("--align-set works only with --align; give both, or leave it out")
+            raise InputError("--align-set works only with --align", fix="give both, or leave it out")
 
 
 class AlignedTexts(Wrapper):
@@ -99,7 +99,7 @@ def _read(
     signature: dict[str, str] = {}
     if test_set is not None:
         if folders or beside.references or beside.sources is not None or beside.doc_ids is not None:
-            raise InputError("--align-set has source, references and document ids; leave out -s, -r and --docids")
+            raise InputError("--align-set has source, references and document ids", fix="leave out -s, -r and --docids")
         found = read_test_set(test_set, encoding, (beside.source_lang, beside.target_lang))
         streams, signature = found.streams, reference_entry(*found.kinds)
     elif folders:
@@ -126,7 +126,9 @@ def _files(folder: str | None, names: Sequence[str]) -> list[str]:
 
     found = [] if folder is None else files(folder, names)
     if twice := next((path for path in found if found.count(path) > 1), ""):
-        raise InputError(f"the aligned lines of two systems would be written to {twice}; give the systems other names")
+        raise InputError(
+            f"the aligned lines of two systems would be written to {twice}", fix="give the systems other names"
+        )
     for path in both(found):
         check_writable(path)
     return found

@@ -64,7 +64,7 @@ def find_documents(
             unknown.append(inside.as_posix())
         elif document in found:
             other = Path(found[document]).name
-            raise InputError(f"{path}: {other} and {file.name} are both document {document!r}; leave one out")
+            raise InputError(f"{path}: {other} and {file.name} are both document {document!r}", fix="leave one out")
         else:
             found[document] = str(file)
     if wanted is None:
@@ -133,7 +133,8 @@ def read_streams(paths: Mapping[str, Sequence[str]], encoding: str, beside: Text
             if len(own) != end - start:
                 raise InputError(
                     f"{path}: document {doc_ids[start]!r} has {counted(len(own), 'line', 'lines')} with text, but "
-                    f"{end - start:,} in {name}; give the same segments, one per line, or leave one of the two out"
+                    f"{end - start:,} in {name}",
+                    fix="give the same segments, one per line, or leave one of the two out",
                 )
     streams: dict[str, list[Segments]] = {
         role: [
@@ -158,5 +159,5 @@ def with_streams(texts: Texts, streams: Mapping[str, list[Segments]]) -> Texts:
 def _segments(file: str, text: str) -> list[str]:
     lines = [line for line in split_lines(text, file) if line]
     if not lines:
-        raise InputError(f"{file} is empty; it must hold one segment per line")
+        raise InputError(f"{file} is empty", fix="it must hold one segment per line")
     return lines

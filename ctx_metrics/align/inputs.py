@@ -75,11 +75,11 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Lang
         where = f"{path}, line {number}"
         row = json_object(line, where, "an object with doc_id and hypothesis")
         if absent := [key for key in ("doc_id", "hypothesis") if key not in row]:
-            raise InputError(f"{where}: {absent[0]} is missing; each line needs doc_id and hypothesis")
+            raise InputError(f"{where}: {absent[0]} is missing", fix="each line needs doc_id and hypothesis")
         name, text = str(row["doc_id"]), "" if row["hypothesis"] is None else row["hypothesis"]
         if not isinstance(text, str):
             raise InputError(
-                f"{where}: hypothesis is not text, but {type(text).__name__}; give the whole document's text"
+                f"{where}: hypothesis is not text, but {type(text).__name__}", fix="give the whole document's text"
             )
         check_whole(name, f"{where}: doc_id")
         check_whole(text, f"{where}: hypothesis")
@@ -88,7 +88,7 @@ def _of_objects(path: str, encoding: str, parts: Sequence[Part], languages: Lang
         elif name not in known:
             unknown.append(name)
         elif name in found:
-            raise InputError(f"{where}: document {name!r} is in line {at[name]} already; leave one out")
+            raise InputError(f"{where}: document {name!r} is in line {at[name]} already", fix="leave one out")
         else:
             found[name], at[name] = text, number
     if foreign:
@@ -124,12 +124,12 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
     text = without_times(without_mark(read_text(path, encoding), path), path)
     if _OBJECTS.match(text):
         raise InputError(
-            f"{path} holds JSON objects; write one per line, with doc_id and hypothesis, to a file whose name ends "
-            "in .jsonl"
+            f"{path} holds JSON objects",
+            fix="write one per line, with doc_id and hypothesis, to a file whose name ends in .jsonl",
         )
     lines = split_lines(text, path)
     if not any(map(str.strip, lines)):
-        raise InputError(f"{path} is empty; it must hold the hypotheses")
+        raise InputError(f"{path} is empty", fix="it must hold the hypotheses")
     if len(parts) == 1:
         return parts, ["\n".join(lines)]
     documents: list[list[str]] = [[]]
@@ -162,8 +162,9 @@ def _of_lines(path: str, encoding: str, parts: Sequence[Part]) -> tuple[Sequence
         return [Part("", 0, parts[-1].end)], ["\n".join(lines)]
     there = counted(len(documents), "document", "documents")
     raise InputError(
-        f"{path} has {there} between blank lines, but the ids name {len(parts):,}; put a blank line between documents "
-        "and none inside them, or give a folder with a file for each, or JSON lines with doc_id and hypothesis"
+        f"{path} has {there} between blank lines, but the ids name {len(parts):,}",
+        fix="put a blank line between documents "
+        "and none inside them, or give a folder with a file for each, or JSON lines with doc_id and hypothesis",
     )
 
 

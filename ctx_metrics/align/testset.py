@@ -61,7 +61,7 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
             variants[row["tgt_lang"]] = None
         for key in ("doc_id", "src_text"):
             if not isinstance(row.get(key), str) or not row[key].strip():
-                raise InputError(f"{where}: {key} is missing; each line needs doc_id and src_text, as text")
+                raise InputError(f"{where}: {key} is missing", fix="each line needs doc_id and src_text, as text")
             check_whole(row[key], f"{where}: {key}")
         if row["doc_id"] in documents:
             named_twice = f"{where}: document {row['doc_id']!r} appeared before"
@@ -77,7 +77,7 @@ def read_test_set(path: str, encoding: str, languages: tuple[str | None, str | N
         own = [row["src_text"], *(references[name] for name in names)]
         documents[row["doc_id"]] = [_BETWEEN.split(text.strip()) for text in own]
     if not documents:
-        raise InputError(f"{path} has no document of the language pair; check the file and -l")
+        raise InputError(f"{path} has no document of the language pair", fix="check the file and -l")
     if len(variants) > 1:
         raise InputError(f"{path} has documents {_among(variants)}")
     if foreign:
@@ -111,7 +111,7 @@ def _references(given: Any, where: str) -> Mapping[str, str]:
     for name, value in (given or {}).items():
         text = value.get("ref") if isinstance(value, dict) else value
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{where}: the reference {name} has no text; leave it out of all lines")
+            raise InputError(f"{where}: the reference {name} has no text", fix="leave it out of all lines")
         check_whole(text, f"{where}: the reference {name}")
         texts[name] = text
     return texts

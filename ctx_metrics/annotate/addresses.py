@@ -34,7 +34,9 @@ def readable(path: str) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{what}: {error.strerror or ' '.join(str(error).split()) or type(error).__name__}") from error
     except UnicodeDecodeError as error:  # from Parquet; lines are decoded elsewhere
-        raise InputError(f"{what}: the name of a column is not utf-8; write the table with names in UTF-8") from error
+        raise InputError(
+            f"{what}: the name of a column is not utf-8", fix="write the table with names in UTF-8"
+        ) from error
     except ImportError as error:  # of the protocol's package
         raise InputError(f"{what}: {' '.join(str(error).split())}") from error
     except Exception as error:

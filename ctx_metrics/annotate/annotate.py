@@ -242,7 +242,8 @@ def planned(run: Annotation) -> Iterator[TableBlock]:
             if len(found) > 1:
                 raise InputError(
                     f"{table.path}: {name} treats a table without document ids as one document, but it has more than "
-                    f"{run.size:,} rows; name the column of the document ids (--columns doc=NAME), or give a larger --block"
+                    f"{run.size:,} rows",
+                    fix="name the column of the document ids (--columns doc=NAME), or give a larger --block",
                 )
         first = 0
         for rows in found:
@@ -336,7 +337,7 @@ def _take(
 
 def _check_signature(name: str, before: str, now: str) -> None:
     if now != before:
-        raise InputError(f"{name}: its signature changed from {before} to {now}; name a new folder")
+        raise InputError(f"{name}: its signature changed from {before} to {now}", fix="name a new folder")
 
 
 def _passing(run: Annotation, kept: KeptScores) -> np.ndarray:
@@ -369,7 +370,9 @@ def _write_ranked(
     def kept(number: int) -> KeptScores:
         found = parts.scores(number, len(run.numbers), len(run.texts), records[number].rows)
         if found is None:
-            raise InputError(f"{parts.address}: the scores of part {number} are missing; run the same command again")
+            raise InputError(
+                f"{parts.address}: the scores of part {number} are missing", fix="run the same command again"
+            )
         return found
 
     def ranked(own: KeptScores) -> np.ndarray:
@@ -380,7 +383,8 @@ def _write_ranked(
     for block in planned(run):
         if block.number >= len(records) or block.key != records[block.number].key:
             raise InputError(
-                f"{block.table.path} has changed since its rows were scored; run the command again, with a new folder"
+                f"{block.table.path} has changed since its rows were scored",
+                fix="run the command again, with a new folder",
             )
         own = kept(block.number)
         written[block.number] = _write(run, parts, block, own, choose(ranked(own)))

@@ -93,13 +93,13 @@ class Parts:
                     what = f"its state ({KEPT}) cannot be used"
                 elif any(name.startswith("part-") for name in names):
                     what = f"its state ({KEPT}) is gone"
-                raise InputError(f"{address} is not empty, but {what}; name a new folder")
+                raise InputError(f"{address} is not empty, but {what}", fix="name a new folder")
             self._identity = given
         elif before != given:
             [key, *_] = [key for key in given if before[key] != given[key]]
             raise InputError(
-                f"{address} holds a run with other {WORDS[key]}; name a new folder, or run the earlier command again "
-                "to continue it"
+                f"{address} holds a run with other {WORDS[key]}",
+                fix="name a new folder, or run the earlier command again to continue it",
             )
         if isinstance(self._folder, LocalFolder):
             for folder in (self._folder.path, self._state.path):

@@ -99,7 +99,7 @@ class ArrowRows(Rows):
                 found = value.as_py()
             except UnicodeDecodeError as error:
                 where = f"{self._path}, row {row + 1}: byte {error.start + 1} of column {column}"
-                raise InputError(f"{where} is not utf-8; write the table with text as UTF-8") from error
+                raise InputError(f"{where} is not utf-8", fix="write the table with text as UTF-8") from error
             texts.append(_text(found, self._path, row, column, self._ids, self._text_columns))
         return texts
 
@@ -301,7 +301,7 @@ def check_columns(path: str, names: Sequence[str], wanted: Sequence[str], added:
 
 def check_added(where: str, names: Collection[str], added: Sequence[str]) -> None:
     if taken := [name for name in added if name in names]:
-        raise InputError(f"{where} has a column {taken[0]} already; give the new ones other names with --names")
+        raise InputError(f"{where} has a column {taken[0]} already", fix="give the new ones other names with --names")
 
 
 def is_number(column: str) -> bool:
@@ -318,7 +318,8 @@ class ParquetReader:
             import pyarrow.parquet  # noqa: F401
         except ImportError as error:
             raise InputError(
-                f"cannot read {table.path}: Parquet needs the package pyarrow ({error}); install it with: {EXTRA}"
+                f"cannot read {table.path}: Parquet needs the package pyarrow ({error})",
+                fix=f"install it with: {EXTRA}",
             ) from error
 
     def names(self) -> list[str]:

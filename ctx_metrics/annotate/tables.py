@@ -50,7 +50,7 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
                 names = [name for name in sorted(system.find(inside)) if _is_seen(name[len(inside) :])]
                 found += [table for name in names if (table := _table(_address(system, path, name)))]
                 if not any(_table(name) for name in names):
-                    raise InputError(f"{path}: no table in this folder; {_kinds()}")
+                    raise InputError(f"{path}: no table in this folder", fix=_kinds())
             elif any(mark in inside for mark in "*?[") and not system.exists(inside):
                 names = sorted(system.glob(inside))
                 if not names:
@@ -61,10 +61,12 @@ def find_tables(paths: Sequence[str]) -> list[Table]:
                     raise InputError(f"cannot read {path}: no such file or folder")
                 found.append(_known(path))
     if twice := [table.path for table in found if found.count(table) > 1]:
-        raise InputError(f"{twice[0]} is given twice; name each table once")
+        raise InputError(f"{twice[0]} is given twice", fix="name each table once")
     if len({(table.form, table.packed) for table in found}) > 1:
         one, other = found[0], next(table for table in found if table.ending != found[0].ending)
-        raise InputError(f"{other.path} has another format than {one.path}; annotate tables of one format at a time")
+        raise InputError(
+            f"{other.path} has another format than {one.path}", fix="annotate tables of one format at a time"
+        )
     return found
 
 
@@ -88,7 +90,7 @@ def _table(path: str) -> Table | None:
 def _known(path: str) -> Table:
     table = _table(path)
     if table is None:
-        raise InputError(f"{path}: its name does not show its format; {_kinds()}")
+        raise InputError(f"{path}: its name does not show its format", fix=_kinds())
     return table
 
 
@@ -115,7 +117,9 @@ def _zstandard(path: str) -> Any:
     try:
         import zstandard as package
     except ImportError as error:
-        raise InputError(f"cannot read {path}: .zst needs the package zstandard; install it with: {EXTRA}") from error
+        raise InputError(
+            f"cannot read {path}: .zst needs the package zstandard", fix=f"install it with: {EXTRA}"
+        ) from error
     return package
 
 

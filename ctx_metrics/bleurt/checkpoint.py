@@ -68,9 +68,9 @@ class BleurtCheckpoint:
     def __init__(self, name: str, activation: str | None = None):
         if "/" not in name and not Path(name).expanduser().is_dir():
             perhaps = f" (perhaps lucadiliello/{name.upper().replace('_', '-')})" if is_named(name) else ""
-            raise ModelError(f"no model folder {name!r}; name a folder, or OWNER/NAME of the hub{perhaps}")
+            raise ModelError(f"no model folder {name!r}", fix=f"name a folder, or OWNER/NAME of the hub{perhaps}")
         if Path(name).expanduser().is_file():
-            raise ModelError(f"{name} is a file; name the folder that it is in")
+            raise ModelError(f"{name} is a file", fix="name the folder that it is in")
         found = located(name, BLEURT_20, lambda folder: "")
         self.folder = found.folder
         self.stated = read_config(self.folder)
@@ -78,7 +78,9 @@ class BleurtCheckpoint:
         self.config = encoder_config(self.folder, self.stated, ACTIVATIONS[self.activation])
         check_size(self.config, self.folder, weight_files(self.folder))
         if not self.vocabulary.is_file():
-            raise ModelError(f"{self.folder} has no {VOCABULARY}, its SentencePiece model; copy or fetch it again")
+            raise ModelError(
+                f"{self.folder} has no {VOCABULARY}, its SentencePiece model", fix="copy or fetch it again"
+            )
         self._hashes = self._hashed()
         self.model = replace(found, ckpt=self._identity())
 
@@ -92,7 +94,8 @@ class BleurtCheckpoint:
             choose = setting_named("--bleurt-activation", "activation", "gelu")
             raise ModelError(
                 f"{self.folder}: config.json gives {shown(act)} for hidden_act, which is not one of "
-                f"{', '.join(_HIDDEN_ACTS)}; correct it, or give {choose} to the metric bleurt"
+                f"{', '.join(_HIDDEN_ACTS)}",
+                fix=f"correct it, or give {choose} to the metric bleurt",
             )
         return _HIDDEN_ACTS[act]
 
@@ -106,7 +109,7 @@ class BleurtCheckpoint:
             return identity(self._hashes, self.folder)
         if converted["files"] != files_identity(self.folder, self.stated):
             raise ModelError(
-                f"{self.folder} was changed after ctx-metrics convert wrote it; convert the checkpoint again"
+                f"{self.folder} was changed after ctx-metrics convert wrote it", fix="convert the checkpoint again"
             )
         return converted["ckpt"]
 
@@ -146,7 +149,7 @@ class BleurtCheckpoint:
                 name = str(raw).removeprefix("bleurt.").replace(*_RENAMED)
                 places[name] = tensors, raw, path
         if lacking := [name for name in names if name not in places]:
-            raise ModelError(f"{self.folder}: its weights lack the tensor {lacking[0]!r}; fetch it again")
+            raise ModelError(f"{self.folder}: its weights lack the tensor {lacking[0]!r}", fix="fetch it again")
         return {name: places[name] for name in names}
 
 
@@ -160,17 +163,17 @@ def read_config(folder: Path) -> dict[str, Any]:
         )
     if config.get("embedding_size") is None:
         raise ModelError(
-            f"{folder} is an older BLEURT for English (config.json gives no embedding_size); use a BLEURT-20 checkpoint, "
-            "such as lucadiliello/BLEURT-20-D12"
+            f"{folder} is an older BLEURT for English (config.json gives no embedding_size)",
+            fix="use a BLEURT-20 checkpoint, such as lucadiliello/BLEURT-20-D12",
         )
     size = config["embedding_size"]
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise ModelError(f"{folder}: config.json gives {shown(size)} for embedding_size; fetch it again")
+        raise ModelError(f"{folder}: config.json gives {shown(size)} for embedding_size", fix="fetch it again")
     if CONVERTED in config:
         added = config[CONVERTED]
         if not isinstance(added, dict) or not all(isinstance(added.get(name), str) for name in ("ckpt", "files")):
             raise ModelError(
-                f"{folder}: config.json is not as ctx-metrics convert writes it; convert the checkpoint again"
+                f"{folder}: config.json is not as ctx-metrics convert writes it", fix="convert the checkpoint again"
             )
     return config
 

@@ -31,7 +31,7 @@ class PairTokenizer:
     def _special(self, piece: str) -> int:
         number = self._pieces.PieceToId(piece)
         if self._pieces.IdToPiece(number) != piece:
-            raise ModelError(f"{self.path} has no piece {piece}, so it is not BLEURT's; fetch it again")
+            raise ModelError(f"{self.path} has no piece {piece}, so it is not BLEURT's", fix="fetch it again")
         return number
 
     def content(self, texts: Sequence[str]) -> dict[str, np.ndarray]:

@@ -55,11 +55,11 @@ def read_items(
         check_lines(sources or "", lines, items)
         for place, (item, line) in enumerate(zip(items, lines, strict=True), 1):
             if item.source not in (None, line):
-                raise InputError(f"{what}, line {place}: its src is not line {place} of {sources}; leave -s out")
+                raise InputError(f"{what}, line {place}: its src is not line {place} of {sources}", fix="leave -s out")
         items = [item._replace(source=line) for item, line in zip(items, lines, strict=True)]
     if references is not None:
         if any(item.references is not None for item in items):
-            raise InputError(f"{what} has references of its own; leave --references out")
+            raise InputError(f"{what} has references of its own", fix="leave --references out")
         others = _read([references], None, None, items, encoding, "pseudo-references")
         if len(others) != len(items):
             found = counted(len(others), "source", "sources")
@@ -71,7 +71,7 @@ def read_items(
 def check_lines(path: str, lines: Sequence[str], items: Sequence[Item]) -> None:
     if len(lines) != len(items):
         found, sources = counted(len(lines), "line", "lines"), counted(len(items), "source", "sources")
-        raise InputError(f"{path} has {found}, but there are candidates for {sources}; give one line per source")
+        raise InputError(f"{path} has {found}, but there are candidates for {sources}", fix="give one line per source")
 
 
 def _read(
@@ -88,10 +88,12 @@ def _read(
     [path] = paths
     lines = read_lines(path, encoding)
     if not lines:
-        raise InputError(f"{path} is empty; it must hold {holds}")
+        raise InputError(f"{path} is empty", fix=f"it must hold {holds}")
     form = form or _form_of(path, lines)
     if number is not None and form != "lines":
-        raise InputError(f"{path}: -n is for files with N lines per source, but this file is {form}; leave -n out")
+        raise InputError(
+            f"{path}: -n is for files with N lines per source, but this file is {form}", fix="leave -n out"
+        )
     if form == "lines":
         return _of_lines(path, lines, number, known)
     if form == "fairseq":
@@ -113,18 +115,18 @@ def _of_files(paths: Sequence[str], form: str | None, number: int | None, encodi
     if form not in (None, "lines") or number is not None:
         flag = "-n" if number is not None else f"--input-format {form}"
         raise InputError(
-            f"{flag} is for one file of candidates; several files have one candidate per line: leave {flag} out"
+            f"{flag} is for one file of candidates", fix=f"several files have one candidate per line: leave {flag} out"
         )
     if twice := [path for k, path in enumerate(paths) if path in paths[:k]]:
-        raise InputError(f"{twice[0]} is given twice; name each file once")
+        raise InputError(f"{twice[0]} is given twice", fix="name each file once")
     streams = [read_lines(path, encoding) for path in paths]
     for path, stream in zip(paths, streams, strict=True):
         if not stream:
-            raise InputError(f"{path} is empty; it must hold candidates")
+            raise InputError(f"{path} is empty", fix="it must hold candidates")
         if form is None and (own := _form_of(path, stream)) != "lines":
             raise InputError(
-                f"{path} is a file of the format {own}, but several files have one candidate per line; give one file, or "
-                f"--input-format lines"
+                f"{path} is a file of the format {own}, but several files have one candidate per line",
+                fix="give one file, or --input-format lines",
             )
         if len(stream) != len(streams[0]):
             found = counted(len(stream), "line", "lines")
@@ -136,19 +138,20 @@ def _of_lines(path: str, lines: list[str], number: int | None, known: Sequence[A
     if number is None:
         if known is None:
             raise InputError(
-                f"{path}: the number of lines per source is not known; give -n N, or the sources with -s FILE"
+                f"{path}: the number of lines per source is not known", fix="give -n N, or the sources with -s FILE"
             )
         if not known or len(lines) % len(known):
             found = counted(len(lines), "line", "lines")
             raise InputError(
-                f"{path} has {found}, which is not a multiple of {len(known):,} sources; give every source the same number"
+                f"{path} has {found}, which is not a multiple of {len(known):,} sources",
+                fix="give every source the same number",
             )
         number = len(lines) // len(known)
     if len(lines) % number:
         found, whole = counted(len(lines), "line", "lines"), counted(len(lines) // number, "source", "sources")
         raise InputError(
-            f"{path} has {found}: {number} for each of {whole}, and {len(lines) % number} more; give "
-            f"every source the same number"
+            f"{path} has {found}: {number} for each of {whole}, and {len(lines) % number} more",
+            fix="give every source the same number",
         )
     return [Item(tuple(lines[begin : begin + number])) for begin in range(0, len(lines), number)]
 
@@ -167,9 +170,11 @@ def _of_nbest(path: str, lines: list[str]) -> list[Item]:
         last = max(texts, default=source)
         if source not in (last, last + 1) and texts:
             if source in texts:
-                raise InputError(f"{path}, line {place}: source {source} returns after source {last}; sort the lines")
+                raise InputError(
+                    f"{path}, line {place}: source {source} returns after source {last}", fix="sort the lines"
+                )
             raise InputError(
-                f"{path}, line {place}: source {source} follows source {last}; every source needs candidates"
+                f"{path}, line {place}: source {source} follows source {last}", fix="every source needs candidates"
             )
         if not texts and source > 1:
             raise InputError(f"{path}, line {place}: the first source is {source}; sources count from 0")
@@ -189,7 +194,7 @@ def _of_tsv(path: str, lines: list[str]) -> list[Item]:
     items = []
     for place, line in enumerate(lines, 1):
         if not line.strip("\t "):
-            raise InputError(f"{path}, line {place}: no candidates; every source needs one")
+            raise InputError(f"{path}, line {place}: no candidates", fix="every source needs one")
         items.append(Item(tuple(cell.strip() for cell in line.rstrip("\t").split("\t"))))
     return items
 
@@ -217,7 +222,9 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
         try:
             known = None if scores is None or None in scores else tuple(map(float, scores))
         except OverflowError as error:  # an integer of more than 308 digits
-            raise InputError(f"{where}: scores holds a number that is too large; it must be below 1e308") from error
+            raise InputError(
+                f"{where}: scores holds a number that is too large", fix="it must be below 1e308"
+            ) from error
         references = given.get("references")
         items.append(
             Item(candidates, known, source, None if references is None else _texts(where, "references", references))
@@ -225,7 +232,9 @@ def _of_jsonl(path: str, lines: list[str]) -> list[Item]:
     with_source = sum(item.source is not None for item in items)
     if 0 < with_source < len(items):
         lacking = next(k for k, item in enumerate(items, 1) if item.source is None)
-        raise InputError(f"{path}, line {lacking}: no src, but other lines have one; give it on every line, or on none")
+        raise InputError(
+            f"{path}, line {lacking}: no src, but other lines have one", fix="give it on every line, or on none"
+        )
     return items
 
 
@@ -233,10 +242,10 @@ def _texts(where: str, name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         raise InputError(f"{where}: {name} is not a list of texts")
     if not given:
-        raise InputError(f"{where}: no {name}; every source needs one")
+        raise InputError(f"{where}: no {name}", fix="every source needs one")
     for each in given:
         if holds_surrogate(each):
-            raise InputError(f"{where}: {name} hold a lone surrogate, which is not text; write the file as UTF-8")
+            raise InputError(f"{where}: {name} hold a lone surrogate, which is not text", fix="write the file as UTF-8")
     return tuple(each.removeprefix(BOM) for each in given)
 
 
@@ -268,8 +277,8 @@ def _of_fairseq(path: str, lines: Sequence[str], known: Sequence[Any] | None) ->
         if kind == "S":
             if sources.setdefault(number, content) != content:
                 raise InputError(
-                    f"{path}, line {place}: the text of source {number} differs from an earlier one; give the output of "
-                    "one test set"
+                    f"{path}, line {place}: the text of source {number} differs from an earlier one",
+                    fix="give the output of one test set",
                 )
             continue
         score, _, text = content.partition("\t")
@@ -288,7 +297,7 @@ def _of_fairseq(path: str, lines: Sequence[str], known: Sequence[Any] | None) ->
         detokenized, all_ = len(own.get(number, [])), len(found["H"].get(number, []))
         if not detokenized:
             raise InputError(
-                f"{path}: source {number} has no {own_kind}- lines; every source from 0 on needs candidates"
+                f"{path}: source {number} has no {own_kind}- lines", fix="every source from 0 on needs candidates"
             )
         if all_ not in (0, detokenized):
             raise InputError(
@@ -369,8 +378,8 @@ def check_form(items: Sequence[Item], form: str) -> None:
         for number, item in enumerate(items, 1):
             if any("|||" in text for text in item.candidates):
                 raise InputError(
-                    f"source {number}, counted from 1: a candidate holds |||, which separates the columns of n-best lists; "
-                    f"write --format jsonl"
+                    f"source {number}, counted from 1: a candidate holds |||, which separates the columns of n-best lists",
+                    fix="write --format jsonl",
                 )
 
 

@@ -39,8 +39,8 @@ def best_documents(
         if len(item.candidates) != number:
             found = counted(len(item.candidates), "candidate", "candidates")
             raise InputError(
-                f"source {place} has {found}, but source 1 has {number}; the k-th candidates of all segments form the "
-                f"k-th document: give every source the same number"
+                f"source {place} has {found}, but source 1 has {number}",
+                fix="the k-th candidates of all segments form the k-th document: give every source the same number",
             )
     systems = [[item.candidates[k] for item in items] for k in range(number)]
     made = build_all(metrics, _filled(context, items, doc_ids, systems))
@@ -64,18 +64,19 @@ def best_paths(
     """
     [(name, _, settings), *others] = metrics
     if name != "slide" or others:
-        raise InputError("--documents path needs the windows of slide; give -m slide alone")
+        raise InputError("--documents path needs the windows of slide", fix="give -m slide alone")
     systems = [[item.candidates[0] for item in items]]
     metric = build(SLIDE, _filled(context, items, doc_ids, systems), settings)
     assert isinstance(metric, SLIDE)
     if metric.tokens is not None:
         raise InputError(
-            "--documents path does not work with windows of tokens, which depend on the choices; use --slide-window"
+            "--documents path does not work with windows of tokens, which depend on the choices",
+            fix="use --slide-window",
         )
     if metric.can.references:
         raise InputError(
-            "slide: the model reads references, but candidates have none; name one without references "
-            "with --slide-model"
+            "slide: the model reads references, but candidates have none",
+            fix="name one without references with --slide-model",
         )
     sign = 1 if metric.can.higher_is_better else -1
     ranges = document_ranges(doc_ids)

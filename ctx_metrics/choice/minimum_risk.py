@@ -77,9 +77,9 @@ class Method:
             if not 0 < share <= 1:
                 raise InputError(f"{flag} {share:g}: give more than 0 and at most 1")
         if self.refine is not None and self.method != "aggregate":
-            raise InputError("--refine works only with --method aggregate; give both, or leave it out")
+            raise InputError("--refine works only with --method aggregate", fix="give both, or leave it out")
         if self.exclude_self and self.method != "exact":
-            raise InputError("--exclude-self works only with --method exact; leave one out")
+            raise InputError("--exclude-self works only with --method exact", fix="leave one out")
 
     def check(self, utility: Utility) -> None:
         possible = {"aggregate": utility.aggregates, "centroids": utility.clusters}
@@ -88,7 +88,8 @@ class Method:
             what = f"this model of {utility.name}" if utility.name in ("comet", "slide", "doccomet") else utility.name
             raise InputError(
                 f"--method {self.method} works only with {others}COMET models of the class RegressionMetric, not with "
-                f"{what}; use exact or prune"
+                f"{what}",
+                fix="use exact or prune",
             )
 
 
@@ -141,12 +142,13 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[DistinctTe
     can = capabilities(cls)
     if "doc_ids" in can.reads:
         raise InputError(
-            f"{name}: the metric reads documents, but candidates are single segments; choose another metric, such as comet"
+            f"{name}: the metric reads documents, but candidates are single segments",
+            fix="choose another metric, such as comet",
         )
     if not can.compares_two_texts:
         raise InputError(
-            f"{name}: the metric cannot compare a candidate with one other candidate; choose another metric, such as chrf, "
-            "bertr or comet"
+            f"{name}: the metric cannot compare a candidate with one other candidate",
+            fix="choose another metric, such as chrf, bertr or comet",
         )
     texts = replace(
         context,
@@ -158,7 +160,8 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[DistinctTe
     if why := capabilities(metric).whole_corpus:
         raise InputError(
             f"{name}: mbr compares two candidates at a time, and this metric's value for them depends on other texts too "
-            f"({why}); choose another metric"
+            f"({why})",
+            fix="choose another metric",
         )
     assert isinstance(metric, Metric)
     if type(metric) in COUNTS:
@@ -170,7 +173,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[DistinctTe
         return MatchedPairs(name, metric, signature)
     if isinstance(metric, EstimatorMetric):
         if not metric.can.references:
-            raise InputError(f"{name}: the model reads no reference; use ctx-metrics rerank with such models")
+            raise InputError(f"{name}: the model reads no reference", fix="use ctx-metrics rerank with such models")
         from ..models.comet.model import RegressionEstimator
 
         if type(metric.estimator) is RegressionEstimator and metric.estimator.inputs == "mt+src+ref":

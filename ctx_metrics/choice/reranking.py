@@ -41,11 +41,11 @@ class Reranking(Chooser):
             can = capabilities(cls)
             if "doc_ids" in can.reads:
                 raise InputError(
-                    f"{name}: the metric reads documents, but candidates are single segments; give --docids FILE"
+                    f"{name}: the metric reads documents, but candidates are single segments", fix="give --docids FILE"
                 )
             if can.streams or can.compares_systems:
                 raise InputError(
-                    f"{name}: the metric cannot score a candidate by itself; choose another metric, such as comet"
+                    f"{name}: the metric cannot score a candidate by itself", fix="choose another metric, such as comet"
                 )
             without = f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it"
             if not issubclass(cls, ContextMetric) or (can.references and not can.estimator):
@@ -131,13 +131,13 @@ def check_decoder_scores(items: Sequence[Item], flag: str) -> None:
     for number, item in enumerate(items, 1):
         if item.scores is None:
             raise InputError(
-                f"source {number}, counted from 1: its candidates have no decoder scores, which {flag} needs; give an "
-                f"n-best list or JSON lines with scores"
+                f"source {number}, counted from 1: its candidates have no decoder scores, which {flag} needs",
+                fix="give an n-best list or JSON lines with scores",
             )
         if bad := [score for score in item.scores if not math.isfinite(score)]:
             raise InputError(
-                f"source {number}, counted from 1: a decoder score is {bad[0]}, but {flag} needs finite numbers; remove "
-                f"the candidate"
+                f"source {number}, counted from 1: a decoder score is {bad[0]}, but {flag} needs finite numbers",
+                fix="remove the candidate",
             )
 
 
@@ -169,7 +169,7 @@ class TunedWeight(NamedTuple):
 def check_judge(name: str) -> None:
     if not capabilities(metric_table()[name.upper()]).compares_two_texts:
         raise InputError(
-            f"--tune-by {name}: the metric cannot judge single outputs; choose another one, such as chrf or comet"
+            f"--tune-by {name}: the metric cannot judge single outputs", fix="choose another one, such as chrf or comet"
         )
 
 

@@ -60,7 +60,9 @@ def _add_level(
         if hasattr(module, "add_arguments"):
             module.add_arguments(subparser, argv[1:])
         if taken := [action.dest for action in subparser._actions if action.dest in RESERVED]:
-            raise CtxMetricsError(f"{WHAT} {whole}: a field of its settings cannot be named {taken[0]}; rename it")
+            raise CtxMetricsError(
+                f"{WHAT} {whole}: a field of its settings cannot be named {taken[0]}", fix="rename it"
+            )
 
 
 def _summary(command: EntryPoint) -> str:

@@ -87,7 +87,9 @@ def read_config(folder: Path) -> dict:
 def checked_config(config: dict, folder: Path) -> dict:
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        raise ModelError(f"{folder} is of kind {shown(kind)}; a text encoder must be one of {', '.join(FAMILIES)}")
+        raise ModelError(
+            f"{folder} is of kind {shown(kind)}", fix=f"a text encoder must be one of {', '.join(FAMILIES)}"
+        )
     for key, usual in (("hidden_act", "gelu"), ("position_embedding_type", "absolute")):
         if config.get(key, usual) != usual:
             raise ModelError(f"{folder}: {key} {shown(config[key])} is not supported, only {usual!r}")
@@ -101,18 +103,19 @@ def checked_config(config: dict, folder: Path) -> dict:
         *([] if kind in _FROM_ZERO else [("pad_token_id", (int,), 0, config["vocab_size"])]),
     ):
         if key in config and not (_is_number(config[key], kinds) and least <= config[key] <= most):
-            raise ModelError(f"{folder}: config.json gives {shown(config[key])} for {key}; fetch it again")
+            raise ModelError(f"{folder}: config.json gives {shown(config[key])} for {key}", fix="fetch it again")
     if kind == "deberta-v2":
         _check_disentangled(config, folder)
     if config["hidden_size"] % config["num_attention_heads"]:
         width, heads = shown(config["hidden_size"]), shown(config["num_attention_heads"])
         raise ModelError(f"{folder}: config.json gives hidden_size {width}, which {heads} attention heads cannot share")
     if config.get("is_decoder") or config.get("add_cross_attention"):
-        raise ModelError(f"{folder} is a decoder; a text encoder must be bidirectional")
+        raise ModelError(f"{folder} is a decoder", fix="a text encoder must be bidirectional")
     if (positions := config["max_position_embeddings"]) < first_position(config) + 3:
         raise ModelError(
             f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no room for a word between the "
-            "special tokens; fetch it again"
+            "special tokens",
+            fix="fetch it again",
         )
     return config
 
@@ -126,12 +129,12 @@ def _check_disentangled(config: dict, folder: Path) -> None:
         if (found := given.get(key, usual)) != needed:
             raise ModelError(f"{folder}: {key} {shown(found)} is not supported, only {shown(needed)}")
     if config["position_buckets"] < 2:
-        raise ModelError(f"{folder}: config.json gives 1 for position_buckets; fetch it again")
+        raise ModelError(f"{folder}: config.json gives 1 for position_buckets", fix="fetch it again")
     # no tensor has this size, but two vectors are made of each distance
     if (positions := config["max_position_embeddings"]) > _MOST_POSITIONS:
         raise ModelError(
-            f"{folder}: config.json gives max_position_embeddings {shown(positions)}, more than {_MOST_POSITIONS}; "
-            "fetch it again"
+            f"{folder}: config.json gives max_position_embeddings {shown(positions)}, more than {_MOST_POSITIONS}",
+            fix="fetch it again",
         )
 
 
@@ -153,7 +156,8 @@ def check_size(config: dict, folder: Path, files: Sequence[Path]) -> None:
         where = files[0] if len(files) == 1 else folder
         raise ModelError(
             f"{folder}: config.json describes {shown(numbers)} numbers, more than the {size} bytes of weights in {where} "
-            "can hold; fetch both again"
+            "can hold",
+            fix="fetch both again",
         )
 
 
@@ -249,7 +253,9 @@ def folder_hashes(folder: Path) -> dict[str, str]:
 
 def _refuse_comet(folder: Path) -> None:
     if (folder / "hparams.yaml").exists():
-        raise ModelError(f"{folder} is a COMET checkpoint, not a text encoder; name a BERT, RoBERTa or XLM-R folder")
+        raise ModelError(
+            f"{folder} is a COMET checkpoint, not a text encoder", fix="name a BERT, RoBERTa or XLM-R folder"
+        )
 
 
 class EncoderTensors(LazyMapping[str, "torch.Tensor"]):
@@ -302,12 +308,12 @@ def checked_tensor(
         kind = "no tensor"
         if isinstance(tensor, torch.Tensor):
             kind = f"a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}".replace("torch.", "")
-        raise ModelError(f"{path}: {name} is {kind}, but plain floats are needed; {mend}")
+        raise ModelError(f"{path}: {name} is {kind}, but plain floats are needed", fix=mend)
     if shape is not None and tuple(tensor.shape) != shape:
-        raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}; {mend}")
+        raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}", fix=mend)
     # one pass for the sum is enough, unless it overflows
     if finite and not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():
-        raise ModelError(f"{path}: {name} is not finite everywhere; {mend}")
+        raise ModelError(f"{path}: {name} is not finite everywhere", fix=mend)
     return tensor
 
 
@@ -374,8 +380,8 @@ def _is_archive(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
                 raise ModelError(
-                    f"{path} is compressed, which torch.save does not do; write it again in Python: "
-                    "torch.save(torch.load(PATH, weights_only=True), PATH)"
+                    f"{path} is compressed, which torch.save does not do",
+                    fix="write it again in Python: torch.save(torch.load(PATH, weights_only=True), PATH)",
                 )
         return True
     text = " ".join(start.decode("latin-1").split())

@@ -87,7 +87,7 @@ class TextEncoder:
     def _check_current(self) -> None:
         """Raise ModelError if files have changed, so that what was just read may not match the signature."""
         if not self.is_current():
-            raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; create the metric again")
+            raise ModelError(f"{self.checkpoint.folder} has changed since it was opened", fix="create the metric again")
 
     def encode(
         self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT, *, alone: bool = False
@@ -118,7 +118,8 @@ class TextEncoder:
         if missing and (most := int(np.concatenate([wanted[key].ids for key in missing]).max())) >= words:
             raise ModelError(
                 f"{self.checkpoint.folder}: its tokenizer gives token {most}, but the model has {words}: they do not belong "
-                "together; fetch both again"
+                "together",
+                fix="fetch both again",
             )
         if self._bar is not None:
             self._bar.update(len(kept))

@@ -14,6 +14,6 @@ def frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = Non
         import pandas
     except ImportError as error:
         raise InputError(
-            "to_pandas needs pandas, which is not installed; install it with: pip install pandas"
+            "to_pandas needs pandas, which is not installed", fix="install it with: pip install pandas"
         ) from error
     return pandas.DataFrame(rows, columns=columns)

@@ -55,7 +55,7 @@ def predict(
         number = sum(any(key in sample for key in unread) for sample in samples)
         notice(f"samples: {counted(number, 'sample has', 'samples have')} keys that are not read ({', '.join(unread)})")
     if given.keys() <= {"mt"}:
-        raise InputError("samples: none has src or ref; give those that the model reads")
+        raise InputError("samples: none has src or ref", fix="give those that the model reads")
     said: list[Notice] = []
     try:
         with collected() as said:

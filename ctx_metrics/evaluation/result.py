@@ -193,7 +193,7 @@ class Evaluation(Mapping[str, SystemScores]):
         given = locals()
         if len(self.names) < 2:
             raise InputError(
-                "there is only one system; a comparison needs at least two: hypotheses={'A': [...], 'B': [...]}"
+                "there is only one system", fix="a comparison needs at least two: hypotheses={'A': [...], 'B': [...]}"
             )
         kinds = {"test": str, "resample": Literal["segment", "document"] | None, "samples": int | None, "seed": int}
         for name, kind in {**kinds, "alpha": float, "holm": bool}.items():

@@ -90,8 +90,8 @@ def _references(given: Any, segments: int) -> list[Segments]:
         if len(streams) == segments and len(lengths) == 1 and lengths != {segments}:
             raise InputError(
                 f"references: {counted(len(streams), 'list', 'lists')} of {counted(lengths.pop(), 'text', 'texts')} "
-                f"for {counted(segments, 'segment', 'segments')}; a list holds one reference of every segment: give "
-                "list(zip(*references))"
+                f"for {counted(segments, 'segment', 'segments')}",
+                fix="a list holds one reference of every segment: give list(zip(*references))",
             )
     names = [f"reference stream {k}" if len(streams) > 1 else "references" for k in range(1, len(streams) + 1)]
     return [named(checked_stream(*each, True), each[0]) for each in zip(names, streams, strict=True)]

@@ -172,7 +172,7 @@ class Asking:
             if not left:
                 where = f"nothing would go to {own.host}{kept}"
             flag = worded("--judge-dry-run", "dry_run")
-            raise CtxMetricsError(f"{self.label}: dry run: {where}; leave out {flag} to score")
+            raise CtxMetricsError(f"{self.label}: dry run: {where}", fix=f"leave out {flag} to score")
         server.client  # noqa: B018  # raises if it is not installed, or the key is none
         server.planned += len(left)
         if server.planned >= 2 * server.announced:

@@ -63,7 +63,7 @@ class JudgeEstimator(Estimator):
         return [False] * len(examples)
 
     def token_counts(self, examples: Sequence[Example]) -> list[int]:
-        raise ModelError("a judge's tokens cannot be counted here; give the windows a number of sentences")
+        raise ModelError("a judge's tokens cannot be counted here", fix="give the windows a number of sentences")
 
     def estimate(self, examples: Sequence[Example], label: str, unit: str = "segment") -> list[Estimate]:
         distinct = list(dict.fromkeys(each for each in examples if not any(map(is_blank, each.texts(self.inputs)))))
@@ -103,7 +103,8 @@ class JudgeEstimator(Estimator):
         if without := sum(math.isnan(each.value) for each in estimates.values()):
             raise ModelError(
                 f"{label}: {counted(without, f'{unit} has', f'{unit}s have')} no readable answer after up to "
-                f"{TRIES} requests for each of {self.judging.samples} samples; use more samples, or another model"
+                f"{TRIES} requests for each of {self.judging.samples} samples",
+                fix="use more samples, or another model",
             )
 
     def signature(self) -> dict:

@@ -74,9 +74,9 @@ class Judging:
             )
         for name in ("samples", "concurrency", "max_tokens", "max_requests"):
             if (value := getattr(self, name)) is not None and not (isinstance(value, Integral) and int(value) >= 1):
-                raise InputError(f"judge: {name} is {value!r}; it must be a whole number of at least 1")
+                raise InputError(f"judge: {name} is {value!r}", fix="it must be a whole number of at least 1")
         if self.samples > MOST_SAMPLES:
-            raise InputError(f"judge: samples is {self.samples!r}; it must be at most {MOST_SAMPLES:,}")
+            raise InputError(f"judge: samples is {self.samples!r}", fix=f"it must be at most {MOST_SAMPLES:,}")
         temperature, timeout = (
             float(value) if isinstance(value, Real) else -1 for value in (self.temperature, self.timeout)
         )
@@ -115,7 +115,7 @@ def named(name: str) -> dict[str, Any]:
     split = _split(name)
     url = f"{split.scheme}://{split.netloc}{split.path}"
     if not split.fragment:
-        raise InputError(f"judge: {url} names no model; write {url}#MODEL")
+        raise InputError(f"judge: {url} names no model", fix=f"write {url}#MODEL")
     found: dict[str, Any] = {"url": url, "model": unquote(split.fragment)}
     for key, text in parse_qsl(split.query, keep_blank_values=True):
         field = key.replace("-", "_")
@@ -135,7 +135,9 @@ def judging_of(settings: Mapping[str, Any]) -> Judging:
     given = {key: value for key, value in settings.items() if key in own and value is not None and value is not False}
     if is_name(str(given.get("model", ""))):
         if "url" in given:
-            raise InputError("judge: the model's name holds a URL, and another one is given; leave out one of them")
+            raise InputError(
+                "judge: the model's name holds a URL, and another one is given", fix="leave out one of them"
+            )
         return Judging(**{**given, **named(given["model"]), **{k: v for k, v in given.items() if k != "model"}})
     return Judging(**given)
 
@@ -146,12 +148,12 @@ def _split(url: str) -> SplitResult:
         split = urlsplit(url)
         split.port  # noqa: B018  # raises
     except ValueError as error:
-        raise InputError(f"judge: the server's URL cannot be read; give one such as {EXAMPLE}") from error
+        raise InputError("judge: the server's URL cannot be read", fix=f"give one such as {EXAMPLE}") from error
     if "@" in split.netloc:
         raise InputError(
-            "judge: a URL with a name and a password would be shown; give the key in an environment variable"
+            "judge: a URL with a name and a password would be shown", fix="give the key in an environment variable"
         )
     if split.scheme not in ("http", "https") or not split.hostname or not url.isprintable() or " " in url:
         shown = url.partition("?")[0]  # a query may hold a key
-        raise InputError(f"judge: {shown!r} is not a server's URL; give one such as {EXAMPLE}")
+        raise InputError(f"judge: {shown!r} is not a server's URL", fix=f"give one such as {EXAMPLE}")
     return split

@@ -149,7 +149,7 @@ class Server:
         if not key and name != KEY_ENV:
             flag = worded("--judge-key-env", "key_env")
             shown = name if name.isupper() else f"that {flag} names"  # the key itself may be given there
-            raise InputError(f"judge: the environment variable {shown} is not set; set it to the server's key")
+            raise InputError(f"judge: the environment variable {shown} is not set", fix="set it to the server's key")
         if not key:
             return NO_KEY
         if not (key.isascii() and key.isprintable()) or " " in key:

@@ -149,17 +149,21 @@ def check_values(folder: Path, config: dict) -> None:
             raise cannot_be(folder, name, shown(config[name]))
     given, known = config["network"], [field.name for field in fields(Shape)]
     if problem := [name for name in known if name not in given] or [name for name in given if name not in known]:
-        raise ModelError(f"{folder / CONFIG}: its network has to name {', '.join(known)}; look at {problem[0][:40]}")
+        raise ModelError(
+            f"{folder / CONFIG}: its network has to name {', '.join(known)}", fix=f"look at {problem[0][:40]}"
+        )
     sizes = ("layers", "width", "hidden", "projection", "feedforward")
     if bad := [name for name in sizes if type(given[name]) is not int or given[name] < 1]:
         size = repr(given[bad[0]])[:40]
-        raise ModelError(f"{folder / CONFIG}: its network's {bad[0]} is {size}, not a size; copy the folder again")
+        raise ModelError(
+            f"{folder / CONFIG}: its network's {bad[0]} is {size}, not a size", fix="copy the folder again"
+        )
 
 
 def load_learned(kind: str, name: str | None, options: EngineOptions) -> LearnedEstimator:
     """Load the network of a kind named by None or "embedded", a folder, or OWNER/NAME[@REVISION] of the hub."""
     if name == "":
-        raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
+        raise ModelError("the name of the model is empty", fix="name embedded, a folder, or OWNER/NAME of the hub")
     if name is None or name == "embedded":
         return LearnedEstimator(EMBEDDED_FOLDER.parent / kind, options)
     folder, repo = Path(os.path.expanduser(name)), None

@@ -96,7 +96,7 @@ def _by_key(rows: Sequence[SpanRow], names: Sequence[str]) -> dict[tuple[str, ..
         key = tuple(row.key[name] for name in names)
         if key in found:
             words = ", ".join(f"{name} {value}" for name, value in zip(names, key, strict=True))
-            raise InputError(f"{row.where}: a second row of {words}; leave one out")
+            raise InputError(f"{row.where}: a second row of {words}", fix="leave one out")
         found[key] = row
     return found
 

@@ -74,7 +74,7 @@ def evaluate(
     """
     names = [judged.name for judged in sets]
     if len(set(names)) < len(names):
-        raise InputError(f"two sets have the same name ({', '.join(sorted(names))}); evaluate them one by one")
+        raise InputError(f"two sets have the same name ({', '.join(sorted(names))})", fix="evaluate them one by one")
     agreements = []
     for protocol in protocols:
         start = time.perf_counter()

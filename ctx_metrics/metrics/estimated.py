@@ -77,7 +77,7 @@ class EstimatorMetric(ContextMetric):
         of_package = {EMBEDDED: self.example == EMBEDDED, MULTILINGUAL: self.takes_multilingual}
         if not of_package.get(str(name), True):
             another = self.named("model", self.example)
-            raise InputError(f"{metric}: there is no {name} model of {metric}; name another, such as {another}")
+            raise InputError(f"{metric}: there is no {name} model of {metric}", fix=f"name another, such as {another}")
 
     def _prepare(self) -> None:
         self._check_model()

@@ -88,9 +88,9 @@ class MetricXCheckpoint:
         self._flags = flags
         if "/" not in name and not Path(name).is_dir():
             perhaps = f" (perhaps google/{name})" if named_version(name) else ""
-            raise ModelError(f"no model folder {name!r}; name a folder, or OWNER/NAME of the hub{perhaps}")
+            raise ModelError(f"no model folder {name!r}", fix=f"name a folder, or OWNER/NAME of the hub{perhaps}")
         if Path(name).expanduser().is_file():
-            raise ModelError(f"{name} is a file; name the folder that it is in")
+            raise ModelError(f"{name} is a file", fix="name the folder that it is in")
         found = located(name, METRICX, lambda folder: "")
         self.folder, self.config = found.folder, _read_config(found.folder)
         self.shape = read_shape(self.folder, self.config)
@@ -104,13 +104,13 @@ class MetricXCheckpoint:
         known = named_version(name) if converted is None else converted["version"]
         flag = setting_named("--metricx-version", "version", given or "24")
         if given and known and given != known:
-            raise InputError(f"{name} is MetricX-{known}, not {given}; leave out {flag}")
+            raise InputError(f"{name} is MetricX-{known}, not {given}", fix=f"leave out {flag}")
         version = given or known
         if version is None:
             choose = f", or choose it with {flag}, 23 or 23-qe" if self._flags else ""
             raise InputError(
-                f"{name}: its files do not show which MetricX it is; put metricx-24, metricx-23 or metricx-23-qe into the "
-                f"folder's name{choose}"
+                f"{name}: its files do not show which MetricX it is",
+                fix=f"put metricx-24, metricx-23 or metricx-23-qe into the folder's name{choose}",
             )
         return version
 
@@ -121,7 +121,7 @@ class MetricXCheckpoint:
             return identity({Path(path).name: own for path, own in self._hashes.items()}, Path())
         if converted["files"] != files_identity(self.folder, self.config):
             raise ModelError(
-                f"{self.folder} was changed after ctx-metrics convert wrote it; convert the checkpoint again"
+                f"{self.folder} was changed after ctx-metrics convert wrote it", fix="convert the checkpoint again"
             )
         return converted["ckpt"]
 
@@ -129,7 +129,7 @@ class MetricXCheckpoint:
         if given is None and has_tokenizer(self.folder):
             return self.folder
         if given is not None and Path(given).is_file():
-            raise InputError(f"{given} is a file; name the folder of the tokenizer")
+            raise InputError(f"{given} is a file", fix="name the folder of the tokenizer")
         try:
             return located(given or TOKENIZER, MT5_TOKENIZER, lambda folder: "").folder
         except ModelError as error:
@@ -137,8 +137,8 @@ class MetricXCheckpoint:
             if given is None:
                 name_it = f", or name its folder with {flag}" if self._flags else ""
                 raise ModelError(
-                    f"{self.folder} has no tokenizer, and mT5's ({TOKENIZER}) is not in the cache and cannot be fetched; "
-                    f"put its tokenizer.json or spiece.model into the folder{name_it}"
+                    f"{self.folder} has no tokenizer, and mT5's ({TOKENIZER}) is not in the cache and cannot be fetched",
+                    fix=f"put its tokenizer.json or spiece.model into the folder{name_it}",
                 ) from error
             raise
 
@@ -171,7 +171,7 @@ class MetricXTensors:
         ):  # the table may be stored under the encoder's name for it
             stored = "encoder.embed_tokens.weight"
         if stored not in self._places:
-            raise ModelError(f"{self.folder}: its weights lack the tensor {name!r}; fetch it again")
+            raise ModelError(f"{self.folder}: its weights lack the tensor {name!r}", fix="fetch it again")
         return stored, *self._places[stored]
 
     def __getitem__(self, name: str) -> "torch.Tensor":
@@ -202,7 +202,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
         )
         if not strings or added["version"] not in INPUTS:
             raise ModelError(
-                f"{folder}: config.json is not as ctx-metrics convert writes it; convert the checkpoint again"
+                f"{folder}: config.json is not as ctx-metrics convert writes it", fix="convert the checkpoint again"
             )
     return config
 
@@ -226,7 +226,7 @@ def read_shape(folder: Path, config: Mapping[str, Any]) -> Shape:
         value, kind = given.get(name), types[name]
         number = isinstance(value, kind) and (kind is bool or (not isinstance(value, bool) and value > 0))
         if not number:
-            raise ModelError(f"{folder}: config.json gives {shown(value)} for {name}; fetch it again")
+            raise ModelError(f"{folder}: config.json gives {shown(value)} for {name}", fix="fetch it again")
         sizes[name] = value
     if sizes["vocab_size"] <= ROW:
         raise ModelError(f"{folder}: its vocabulary has {sizes['vocab_size']:,} rows, but the score is row {ROW:,}")

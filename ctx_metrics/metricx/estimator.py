@@ -56,7 +56,9 @@ class LoadedMetricX:
             with memory_for(f"the weights of {self.checkpoint.folder}", device):
                 self._network = MetricXNetwork(self.checkpoint.shape, take, device, self.dtype)
             if not self.is_current():
-                raise ModelError(f"{self.checkpoint.folder} has changed since it was opened; create the metric again")
+                raise ModelError(
+                    f"{self.checkpoint.folder} has changed since it was opened", fix="create the metric again"
+                )
         return self._network
 
 
@@ -89,7 +91,7 @@ class MetricXEstimator(Estimator):
     ):
         if options.dtype == "fp16":
             fp32, bf16 = (setting_named("--ctx-dtype", "dtype", each) for each in ("fp32", "bf16"))
-            raise InputError(f"MetricX overflows in fp16; use {bf16} or {fp32}")
+            raise InputError("MetricX overflows in fp16", fix=f"use {bf16} or {fp32}")
         checkpoint = MetricXCheckpoint(name, version, tokenizer, flags)
         self.version = checkpoint.version
         self.choices = INPUTS[self.version]

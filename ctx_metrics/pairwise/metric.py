@@ -48,7 +48,8 @@ class PairwiseSettings:
         if self.baseline and self.against is not None and len(self.against):
             raise InputError(
                 f"pairwise: the opponents are given twice, by {worded('--pairwise-against', 'against')} and "
-                f"{worded('--pairwise-baseline', 'baseline')}; leave one out"
+                f"{worded('--pairwise-baseline', 'baseline')}",
+                fix="leave one out",
             )
 
 

@@ -123,16 +123,16 @@ class PairwiseModel:
             if not name or not folder.is_dir():
                 if "/" not in name:
                     raise ModelError(
-                        f"no pairwise model {name!r}; name embedded, a folder that `ctx-metrics train pairwise` wrote, or "
-                        "OWNER/NAME of the hub"
+                        f"no pairwise model {name!r}",
+                        fix="name embedded, a folder that `ctx-metrics train pairwise` wrote, or OWNER/NAME of the hub",
                     )
                 repository, folder = hub_folder(name, LEARNED)
         config = read_config(folder)
         if config.get("model_type") != MODEL_TYPE:
             raise ModelError(
                 f"{name or folder} is not a pairwise model: its config.json has model_type "
-                f"{config.get('model_type')!r}; name "
-                "one that `ctx-metrics train pairwise` wrote"
+                f"{config.get('model_type')!r}",
+                fix="name one that `ctx-metrics train pairwise` wrote",
             )
         check_fields(folder, config, {**FIELDS, **OWN_FIELDS})
         for field, kinds in (("features", FEATURE), ("vectors", VECTOR)):
@@ -140,7 +140,7 @@ class PairwiseModel:
         try:
             self.numbers, ckpt = load_network(folder, config, lambda: _numbers(folder, config))
         except InputError as error:  # sizes that contradict each other
-            raise ModelError(f"{folder / CONFIG}: {error}; copy the folder again") from error
+            raise ModelError(f"{folder / CONFIG}: {error}", fix="copy the folder again") from error
         self.network = self.numbers.network.double()
         self.feature_specs = [each["spec"] for each in config["features"]]
         self.feature_signatures = [each["signature"] for each in config["features"]]
@@ -209,18 +209,19 @@ def _check_entries(folder: Path, field: str, entries: list, kinds: Mapping[str, 
             not isinstance(entry.get(name), kind) or isinstance(entry.get(name), bool) for name, kind in kinds.items()
         ):
             raise ModelError(
-                f"{folder / CONFIG}: {field} holds {str(entry)[:60]}, which is not an entry with "
-                f"{', '.join(kinds)}; copy the folder again"
+                f"{folder / CONFIG}: {field} holds {str(entry)[:60]}, which is not an entry with {', '.join(kinds)}",
+                fix="copy the folder again",
             )
 
 
 def _numbers(folder: Path, config: Mapping) -> PairwiseNumbers:
     network = config["network"]
     if set(network) != {field.name for field in fields(Shape)}:
-        raise ModelError(f"{folder / CONFIG}: its network has {', '.join(network)}; copy the folder again")
+        raise ModelError(f"{folder / CONFIG}: its network has {', '.join(network)}", fix="copy the folder again")
     if network["features"] != sum(each["columns"] for each in config["features"]):
         raise ModelError(
-            f"{folder / CONFIG}: a network of {network['features']} features, but others are named; copy the folder again"
+            f"{folder / CONFIG}: a network of {network['features']} features, but others are named",
+            fix="copy the folder again",
         )
     return PairwiseNumbers(Shape(**network), [(each["width"], each["dimensions"]) for each in config["vectors"]])
 
@@ -236,12 +237,14 @@ def _sources(folder: Path, entries: Sequence[Mapping]) -> list[VectorSource]:
         path = beside if beside.is_file() else Path(entry["path"])
         if not path.is_file():
             raise ModelError(
-                f"{folder} was trained on the word vectors {path}, which are missing; copy the file into the folder"
+                f"{folder} was trained on the word vectors {path}, which are missing",
+                fix="copy the file into the folder",
             )
         if (sha256 := file_sha256(path)) != entry["sha256"]:
             raise ModelError(
                 f"{path} hashes to {sha256[:12]}, but {folder} was trained on word vectors that hash to "
-                f"{str(entry['sha256'])[:12]}; copy the right file into the folder"
+                f"{str(entry['sha256'])[:12]}",
+                fix="copy the right file into the folder",
             )
         sources.append(VectorSource("words", None, str(path), entry["dimensions"]))
     return sources

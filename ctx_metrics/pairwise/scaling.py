@@ -20,8 +20,8 @@ def fit_pca(vectors: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarra
     n, width = vectors.shape
     if not 1 <= dimensions <= min(n, width):
         raise InputError(
-            f"{n} vectors of {width} numbers cannot be brought to {dimensions} dimensions by PCA; name at least 1 and at "
-            f"most {min(n, width)}, or none"
+            f"{n} vectors of {width} numbers cannot be brought to {dimensions} dimensions by PCA",
+            fix=f"name at least 1 and at most {min(n, width)}, or none",
         )
     mean = vectors.mean(0, dtype=np.float64)
     covariance = np.zeros((width, width))
@@ -29,7 +29,7 @@ def fit_pca(vectors: np.ndarray, dimensions: int) -> tuple[np.ndarray, np.ndarra
         centred = vectors[start : start + _ROWS_A_BLOCK] - mean
         covariance += centred.T @ centred
     if not np.isfinite(covariance).all():
-        raise InputError("sentence vectors hold numbers that are not finite; compute them in fp32")
+        raise InputError("sentence vectors hold numbers that are not finite", fix="compute them in fp32")
     components = np.linalg.eigh(covariance / n)[1].T[::-1][:dimensions]
     largest = np.abs(components).argmax(1)
     signs = np.where(components[np.arange(dimensions), largest] < 0, -1.0, 1.0)
@@ -60,7 +60,8 @@ def fit_min_max(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     high = np.fmax.reduce(values, axis=0, initial=-np.inf)
     if (bad := np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))).size:
         raise InputError(
-            f"column {bad[0] + 1} of {values.shape[1]} holds no number, or an infinite one, so it has no range; leave it out"
+            f"column {bad[0] + 1} of {values.shape[1]} holds no number, or an infinite one, so it has no range",
+            fix="leave it out",
         )
     return low, high
 

@@ -63,17 +63,19 @@ def parse_source(text: str) -> VectorSource:
         number = match["dimensions"]
         layers = match["layers"] and tuple(int(layer) for layer in match["layers"].split(","))
         if layers and len(set(layers)) < len(layers):
-            raise InputError(f"{FLAG} {text}: it names a layer twice; name each once")
+            raise InputError(f"{FLAG} {text}: it names a layer twice", fix="name each once")
     else:
         path, _, number = text.rpartition(":")
         if os.path.exists(text) or not (path and re.fullmatch(r"[0-9]{1,9}", number)):
             path, number = text, None
     if number is not None and int(number) < 1:
-        raise InputError(f"{FLAG} {text}: a PCA keeps at least 1 dimension; leave out the colon to keep all dimensions")
+        raise InputError(
+            f"{FLAG} {text}: a PCA keeps at least 1 dimension", fix="leave out the colon to keep all dimensions"
+        )
     if path is not None and not os.path.exists(path):
-        raise InputError(f"{FLAG}: no file {path!r}; name {_FORMS}")
+        raise InputError(f"{FLAG}: no file {path!r}", fix=f"name {_FORMS}")
     if path is not None and (not os.path.isfile(path) or not os.access(path, os.R_OK)):
-        raise InputError(f"{FLAG} {text}: {path} is not a readable plain file; name {_FORMS}")
+        raise InputError(f"{FLAG} {text}: {path} is not a readable plain file", fix=f"name {_FORMS}")
     return VectorSource("encoder" if path is None else "words", layers or None, path, int(number) if number else None)
 
 

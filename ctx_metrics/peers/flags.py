@@ -30,13 +30,13 @@ class PeerSettings:
 
     def __post_init__(self):
         if self.peers_left_out and not self.peers:
-            raise InputError("--peers-left-out works only with --peers; give both, or leave it out")
+            raise InputError("--peers-left-out works only with --peers", fix="give both, or leave it out")
         if self.peers_by_source and not self.peers:
-            raise InputError(f"weighting peers by the source works only with peers; {_give()}, or leave it out")
+            raise InputError("weighting peers by the source works only with peers", fix=f"{_give()}, or leave it out")
         if self.peers_weight is not None and not self.peers:
-            raise InputError(f"a weight of the peers works only with peers; {_give()}, or leave it out")
+            raise InputError("a weight of the peers works only with peers", fix=f"{_give()}, or leave it out")
         if self.peers_weight is not None and not 0 < self.peers_weight <= 1:
-            raise InputError(f"the peers' weight is {self.peers_weight:g}; it must be above 0 and at most 1")
+            raise InputError(f"the peers' weight is {self.peers_weight:g}", fix="it must be above 0 and at most 1")
 
 
 def _give() -> str:

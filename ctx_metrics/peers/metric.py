@@ -85,7 +85,7 @@ class Peers(OfInnerMetric):
         if not can.references:
             raise InputError(f"{name.lower()}: the model reads no references, so other systems cannot replace them")
         if can.compares_systems:
-            raise InputError(f"{name.lower()}: the model compares the systems itself; leave the peers out")
+            raise InputError(f"{name.lower()}: the model compares the systems itself", fix="leave the peers out")
         self.NAME = name
         self._judged_by: dict[str, Any] = {key: given.get(key) for key in JUDGE} | {"sources": sources}
         self._judged_by["engine"] = given.get("engine") or EngineOptions()
@@ -172,8 +172,8 @@ class Peers(OfInnerMetric):
     def to_score_against(self, streams: Any) -> list:
         if streams is not None:
             raise InputError(
-                f"{self.NAME.lower()}: with peers, whole systems are scored, against the references of the constructor; "
-                f"leave {worded('--sentence-level', 'references')} out here"
+                f"{self.NAME.lower()}: with peers, whole systems are scored, against the references of the constructor",
+                fix=f"leave {worded('--sentence-level', 'references')} out here",
             )
         return []
 
@@ -483,7 +483,7 @@ def with_peers(
     can = capabilities(metric)
     name = str(getattr(metric, "NAME", metric.__name__))
     if weight is not None and not 0 < weight <= 1:
-        raise InputError(f"the peers' weight is {weight:g}; it must be above 0 and at most 1")
+        raise InputError(f"the peers' weight is {weight:g}", fix="it must be above 0 and at most 1")
     own_texts = any(isinstance(each, FileInput) and (each.required or each.per_system) for each in can.inputs)
     if not can.references or can.compares_systems or own_texts:
         why = "reads no references" if not can.references else "compares the systems itself or reads other texts"

@@ -372,8 +372,8 @@ def asked_by(
     scores = not (flags.list or flags.download or flags.citation)
     if chosen and scores and flags.test_set is None and not flags.refs:
         raise InputError(
-            "no reference: name its file first, before -i, or a test set with -t; for a model that reads no reference, "
-            "give the source there too"
+            "no reference: name its file first, before -i, or a test set with -t",
+            fix="for a model that reads no reference, give the source there too",
         )
     written = {output: values[output.dest("ctx_")] for output in outputs if values[output.dest("ctx_")] is not None}
     by_flags = {"sources": "--source" if files.source else "", "doc_ids": "--docids" if files.docids else ""}

@@ -286,7 +286,7 @@ class CommandRun:
                 raise InputError(fault)
             if blank := [name for name in names if len(name.split()) > 1]:
                 raise InputError(
-                    f"--ctx-names: {blank[0]!r} holds a space, which ends a name in score files; use _ instead"
+                    f"--ctx-names: {blank[0]!r} holds a space, which ends a name in score files", fix="use _ instead"
                 )
             return names
         if not self.asked.flags.input:

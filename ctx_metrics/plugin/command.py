@@ -170,7 +170,9 @@ class Replacements:
         lines = io.StringIO(read_stream(buffer, name, encoding), newline=None)
         columns = [line.rstrip().count("\t") + 1 for line in lines]
         if not columns:
-            raise InputError(f"{name} is empty; give the hypotheses there, one per line, or name their file with -i")
+            raise InputError(
+                f"{name} is empty", fix="give the hypotheses there, one per line, or name their file with -i"
+            )
         run.columns = columns[0]
         _check_columns(name, columns, columns[0], "line 1 has {}; sacrebleu drops an empty last column: use -i FILES")
         lines.seek(0)
@@ -188,7 +190,7 @@ class Replacements:
             raise InputError(f"cannot read {file}: it is a folder", fix=fix)
         lines = split_lines(read_text(file, encoding), file)
         if not lines:
-            raise InputError(f"{file} is empty; it must hold one segment per line")
+            raise InputError(f"{file} is empty", fix="it must hold one segment per line")
         refs, number = run.asked.flags.refs, run.asked.flags.num_refs
         if refs == [file] and number > 1:
             columns = [min(line.count("\t") + 1, number) for line in lines]

@@ -63,7 +63,7 @@ class PseudoReferenceMetric(DerivedMetric):
         self.names = names_of(pseudo_references or [])
         if twice := [name for name in self.names if self.names.count(name) > 1]:
             name = self.NAME.lower()
-            raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice; name each system once")
+            raise InputError(f"{name}: pseudo-references of {twice[0]} are given twice", fix="name each system once")
         if not self.pseudo:
             self._say(
                 "no pseudo-references are given "

@@ -23,7 +23,7 @@ def _read(path: str, title: str, context: Context) -> SpanColumn:
     own = [row for row in rows if _system(row, names) in names]
     if not own:
         raise InputError(
-            f"{path}: no row belongs to a system of this run ({', '.join(names)}); --names gives their names"
+            f"{path}: no row belongs to a system of this run ({', '.join(names)})", fix="--names gives their names"
         )
     if len(own) < len(rows):
         notice(f"{path}: {counted(len(rows) - len(own), 'row belongs', 'rows belong')} to other systems, left out")
@@ -32,7 +32,7 @@ def _read(path: str, title: str, context: Context) -> SpanColumn:
         place = names.index(_system(row, names)), _segment(row, len(context.systems[0]))
         text = context.systems[place[0]][place[1]]
         if place in spans:
-            raise InputError(f"{row.where}: a second row of this system's segment {place[1] + 1}; leave one out")
+            raise InputError(f"{row.where}: a second row of this system's segment {place[1] + 1}", fix="leave one out")
         if row.hypothesis and row.hypothesis != text:
             raise InputError(f"{row.where}: its hypothesis is not the output of this run's segment {place[1] + 1}")
         if (last := max((span.end or 0 for span in row.spans), default=0)) > len(text):

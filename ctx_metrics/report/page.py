@@ -77,7 +77,9 @@ def check_installed() -> None:
         try:
             import_module(name)
         except ImportError as error:
-            raise InputError(f"a report needs {name}, which is not installed; install it with: {EXTRA}") from error
+            raise InputError(
+                f"a report needs {name}, which is not installed", fix=f"install it with: {EXTRA}"
+            ) from error
 
 
 def page(sets: Sequence[Content], title: str) -> str:

@@ -11,7 +11,8 @@ def check_names(names: Sequence[str]) -> None:
     """Raise InputError for a system's name of digits alone, which `pearmut add` refuses."""
     if digits := [name for name in names if name.isdigit()]:
         raise InputError(
-            f"system {digits[0]}: Pearmut does not accept names made of digits only; give other names with --names"
+            f"system {digits[0]}: Pearmut does not accept names made of digits only",
+            fix="give other names with --names",
         )
 
 

@@ -111,14 +111,14 @@ class BackTranslation:
         given.pop("label", None)
         if given and "spec" not in given:
             flag = next(iter(given.values()))
-            raise InputError(f"{flag} works only with --rtt-bt; give both, or leave it out")
+            raise InputError(f"{flag} works only with --rtt-bt", fix="give both, or leave it out")
         of_models = [given[key] for key in ("source_code", "target_code", "beams", "max_length") if key in given]
         if self.is_command and of_models:
-            raise InputError(f"{of_models[0]} is for hf: back-translators; for cmd:, put it into the command")
+            raise InputError(f"{of_models[0]} is for hf: back-translators", fix="for cmd:, put it into the command")
         if not self.is_command and self.batch_lines:
-            raise InputError("--rtt-batch-lines is for cmd: back-translators; --ctx-batch-tokens is for models")
+            raise InputError("--rtt-batch-lines is for cmd: back-translators", fix="--ctx-batch-tokens is for models")
         if not self.is_command and self.timeout:
-            raise InputError("--rtt-timeout is for cmd: back-translators, and this one is a model; leave it out")
+            raise InputError("--rtt-timeout is for cmd: back-translators, and this one is a model", fix="leave it out")
 
     @property
     def is_command(self) -> bool:

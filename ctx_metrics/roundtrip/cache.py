@@ -91,8 +91,9 @@ class TranslationCache:
         except (sqlite3.Error, OSError) as error:
             why = getattr(error, "strerror", None) or error
             raise InputError(
-                f"the kept round trips in {self.path} cannot be used: {why}; try again if another process uses it, "
-                "delete the file if it is damaged, or name another folder, or none, with --rtt-cache"
+                f"the kept round trips in {self.path} cannot be used: {why}",
+                fix="try again if another process uses it, "
+                "delete the file if it is damaged, or name another folder, or none, with --rtt-cache",
             ) from error
 
 

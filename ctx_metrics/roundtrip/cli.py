@@ -131,7 +131,7 @@ def roundtrip_files(paths: Sequence[str], folder: str) -> list[Path]:
         target = Path(folder) / f"{Path(name).stem}.rtt.txt"
         if target in targets:
             raise InputError(
-                f"{targets[target]} and {path} would both become {target}; translate one of them with another -o"
+                f"{targets[target]} and {path} would both become {target}", fix="translate one of them with another -o"
             )
         targets[target] = path
     return list(targets)

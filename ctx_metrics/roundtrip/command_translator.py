@@ -55,8 +55,8 @@ class CommandTranslator(BackTranslator):
         if len(translations) != len(lines):
             raise InputError(
                 f"cmd: line-count drift: {self._shown} was given {counted(len(lines), 'line', 'lines')} from "
-                f"{_short(lines[0])!r} on and wrote {counted(len(translations), 'line', 'lines')}; it must write one for "
-                f"each, in their order{_suspect(lines)}{_end_of(errors)}"
+                f"{_short(lines[0])!r} on and wrote {counted(len(translations), 'line', 'lines')}",
+                fix=f"it must write one for each, in their order{_suspect(lines)}{_end_of(errors)}",
             )
         self._say_what_changed()
         return [Translation(text) for text in translations]
@@ -80,8 +80,9 @@ class CommandTranslator(BackTranslator):
                     raise
                 raise InputError(
                     f"cmd: {self._shown} was given {counted(lines, 'line', 'lines')} and did not finish within "
-                    f"{counted(limit, 'second', 'seconds')}; give it more time with --rtt-timeout, or fewer lines with "
-                    f"--rtt-batch-lines{_end_of(error.stderr or b'')}"
+                    f"{counted(limit, 'second', 'seconds')}",
+                    fix="give it more time with --rtt-timeout, or fewer lines with "
+                    f"--rtt-batch-lines{_end_of(error.stderr or b'')}",
                 ) from error
         return running.returncode, output, errors
 
@@ -108,8 +109,8 @@ class CommandTranslator(BackTranslator):
         except UnicodeDecodeError as error:
             line = output.count(b"\n", 0, error.start) + 1
             raise InputError(
-                f"cmd: line {line} of the output of {self._shown}: byte 0x{output[error.start]:02x} is not UTF-8; "
-                "the command must write UTF-8: set its encoding, or end it with '| iconv -f ITS_ENCODING -t UTF-8'"
+                f"cmd: line {line} of the output of {self._shown}: byte 0x{output[error.start]:02x} is not UTF-8",
+                fix="the command must write UTF-8: set its encoding, or end it with '| iconv -f ITS_ENCODING -t UTF-8'",
             ) from error
 
 

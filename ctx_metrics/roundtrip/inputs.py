@@ -37,7 +37,7 @@ class RoundTrips(FileInput):
 
     def check(self, given: InputFiles, systems: int) -> None:
         if given.paths and given.settings.spec:
-            raise InputError("--roundtrip gives round trips and --rtt-bt makes them; leave one out")
+            raise InputError("--roundtrip gives round trips and --rtt-bt makes them", fix="leave one out")
         super().check(given, systems)
 
     def values(

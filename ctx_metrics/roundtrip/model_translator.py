@@ -134,7 +134,8 @@ class ModelTranslator(BackTranslator):
                 own = generation.max_length - 1  # it includes the decoder's start token
         if max_length and positions and max_length >= positions:
             raise InputError(
-                f"--rtt-max-length {max_length}: {self.model.name} has {positions} positions; use at most {positions - 1}"
+                f"--rtt-max-length {max_length}: {self.model.name} has {positions} positions",
+                fix=f"use at most {positions - 1}",
             )
         self.max_length = min(max_length or own or MAX_LENGTH, (positions or max_length or MAX_LENGTH + 1) - 1)
         generation._from_model_config = False  # otherwise transformers may derive it from config.json again
@@ -158,8 +159,8 @@ class ModelTranslator(BackTranslator):
             if own and of_run[0] != of_run[1] and of_run == (primary(own[0]), primary(own[1])):
                 source, target = language_name(source_lang or ""), language_name(target_lang or "")
                 raise InputError(
-                    f"{name} translates from {source} into {target}, as the systems did; back-translation needs a model "
-                    f"from {target} into {source}"
+                    f"{name} translates from {source} into {target}, as the systems did",
+                    fix=f"back-translation needs a model from {target} into {source}",
                 )
             return []
         target = own_code(source_lang, options.target_code, codes, "--rtt-bt-to", name)
@@ -260,11 +261,11 @@ class ModelTranslator(BackTranslator):
             network, missing = load_with(AutoModelForSeq2SeqLM, folder, _UNREADABLE)
             if missing:  # they would be initialised at random
                 raise ModelError(
-                    f"{folder}: its weights lack {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}; fetch them "
-                    "again"
+                    f"{folder}: its weights lack {', '.join(missing[:3])}{', ...' if len(missing) > 3 else ''}",
+                    fix="fetch them again",
                 )
             if file_hashes(_files(folder)) != self._hashes:
-                raise ModelError(f"{folder} has changed since it was opened; open it again")
+                raise ModelError(f"{folder} has changed since it was opened", fix="open it again")
             with memory_for(f"the weights of {self.model.name}", self.device):
                 self._network = network.to(self.device, self.dtype).eval()
             # as an argument of generate(), its default values, such as one beam, would be overridden by the model's own
@@ -282,14 +283,16 @@ def _read(folder: Path) -> tuple[Any, Any, Any]:
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES as TRANSLATES
 
     if not (folder / "config.json").exists():
-        raise ModelError(f"{folder} holds no config.json; name the folder of a translation model, or its hub name")
+        raise ModelError(
+            f"{folder} holds no config.json", fix="name the folder of a translation model, or its hub name"
+        )
     local = {"local_files_only": True, "trust_remote_code": False}
     with opening(folder, _UNREADABLE), silent():
         config = AutoConfig.from_pretrained(str(folder), **local)
         if config.model_type not in TRANSLATES:
             raise ModelError(
-                f"{folder} is a {config.model_type} model, which does not translate; name a MarianMT, NLLB, M2M-100 or "
-                "mBART model"
+                f"{folder} is a {config.model_type} model, which does not translate",
+                fix="name a MarianMT, NLLB, M2M-100 or mBART model",
             )
         tokenizer = AutoTokenizer.from_pretrained(str(folder), **local)
         if tokenizer.is_fast:

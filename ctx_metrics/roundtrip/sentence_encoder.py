@@ -114,7 +114,7 @@ def _files_to_fetch(files: set[str], label: str) -> list[str]:
     """The model's files in a hub repository, in its root and in its modules' folders (1_Pooling, ...)."""
     if "modules.json" not in files:
         raise ModelError(
-            f"{label} is not a sentence-transformers model: modules.json is missing; name a folder instead"
+            f"{label} is not a sentence-transformers model: modules.json is missing", fix="name a folder instead"
         )
     wanted = []
     for prefix in sorted({name[: name.rfind("/") + 1] for name in files}):
@@ -168,9 +168,11 @@ def read_modules(folder: Path) -> list[Module]:
         modules = [Module(kind.rpartition(".")[2], folder / below) for kind, below in lines]
         foreign = [kind for kind, _ in lines if not kind.startswith("sentence_transformers.")]
     if foreign:
-        raise ModelError(f"{path} asks for its own code ({', '.join(foreign)}), which is never run; use another model")
+        raise ModelError(
+            f"{path} asks for its own code ({', '.join(foreign)}), which is never run", fix="use another model"
+        )
     if not modules:
-        raise ModelError(f"{path} lists no modules; fetch the model again")
+        raise ModelError(f"{path} lists no modules", fix="fetch the model again")
     return modules
 
 
@@ -269,7 +271,7 @@ class PackedSentenceEncoder(SentenceEncoder):
         self.max_tokens = min(layout.max_tokens or most, most)
         if self.max_tokens < 3:
             raise ModelError(
-                f"{layout.encoder}: max_seq_length {self.max_tokens} leaves no token of a text; correct its files"
+                f"{layout.encoder}: max_seq_length {self.max_tokens} leaves no token of a text", fix="correct its files"
             )
         weights = (0.0,) * self.encoder.layers + (1.0,)
         self.readout = SentenceVector(weights, POOLINGS[layout.pooling])
@@ -307,7 +309,7 @@ class Dense:
         for path in weight_files(module.folder):
             tensors.update(load_file(path))
         if "linear.weight" not in tensors:
-            raise ModelError(f"{module.folder} holds no weights of a dense layer; fetch the model again")
+            raise ModelError(f"{module.folder} holds no weights of a dense layer", fix="fetch the model again")
         found = {
             name: checked_tensor(tensors[name], name, path=module.folder).float() for name in _DENSE if name in tensors
         }
@@ -344,7 +346,7 @@ class LibrarySentenceEncoder(SentenceEncoder):
             if getattr(model.tokenizer, "is_fast", False):
                 check_growth(model.tokenizer.backend_tokenizer)
         if not self.is_current():
-            raise ModelError(f"{self.folder} has changed since it was opened; create the metric again")
+            raise ModelError(f"{self.folder} has changed since it was opened", fix="create the metric again")
         with memory_for(f"the weights of {self.folder}", self.device):
             return model.to(self.device, self.dtype).eval()
 
@@ -405,7 +407,7 @@ def check_widths(width: int, layers: Sequence[Dense]) -> None:
         if shapes[0][1:] != [width] or shapes[1:] not in ([], [shapes[0][:1]]):
             found = " and ".join(map(str, shapes))
             raise ModelError(
-                f"{layer.folder}: a layer of {width} inputs cannot be of shape {found}; fetch the model again"
+                f"{layer.folder}: a layer of {width} inputs cannot be of shape {found}", fix="fetch the model again"
             )
         width = len(layer.weight)
 

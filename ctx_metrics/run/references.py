@@ -27,5 +27,7 @@ def kind_entry(kind: ReferenceKind | None, references: Sequence[Sequence[str | N
     """The entry of the kind that a user names; raises InputError without references."""
     if kind and not references:
         named, give = worded("--kind-of-references", "kind_of_references"), worded("give -r", "give references")
-        raise InputError(f"{named} says how the references were made, but there are none; {give}, or leave it out")
+        raise InputError(
+            f"{named} says how the references were made, but there are none", fix=f"{give}, or leave it out"
+        )
     return reference_entry(kind)

@@ -222,7 +222,9 @@ def _built(run: Run, first: bool = False) -> dict[str, Metric]:
         can = capabilities(metric)
         if can.whole_corpus or can.compares_systems:
             why = can.whole_corpus or "its score depends on other systems"
-            raise InputError(f"{name}: a line's score depends on all other lines ({why}); use `ctx-metrics score`")
+            raise InputError(
+                f"{name}: a line's score depends on all other lines ({why})", fix="use `ctx-metrics score`"
+            )
     return metrics
 
 

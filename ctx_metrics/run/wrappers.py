@@ -190,7 +190,7 @@ def _only(offered: Iterable[R | None]) -> R | None:
     readers = [reader for reader in offered if reader is not None]
     if len(readers) > 1:
         given = worded("flags", "keywords")
-        raise InputError(f"two {given} read the systems' texts, each in its own way; leave one out")
+        raise InputError(f"two {given} read the systems' texts, each in its own way", fix="leave one out")
     return readers[0] if readers else None
 
 

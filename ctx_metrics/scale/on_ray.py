@@ -36,7 +36,7 @@ class OnRay:
 
     def __init__(self, address: str | None = None, workers: int | None = None):
         if importlib.util.find_spec("ray") is None:
-            raise InputError(f"--on ray needs the package ray; install it with: {EXTRA}")
+            raise InputError("--on ray needs the package ray", fix=f"install it with: {EXTRA}")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         import ray
@@ -120,8 +120,8 @@ class OnRay:
             raise error.as_instanceof_cause() from error
         except RayActorError as error:
             raise ResourceError(
-                f"--on ray: a worker died {TRIES + 1} times on one block ({_first_line(error)}); give fewer "
-                "--workers or a smaller --block"
+                f"--on ray: a worker died {TRIES + 1} times on one block ({_first_line(error)})",
+                fix="give fewer --workers or a smaller --block",
             ) from error
         except RayError as error:
             raise ResourceError(f"--on ray: {_first_line(error)}") from error

@@ -323,7 +323,9 @@ class ContextMetric(Metric):
         for corpus, result in zip(corpora, results, strict=True):
             if len(result.rows) != len(corpus):
                 rows = counted(len(result.rows), "row", "rows")
-                raise ModelError(f"{self.NAME.lower()}: the metric gives {rows} for {len(corpus)} segments; report it")
+                raise ModelError(
+                    f"{self.NAME.lower()}: the metric gives {rows} for {len(corpus)} segments", fix="report it"
+                )
         return [with_left_out(result, corpus.left_out) for result, corpus in zip(results, corpora, strict=True)]
 
     def part_results(self, guard: bool = True) -> list[SystemResult]:

@@ -88,7 +88,9 @@ def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context
     keywords = can.input_keywords
     clean = dict(given)
     if not isinstance(engine := given.get("engine", EngineOptions()), EngineOptions):
-        raise InputError(f"{metric}: engine={engine!r} is not an EngineOptions; give EngineOptions(device='cuda')")
+        raise InputError(
+            f"{metric}: engine={engine!r} is not an EngineOptions", fix="give EngineOptions(device='cuda')"
+        )
     for name, value in given.items():
         if value is None:
             continue

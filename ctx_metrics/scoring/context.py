@@ -240,7 +240,7 @@ def _check_settings(cls: type["Metric"], name: str, settings: Mapping[str, Any])
         try:
             check_type(key, value, kinds[key])
         except InputError as error:
-            raise InputError(error.what, about=name) from None
+            raise InputError(error.what, about=name, fix=error.fix) from None
         if key in choices and value is not None and value not in choices[key]:
             raise InputError(f"{key} {value!r} is not one of {', '.join(choices[key])}", about=name)
         if key in least and value < least[key]:

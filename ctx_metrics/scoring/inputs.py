@@ -115,7 +115,8 @@ class FileInput(Input):
         if self.per_system and given.paths and len(given.paths) != systems:
             raise InputError(
                 f"{self.flag} has {counted(len(given.paths), 'file', 'files')} for "
-                f"{counted(systems, 'system', 'systems')}; give one per system, in the order of the systems"
+                f"{counted(systems, 'system', 'systems')}",
+                fix="give one per system, in the order of the systems",
             )
 
     def values(self, streams: "Sequence[Segments] | None", settings: Any, context: "Context | None") -> dict[str, Any]:
@@ -156,15 +157,16 @@ class StreamsOfSystems:
             return
         if len(systems) != len(streams):
             raise InputError(
-                f"{metric}: {words} of {counted(len(streams), 'system', 'systems')} for {len(systems)}; give one stream "
-                "per system, in the order of the systems"
+                f"{metric}: {words} of {counted(len(streams), 'system', 'systems')} for {len(systems)}",
+                fix="give one stream per system, in the order of the systems",
             )
         for number, (system, stream) in enumerate(zip(systems, streams, strict=True), 1):
             whose = getattr(system, "name", "") or f"system {number}"
             if len(stream) != len(system):
                 where, lines = getattr(stream, "name", "") or f"stream {number}", counted(len(stream), "line", "lines")
                 raise InputError(
-                    f"{where} has {lines}, but {whose} has {len(system)}; there must be {words} for each of its lines"
+                    f"{where} has {lines}, but {whose} has {len(system)}",
+                    fix=f"there must be {words} for each of its lines",
                 )
             if list(self._by_system.setdefault(digest(system), stream)) != list(stream):
                 equals = (
@@ -177,7 +179,8 @@ class StreamsOfSystems:
         found = self._by_system.get(digest(hypotheses)) if self._only is None else self._only
         if found is None:
             raise InputError(
-                f"{self._metric}: no {self._words} of these hypotheses are known; give the hypotheses as `systems`"
+                f"{self._metric}: no {self._words} of these hypotheses are known",
+                fix="give the hypotheses as `systems`",
             )
         if len(found) != len(hypotheses):
             segments = counted(len(found), "segment", "segments")

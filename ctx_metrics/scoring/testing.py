@@ -62,7 +62,8 @@ class SystemTests:
             found = counted(len(ranges), "document", "documents")
             by_documents, by_segments = (setting_named(self.flag, "resample", unit) for unit in ("document", "segment"))
             raise InputError(
-                f"{by_documents} needs at least 2 documents, but the document ids name {found}; use {by_segments}"
+                f"{by_documents} needs at least 2 documents, but the document ids name {found}",
+                fix=f"use {by_segments}",
             )
         by_document = self.resample != "segment" and len(ranges) > 1
         if by_document:

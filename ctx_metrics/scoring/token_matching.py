@@ -150,13 +150,13 @@ class TokenMatchingMetric(EncoderMetric):
         if model == "paper":
             if not self._context.target_lang:
                 raise InputError(
-                    f"{name}: {self.named('model', 'paper')} depends on the target language; {name_the_language()}"
+                    f"{name}: {self.named('model', 'paper')} depends on the target language", fix=name_the_language()
                 )
             model, layer = self.PAPER_MODELS.get(primary(self._context.target_lang), self.PAPER_MODELS[""])
             layers = layer if layers is None else layers
         if max_length is not None and max_length < 1:
             raise InputError(
-                f"{name}: a maximum length of {max_length} tokens leaves nothing to compare; give at least 1"
+                f"{name}: a maximum length of {max_length} tokens leaves nothing to compare", fix="give at least 1"
             )
         self._take(resolve(encoder_for(self._context.target_lang) if model is None else model))
         if layers is None:

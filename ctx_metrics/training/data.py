@@ -71,7 +71,7 @@ def data_sha256(path: str) -> str:
 def check_given_once(paths: Sequence[str]) -> None:
     for number, path in enumerate(paths):
         if any(os.path.realpath(path) == os.path.realpath(other) for other in paths[:number]):
-            raise InputError(f"{path} is given twice; give it once")
+            raise InputError(f"{path} is given twice", fix="give it once")
 
 
 def left_out(counts: Mapping[str, int], one: str, several: str) -> str:

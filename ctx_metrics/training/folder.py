@@ -61,13 +61,14 @@ class TrainingFolder:
         is_model = model[1] or (model[0] and not (out / STATE).exists())
         if is_model and not self.overwrite:
             raise InputError(
-                f"{out} holds a model already; name another folder with --out, or replace it with --overwrite"
+                f"{out} holds a model already", fix="name another folder with --out, or replace it with --overwrite"
             )
         names = {path.name for path in {*out.iterdir()} - {*leftovers(out)}} if out.exists() else set()
         others = sorted(names - {STATE, EMBEDDINGS, CARD, CHECKS, CURVE, *MODEL})
         if others or ((out / CARD).exists() and not is_model):
             raise InputError(
-                f"{out} holds other files ({', '.join(others or [CARD])[:60]}); name a new or empty folder with --out"
+                f"{out} holds other files ({', '.join(others or [CARD])[:60]})",
+                fix="name a new or empty folder with --out",
             )
 
     def begin(self) -> None:

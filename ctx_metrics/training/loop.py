@@ -203,7 +203,7 @@ class Loop:
         loss = task.loss(batch, progress)
         value = loss.item()  # waits for a GPU once per step: a loss that is not finite must not change the weights
         if not math.isfinite(value):
-            raise InputError(f"the {task.place(progress)} is {value}; lower the learning rate")
+            raise InputError(f"the {task.place(progress)} is {value}", fix="lower the learning rate")
         task.descend(loss, self.optimizer)
         rows = task.size(batch)
         progress.step += 1
@@ -264,7 +264,7 @@ def training_dtype(name: str) -> torch.dtype:
     """Return the dtype of a training's matrix products; raises InputError for fp16."""
     if (dtype := resolve_dtype(name)) == torch.float16:
         given = setting_named("--ctx-dtype", "dtype", "fp16")
-        raise InputError(f"{given} is too narrow to train in; use bf16 or fp32")
+        raise InputError(f"{given} is too narrow to train in", fix="use bf16 or fp32")
     return dtype
 
 

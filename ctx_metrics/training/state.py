@@ -75,14 +75,14 @@ def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = C
         written, sums = json.loads(metadata["fingerprint"]), json.loads(metadata["sums"])
         progress, written_sum = metadata["progress"], metadata["checksum"]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not the state of a training; delete it to train from the start") from error
+        raise InputError(f"{path} is not the state of a training", fix="delete it to train from the start") from error
     if written_sum != _checksum(tensors, progress):
-        raise InputError(f"{path} is damaged; delete it to train from the start")
+        raise InputError(f"{path} is damaged", fix="delete it to train from the start")
     wanted = json.loads(json.dumps(fingerprint))
     if differing := [name for name in {**written, **wanted} if written.get(name) != wanted.get(name)]:
         raise InputError(
-            f"{path} holds a stopped training with other {', '.join(differing)}; give the settings it was started "
-            "with, name another folder with --out, or start over with --restart"
+            f"{path} holds a stopped training with other {', '.join(differing)}",
+            fix="give the settings it was started with, name another folder with --out, or start over with --restart",
         )
     if sums != (own := _sums(device)):
         notice(

@@ -221,8 +221,8 @@ class EmbeddingCache:
         states = torch.cat([torch.stack([each[layer,][1:-1] for layer in self.layers], 1) for each in layers]).half()
         if not states.isfinite().all():
             raise ModelError(
-                f"{self.encoder.checkpoint.folder}: its layers {list(self.layers)} hold numbers that fp16 cannot; "
-                "choose other layers"
+                f"{self.encoder.checkpoint.folder}: its layers {list(self.layers)} hold numbers that fp16 cannot",
+                fix="choose other layers",
             )
         return states.numpy()
 
@@ -231,13 +231,16 @@ class EmbeddingCache:
         identity = self.folder / IDENTITY
         others = {path for path in self.folder.iterdir() if path.name != LOCK} - {*leftovers(self.folder)}
         if others and not identity.exists():
-            raise InputError(f"{self.folder} is not an embedding cache, and not empty; name another --cache folder")
+            raise InputError(
+                f"{self.folder} is not an embedding cache, and not empty", fix="name another --cache folder"
+            )
         self._lock = FileLock(self.folder / LOCK, thread_local=False)
         try:
             self._lock.acquire(timeout=0)
         except Timeout as error:
             raise InputError(
-                f"embedding cache {self.folder} is in use by another process; wait for it or name another --cache folder"
+                f"embedding cache {self.folder} is in use by another process",
+                fix="wait for it or name another --cache folder",
             ) from error
         remove_leftovers(self.folder)
         dtype = str(self.encoder.dtype).removeprefix("torch.")

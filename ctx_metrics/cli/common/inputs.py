@@ -249,7 +249,7 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
 
     for name in names.split(","):
         if name not in DATASETS:
-            raise InputError(f"-d: sacrebleu has no test set {name!r}; `sacrebleu --list` shows those it has")
+            raise InputError(f"-d: sacrebleu has no test set {name!r}", fix="`sacrebleu --list` shows those it has")
         if pair not in DATASETS[name].langpairs:
             pairs = ", ".join(sorted(DATASETS[name].langpairs))
             raise InputError(f"-d: test set {name} has no language pair {pair!r}; it has {pairs}")
@@ -259,8 +259,8 @@ def _add_test_set(streams: Streams, names: str, pair: str) -> None:
         others = {"src": test_set_lines(names, pair, "src"), "doc": test_set_lines(names, pair, "docid")}
     except OSError as error:
         raise InputError(
-            f"-d: test set {names} is not on this machine and cannot be fetched ({type(error).__name__}: {error}); "
-            f"fetch it once with a network connection: {fetch}"
+            f"-d: test set {names} is not on this machine and cannot be fetched ({type(error).__name__}: {error})",
+            fix=f"fetch it once with a network connection: {fetch}",
         ) from error
     if len({len(paths) for paths in of_sets}) > 1:
         raise InputError(f"-d: the test sets {names} have different numbers of references")
@@ -278,7 +278,7 @@ def _add_columns(streams: Streams, words: Sequence[str] | None, encoding: str) -
     if lines[-1] == "":
         lines.pop()
     if not lines:
-        raise InputError(f"{STDIN} is empty; give the translations there, or name their files with -t")
+        raise InputError(f"{STDIN} is empty", fix="give the translations there, or name their files with -t")
     rows = [[cell.rstrip() for cell in line.split("\t")] for line in lines]
     columns = column_names(",".join(words)) if words else _default_columns(len(rows[0]), "src" in streams)
     for number, row in enumerate(rows, 1):
@@ -290,7 +290,7 @@ def _add_columns(streams: Streams, words: Sequence[str] | None, encoding: str) -
     for number, (column, cells) in enumerate(zip(columns, zip(*rows, strict=True), strict=True), 1):
         if column.role in given:
             raise InputError(
-                f"{STDIN} has a column {column.role}, but {given[column.role]} is given too; leave one out"
+                f"{STDIN} has a column {column.role}, but {given[column.role]} is given too", fix="leave one out"
             )
         where = STDIN if len(columns) == 1 else f"column {number} of {STDIN}"
         streams.setdefault(column.role, []).append(named(cells, where))
@@ -301,5 +301,7 @@ def _default_columns(number: int, with_source: bool) -> list[Column]:
     """Return mt for one column, src and mt (or mt and ref if the source is given) for two, src, mt and ref for three."""
     words = {1: "mt", 2: "mt,ref" if with_source else "src,mt", 3: "src,mt,ref"}
     if number not in words:
-        raise InputError(f"{STDIN} has {number} tab-separated columns; name them, such as --columns src,mt,ref,doc")
+        raise InputError(
+            f"{STDIN} has {number} tab-separated columns", fix="name them, such as --columns src,mt,ref,doc"
+        )
     return column_names(words[number])

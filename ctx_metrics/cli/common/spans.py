@@ -71,6 +71,6 @@ def marks(spans: Sequence[ErrorSpan]) -> dict[str, str]:
 
 def unmarked(metrics: Sequence[str]) -> InputError:
     return InputError(
-        f"--spans: {', '.join(metrics)} marks no error spans; use comet with an XCOMET model, or "
-        "--comet-spans with a model trained with word labels"
+        f"--spans: {', '.join(metrics)} marks no error spans",
+        fix="use comet with an XCOMET model, or --comet-spans with a model trained with word labels",
     )

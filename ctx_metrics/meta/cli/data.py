@@ -36,7 +36,7 @@ def read_sets(paths: Sequence[str], data: "JudgedData") -> list[JudgedSet]:
         sets = [judged.unescaped() for judged in sets]
     for name, times in Counter(judged.name for judged in sets).items():
         if times > 1:
-            raise InputError(f"two sets are named {name}; evaluate them one by one, or rename a file or folder")
+            raise InputError(f"two sets are named {name}", fix="evaluate them one by one, or rename a file or folder")
     for pattern in data.drop:
         if not any(_matches(pattern, judged, system) for judged in sets for system in judged.systems):
             raise InputError(f"--drop {pattern}: no such system in {', '.join(judged.name for judged in sets)}")
@@ -52,7 +52,7 @@ def read_sets(paths: Sequence[str], data: "JudgedData") -> list[JudgedSet]:
                 unjudged = ", ".join(system for system in whys if whys[system] == UNJUDGED)
                 raise InputError(f"{judged.name}: no systems are left; nobody judged {unjudged}")
             raise InputError(
-                f"{judged.name}: no systems are left; drop fewer (--drop), or keep human ones (--keep-humans)"
+                f"{judged.name}: no systems are left", fix="drop fewer (--drop), or keep human ones (--keep-humans)"
             )
         kept.append(judged.without(list(whys)) if whys else judged)
     for why, systems in left_out.items():
@@ -88,7 +88,9 @@ def score_sets(
     for name, given in scores.items():
         times = Counter([*names, *(each.name for each in given)])
         if twice := [metric for metric in times if times[metric] > 1]:
-            raise InputError(f"{name}: two metrics are named {twice[0]}; leave one out, or rename its score files")
+            raise InputError(
+                f"{name}: two metrics are named {twice[0]}", fix="leave one out, or rename its score files"
+            )
     named = {each.name for of_set in scores.values() for each in of_set}
     _check_seen(asked.seen, list(scores), {*names, *named})
     if slide:  # the grid covers all windows
@@ -138,7 +140,7 @@ def _usable(
     for judged in sets:
         if settings and judged.hypotheses is None:
             raise InputError(
-                f"{judged.name}: there are no texts to score; give the metrics' scores as files (--scores)"
+                f"{judged.name}: there are no texts to score", fix="give the metrics' scores as files (--scores)"
             )
         for each in settings:
             what, key = lacking(judged, each.cls), (each.name, judged.target_lang)

@@ -263,14 +263,15 @@ def _of_set(path: str, judged: JudgedSet, each: int) -> np.ndarray:
     scores = read_score_lines(path)
     if missing := [system for system in judged.systems if system not in scores]:
         raise InputError(
-            f"{path}: no scores of {', '.join(missing)}, but of {', '.join(scores) or 'no system'}; use the same "
-            f"names of systems, or leave these systems out of {judged.name}"
+            f"{path}: no scores of {', '.join(missing)}, but of {', '.join(scores) or 'no system'}",
+            fix=f"use the same names of systems, or leave these systems out of {judged.name}",
         )
     for system in judged.systems:
         if len(scores[system]) != each:
             raise InputError(
                 f"{path}: {counted(len(scores[system]), 'score', 'scores')} of {system}, and {judged.name} needs "
-                f"{each}; write one line for each, with None for a missing score"
+                f"{each}",
+                fix="write one line for each, with None for a missing score",
             )
     return np.array([scores[system] for system in judged.systems])
 

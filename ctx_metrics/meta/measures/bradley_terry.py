@@ -136,7 +136,7 @@ def rank(
     chances = chances[..., scored]
     games = (~np.isnan(chances)).sum(axis=-1)
     if lacking := np.flatnonzero(games.sum(axis=1) == 0).tolist():
-        raise InputError(f"system {lacking[0] + 1}: none of its segments is scored; leave it out")
+        raise InputError(f"system {lacking[0] + 1}: none of its segments is scored", fix="leave it out")
     segments = len(scored)
     units = of_segments = np.where(np.isnan(chances), 0.0, chances).reshape(size * size, segments).T
     if groups is not None:

@@ -140,7 +140,7 @@ class AdaptedCheckpoint:
         # the sizes of the head's layers are checked when the head is built
         others = {name: tensor for name, tensor in self.head.items() if not HEAD_LAYER.fullmatch(name)}
         if len(others) == len(self.head):
-            raise ModelError(f"{self.file} lacks the head, estimator.ff.0.weight and more; copy the folder again")
+            raise ModelError(f"{self.file} lacks the head, estimator.ff.0.weight and more", fix="copy the folder again")
         given = {name: tuple(tensor.shape) for name, tensor in {**self._changes, **others}.items()}
         for name in sorted({*wanted, *given}):
             if given.get(name) != wanted.get(name):
@@ -148,7 +148,7 @@ class AdaptedCheckpoint:
                     "not there" if each is None else str(list(each)) for each in (given.get(name), wanted.get(name))
                 )
                 raise ModelError(
-                    f"{self.file} does not fit its config.json ({name[:80]}: {shapes}); copy the folder again"
+                    f"{self.file} does not fit its config.json ({name[:80]}: {shapes})", fix="copy the folder again"
                 )
 
     @property

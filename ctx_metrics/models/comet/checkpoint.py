@@ -107,14 +107,15 @@ def lightning_hyperparameters(loaded: Mapping, file: Path, root: Path) -> Hyperp
     given = loaded.get("hyper_parameters")
     if not isinstance(given, dict) or not isinstance(loaded.get("state_dict"), dict):
         raise ModelError(
-            f"{file} is not a COMET checkpoint: hyper_parameters or state_dict is missing; name another file"
+            f"{file} is not a COMET checkpoint: hyper_parameters or state_dict is missing", fix="name another file"
         )
     described = _read_hparams(root / HPARAMS_FILE)
     identifier = described["class_identifier"]
     if identifier == "polyic_metric":
         raise ModelError(
             f"{root / HPARAMS_FILE}: a polyic_metric scores with examples of translations that people scored, which are "
-            "retrieved for each source; name a polycand_metric, such as zouharvi/COMET-poly-cand1-wmt25"
+            "retrieved for each source",
+            fix="name a polycand_metric, such as zouharvi/COMET-poly-cand1-wmt25",
         )
     if not isinstance(identifier, str) or identifier not in CLASSES:
         raise ModelError(
@@ -150,8 +151,8 @@ def _input_segments(identifier: str, given: dict, file: Path) -> Any:
     translations, scores = (_flags(given, f"additional_{of}_in", file) for of in ("translation", "score"))
     if any(scores):
         raise ModelError(
-            f"{file}: the model reads people's scores of the candidates (additional_score_in), which a run does not have; "
-            "name one that reads none, such as zouharvi/COMET-poly-cand1-wmt25"
+            f"{file}: the model reads people's scores of the candidates (additional_score_in), which a run does not have",
+            fix="name one that reads none, such as zouharvi/COMET-poly-cand1-wmt25",
         )
     candidates = [f"mt{number}" for number, is_read in enumerate(translations, 2) if is_read]
     return ["mt", "src", *candidates, *(["ref"] if given.get("use_ref", False) else [])]
@@ -160,13 +161,15 @@ def _input_segments(identifier: str, given: dict, file: Path) -> Any:
 def _flags(given: dict, name: str, file: Path) -> list[bool]:
     flags = given.get(name, [])
     if not isinstance(flags, (list, tuple)) or not all(isinstance(each, bool) for each in flags):
-        raise ModelError(f"{file}: {name} is {shown(flags)}, which no COMET model has; fetch it again")
+        raise ModelError(f"{file}: {name} is {shown(flags)}, which no COMET model has", fix="fetch it again")
     return [*flags]
 
 
 def _read_hparams(path: Path) -> dict:
     if not path.exists():
-        raise ModelError(f"{path} is missing; a COMET checkpoint has it two levels above its .ckpt: copy it there")
+        raise ModelError(
+            f"{path} is missing", fix="a COMET checkpoint has it two levels above its .ckpt: copy it there"
+        )
     with opening(path):
         with open(path, "rb") as file:
             data = file.read(HPARAMS_LIMIT + 1)
@@ -174,7 +177,7 @@ def _read_hparams(path: Path) -> dict:
             raise ValueError(f"it is larger than {HPARAMS_LIMIT // 1024} KiB")
         described = yaml.load(data.decode("utf-8"), _PlainLoader)
     if not isinstance(described, dict) or "class_identifier" not in described:
-        raise ModelError(f"{path} names no class_identifier; copy or fetch it again")
+        raise ModelError(f"{path} names no class_identifier", fix="copy or fetch it again")
     return described
 
 
@@ -187,10 +190,12 @@ def checked_hyperparameters(given: Mapping[str, Any], file: Path) -> Hyperparame
             for name in _LISTS
         )
     ):
-        raise ModelError(f"{file}: its hyper-parameters are not those of a COMET model; fetch or convert it again")
+        raise ModelError(
+            f"{file}: its hyper-parameters are not those of a COMET model", fix="fetch or convert it again"
+        )
     for name, kinds in _KINDS.items():
         if not isinstance(given[name], kinds) or (isinstance(given[name], bool) and kinds is not bool):
-            raise ModelError(f"{file}: {name} is {shown(given[name])}, which no COMET model has; fetch it again")
+            raise ModelError(f"{file}: {name} is {shown(given[name])}, which no COMET model has", fix="fetch it again")
     parameters = Hyperparameters(**{**given, **{name: tuple(given[name]) for name in _LISTS}})
     if parameters.encoder_model not in SEPARATORS:
         raise ModelError(f"{file}: encoder_model {parameters.encoder_model!r} is not one of {', '.join(SEPARATORS)}")
@@ -290,7 +295,7 @@ class CometCheckpoint:
         ckpt = comet_identity(hashes, asdict(self.hyperparameters), self.config)
         if self._converted:
             if ckpt != self._converted["files"]:
-                raise ModelError(f"{self.root} has changed since it was converted; convert the checkpoint again")
+                raise ModelError(f"{self.root} has changed since it was converted", fix="convert the checkpoint again")
             ckpt = self._converted["ckpt"]
         return ResolvedModel(self.model.name, self.model.folder, self.model.revision, ckpt)
 
@@ -377,11 +382,11 @@ def open_comet(name: str) -> CometCheckpoint:
         root, file = _local_files(path)
         model = _local_model(root)
     elif match := _HUB_PAGE.match(name):
-        raise ModelError(f"{name} is a page of the hub; name the model itself: {match['repo']}")
+        raise ModelError(f"{name} is a page of the hub", fix=f"name the model itself: {match['repo']}")
     elif "/" not in name:
         perhaps = next((f" (perhaps {owner}/{name})" for pattern, owner in _OWNERS.items() if pattern.match(name)), "")
         raise ModelError(
-            f"no model folder {name!r}; name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub{perhaps}"
+            f"no model folder {name!r}", fix=f"name embedded, a folder, a .ckpt file, or OWNER/NAME of the hub{perhaps}"
         )
     else:
         repo, root = hub_folder(name, COMET)
@@ -411,25 +416,31 @@ def _local_files(path: Path) -> tuple[Path, Path]:
     """The root folder and the weight file of a local checkpoint; raises ModelError if there is none."""
     if path.suffix == ".ckpt":
         if not path.is_file():
-            raise ModelError(f"no checkpoint file {path}; check the path")
+            raise ModelError(f"no checkpoint file {path}", fix="check the path")
         # not resolve(): in the hub's cache the file is a link that leads out of its root folder
         return Path(os.path.abspath(path)).parents[1], path
     if path.is_file():
-        raise ModelError(f"{path} is a file; name the checkpoint's folder, which holds hparams.yaml, or its .ckpt file")
+        raise ModelError(
+            f"{path} is a file", fix="name the checkpoint's folder, which holds hparams.yaml, or its .ckpt file"
+        )
     if path.name == "checkpoints" and (path.parent / "hparams.yaml").exists():
         path = path.parent
     if (path / "hparams.yaml").exists() or (path / "checkpoints").exists():
         files = sorted((path / "checkpoints").glob("*.ckpt"))
         if len(files) != 1:
             names = ", ".join(file.name for file in files) or "none"
-            raise ModelError(f"{path / 'checkpoints'} must hold one .ckpt file (found: {names}); name the file itself")
+            raise ModelError(
+                f"{path / 'checkpoints'} must hold one .ckpt file (found: {names})", fix="name the file itself"
+            )
         return path, files[0]
     if not is_comet(path):
         raise ModelError(no_model(path))
     if lite := lite_weights(path):
         return path, lite
     if not (path / WEIGHTS_FILE).exists():
-        raise ModelError(f"{path} holds no {WEIGHTS_FILE}; convert the checkpoint again with: ctx-metrics convert")
+        raise ModelError(
+            f"{path} holds no {WEIGHTS_FILE}", fix="convert the checkpoint again with: ctx-metrics convert"
+        )
     return path, path / WEIGHTS_FILE
 
 
@@ -525,16 +536,16 @@ def _check_config(hyperparameters: Hyperparameters, config: dict, folder: Path) 
             )
     if (positions := config["max_position_embeddings"]) < 7:  # COMET leaves six of them free
         raise ModelError(
-            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no room for a word; fetch it "
-            "again"
+            f"{folder}: config.json gives max_position_embeddings {positions}, which leaves no room for a word",
+            fix="fetch it again",
         )
 
 
 def _check_head(tensors: Mapping, file: Path) -> None:
     if not any(HEAD_LAYER.fullmatch(str(name)) for name in tensors):
         raise ModelError(
-            f"{file} holds a text encoder, or no whole COMET model (estimator.ff.0.weight is missing); name a COMET model, "
-            "or fetch it again"
+            f"{file} holds a text encoder, or no whole COMET model (estimator.ff.0.weight is missing)",
+            fix="name a COMET model, or fetch it again",
         )
 
 

@@ -78,7 +78,7 @@ class FeedForward:
                 for number in self.numbers
             ]
         except KeyError as error:
-            raise ModelError(f"{file} lacks the tensor {error}; fetch it again") from error
+            raise ModelError(f"{file} lacks the tensor {error}", fix="fetch it again") from error
         self.activation = activation(parameters.activations)
         self.final = activation(parameters.final_activation or "Identity")
 
@@ -215,7 +215,7 @@ class RegressionEstimator(CometEstimator):
         self.inputs = "mt+src+ref" if self._reads_references else "mt+src"
         if context and self.hyperparameters.pool != "avg":
             raise ModelError(
-                f"{self.model.name} pools by {self.hyperparameters.pool}; document context needs average pooling"
+                f"{self.model.name} pools by {self.hyperparameters.pool}", fix="document context needs average pooling"
             )
         separator = encoder.tokenizer.separator if context else None
         self.max_length, self.limit = self.max_content, f"{self.max_content} tokens per text"
@@ -264,7 +264,7 @@ class RankingEstimator(RegressionEstimator):
     def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
         super().__init__(checkpoint, encoder, dtype)
         if context:
-            raise ModelError(f"{self.model.name} is a ranking model; document context needs a regression model")
+            raise ModelError(f"{self.model.name} is a ranking model", fix="document context needs a regression model")
 
     def _check_head(self) -> None:
         """Do nothing: it has no head."""
@@ -282,8 +282,8 @@ class PolyCandEstimator(RegressionEstimator):
     def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
         if context:
             raise ModelError(
-                f"{checkpoint.model.name} compares a hypothesis with other translations; document context needs a model "
-                "that does not"
+                f"{checkpoint.model.name} compares a hypothesis with other translations",
+                fix="document context needs a model that does not",
             )
         segments = checkpoint.hyperparameters.input_segments
         # the candidate mt2 is the first of an example
@@ -305,8 +305,8 @@ class PolyCandEstimator(RegressionEstimator):
         if len(example.candidates) < self.candidates:
             outputs = counted(self.candidates, "output", "outputs")
             raise InputError(
-                f"{self.model.name} compares an output with {outputs} of other systems, which are not given here; use "
-                "ctx-metrics score"
+                f"{self.model.name} compares an output with {outputs} of other systems, which are not given here",
+                fix="use ctx-metrics score",
             )
         return [*example.texts(self.inputs), *(example.candidates[place] for place in self.places)]
 
@@ -538,7 +538,7 @@ def load_comet(
     if checkpoint.hyperparameters.unified:
         if context:
             raise ModelError(
-                f"{name} reads all texts in one sequence; document context needs a model with average pooling"
+                f"{name} reads all texts in one sequence", fix="document context needs a model with average pooling"
             )
         estimator: CometEstimator = UnifiedEstimator(checkpoint, encoder, options.dtype, inputs, spans, target_lang)
     else:
@@ -548,7 +548,7 @@ def load_comet(
             raise ModelError(wrong_inputs(checkpoint.model.name, [estimator.inputs], inputs))
         if spans:
             raise ModelError(
-                f"{checkpoint.model.name} marks no error spans; use an XCOMET or a word-level unified model"
+                f"{checkpoint.model.name} marks no error spans", fix="use an XCOMET or a word-level unified model"
             )
     estimator.load(checkpoint)
     return estimator

@@ -82,7 +82,9 @@ def parse_features(specs: Sequence[str]) -> list[Feature]:
         known = _options(metric_class(feature.name))
         meaning = feature.name, *(each for each in feature.options if each[1] != known[each[0]].default)
         if meaning in meanings:
-            raise InputError(f"feature {feature.spec} is named twice, first as {meanings[meaning]}; leave one out")
+            raise InputError(
+                f"feature {feature.spec} is named twice, first as {meanings[meaning]}", fix="leave one out"
+            )
         meanings[meaning] = feature.spec
     return features
 
@@ -91,10 +93,10 @@ def _parsed(spec: str) -> Feature:
     name, _, settings = spec.partition(":")
     name = name.lower()
     if name == "none":
-        raise InputError("feature none cannot be combined with other features; leave one out")
+        raise InputError("feature none cannot be combined with other features", fix="leave one out")
     cls = metric_class(name)
     if why := _why_not(name, cls):
-        raise InputError(f"feature {name}: this metric cannot score one output by itself, {why}; leave it out")
+        raise InputError(f"feature {name}: this metric cannot score one output by itself, {why}", fix="leave it out")
     known = _options(cls)
     options: dict[str, Any] = {}
     for setting in re.split(r",(?=\w+=)", settings) if settings else []:

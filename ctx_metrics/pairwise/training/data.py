@@ -86,8 +86,8 @@ def split_by_segment(sets: Sequence[JudgedSet], share: float, seed: int) -> tupl
     drawn = round(len(groups) * share)
     if not 0 < drawn < len(groups):
         raise InputError(
-            f"--dev {share:g} of {counted(len(groups), 'source sentence', 'source sentences')} leaves one part empty; give "
-            "more data or another share"
+            f"--dev {share:g} of {counted(len(groups), 'source sentence', 'source sentences')} leaves one part empty",
+            fix="give more data or another share",
         )
     order = np.random.default_rng(seed).permutation(len(groups))
     held_out = {groups[k] for k in order[:drawn]}
@@ -142,7 +142,7 @@ def usual_threshold(scores: np.ndarray) -> float:
 def _compared(path: str, judged: JudgedSet, threshold: float | None, score: str | None) -> JudgedSet:
     """Return the set with preferences in place of scores: its own, or those that follow from its scores."""
     if judged.hypotheses is None or (judged.segment_scores is None and judged.preferences is None):
-        raise InputError(f"{judged.name}: has only system scores; training needs segment scores, or preferences")
+        raise InputError(f"{judged.name}: has only system scores", fix="training needs segment scores, or preferences")
     # a blank reference counts as missing
     references = [[text if (text or "").strip() else None for text in stream] for stream in judged.references]
     if not any(text for stream in references for text in stream):

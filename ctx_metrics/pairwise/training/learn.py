@@ -73,7 +73,8 @@ def learn(
         if source.dimensions is not None and source.dimensions > (most := min(texts, width)):
             raise InputError(
                 f"--vectors {source.spec}: PCA of {counted(texts, 'text', 'texts')} and {width} numbers gives at "
-                f"most {most} dimensions; name fewer after the colon, or none"
+                f"most {most} dimensions",
+                fix="name fewer after the colon, or none",
             )
         widths.append((width, source.dimensions))
     width = sum(width if kept is None else kept for width, kept in widths)

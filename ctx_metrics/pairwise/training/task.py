@@ -73,7 +73,7 @@ class PairwiseTask(Task):
     ):
         for name, comparisons in (("train on", training), ("check the training with", development)):
             if not len(comparisons):
-                raise InputError(f"there are no pairs to {name}; give more data")
+                raise InputError(f"there are no pairs to {name}", fix="give more data")
         self.network, self.recipe, self.development = network, recipe, development
         self.rows, self.phases = len(training), len(recipe.phases)
         self.texts, self.outputs = torch.from_numpy(training.texts), torch.from_numpy(training.outputs)

@@ -130,7 +130,9 @@ def file_names(paths: Sequence[str], form: str) -> list[str]:
     for k, stem in enumerate(stems):
         if stem in stems[:k]:
             other = paths[stems.index(stem)]
-            raise InputError(f"{other} and {paths[k]} would both be written to {stem}.filtered.{ending}; rename one")
+            raise InputError(
+                f"{other} and {paths[k]} would both be written to {stem}.filtered.{ending}", fix="rename one"
+            )
     return [f"{stem}.filtered.{ending}" for stem in stems]
 
 

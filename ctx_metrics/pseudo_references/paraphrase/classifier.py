@@ -124,7 +124,7 @@ class ParaphraseClassifier:
             else:
                 model, tokenizer = load_classifier(folder), load_tokenizer(folder)
             if not self.is_current():
-                raise ModelError(f"{folder} has changed since it was opened; create the metric again")
+                raise ModelError(f"{folder} has changed since it was opened", fix="create the metric again")
             limit = token_limit(tokenizer, model.config, self.max_length)
             say_label(self.resolved.name, model.config)
             with memory_for(f"the weights of {self.resolved.name}", self.device):
@@ -138,8 +138,8 @@ def token_limit(tokenizer: "PreTrainedTokenizerBase", config: "PretrainedConfig"
     special = tokenizer.num_special_tokens_to_add(pair=True)
     if max_length < special + 2:
         raise InputError(
-            f"--max-length {max_length} leaves no room for the sentences besides the {special} special tokens; "
-            f"give at least {special + 2}"
+            f"--max-length {max_length} leaves no room for the sentences besides the {special} special tokens",
+            fix=f"give at least {special + 2}",
         )
     return min(max_length, positions(tokenizer, config))
 
@@ -149,7 +149,7 @@ def resolve_classifier(name: str) -> ResolvedModel:
         return ResolvedModel(f"{EMBEDDED}-paraphrase", EMBEDDED_FOLDER, None, checkpoint_hash(EMBEDDED_FOLDER), True)
     if name == MULTILINGUAL:
         raise ModelError(
-            f"the {name} model is no paraphrase classifier; name embedded, a folder, or OWNER/NAME of the hub"
+            f"the {name} model is no paraphrase classifier", fix="name embedded, a folder, or OWNER/NAME of the hub"
         )
     return resolve(name)
 
@@ -178,8 +178,8 @@ def load_classifier(folder: Path, labels: int | None = None) -> "PreTrainedModel
     model, missing = load_with(AutoModelForSequenceClassification, folder, says, **more)
     if labels is None and missing:
         raise ModelError(
-            f"{folder} is not a sequence classifier: {missing[0]} is not among its weights; name a checkpoint fine-tuned on "
-            "paraphrases, or train one: ctx-metrics paraphrase train"
+            f"{folder} is not a sequence classifier: {missing[0]} is not among its weights",
+            fix="name a checkpoint fine-tuned on paraphrases, or train one: ctx-metrics paraphrase train",
         )
     if model.config.num_labels not in (1, 2):
         raise ModelError(

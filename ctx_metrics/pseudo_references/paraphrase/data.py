@@ -53,7 +53,7 @@ def split(pairs: LabelledPairs, share: float, seed: int) -> tuple[LabelledPairs,
     drawn = round(len(pairs) * share)
     if not 0 < drawn < len(pairs):
         raise InputError(
-            f"--dev {share:g} of {len(pairs)} pairs leaves one part empty; give more pairs or another share"
+            f"--dev {share:g} of {len(pairs)} pairs leaves one part empty", fix="give more pairs or another share"
         )
     order = np.random.default_rng(seed).permutation(len(pairs))
     return pairs.part(np.sort(order[drawn:])), pairs.part(np.sort(order[:drawn]))

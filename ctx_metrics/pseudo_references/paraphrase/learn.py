@@ -263,6 +263,6 @@ def check_types(folder: Path, tokenizer: "PreTrainedTokenizerBase") -> None:
     """Raise InputError if the tokenizer does not mark the second sentence by token types, as BERT's does."""
     if set(tokenizer("a", "b").get("token_type_ids", ())) != {0, 1}:
         raise InputError(
-            f"{folder}: its tokenizer marks no second sentence (token types), which low-rank changes need; train it whole "
-            "with --rank 0"
+            f"{folder}: its tokenizer marks no second sentence (token types), which low-rank changes need",
+            fix="train it whole with --rank 0",
         )

@@ -99,10 +99,10 @@ def new_classifier(encoder: Path, rank: int) -> PairClassifier:
     model = new_pair_classifier(encoder)
     if rank > model.config.hidden_size:
         raise InputError(
-            f"rank {rank} is more than the encoder's width, {model.config.hidden_size}; choose a lower one"
+            f"rank {rank} is more than the encoder's width, {model.config.hidden_size}", fix="choose a lower one"
         )
     if not adapt(model.encoder, rank):
-        raise InputError(f"{encoder} has no linear layers that could be adapted; train it whole with --rank 0")
+        raise InputError(f"{encoder} has no linear layers that could be adapted", fix="train it whole with --rank 0")
     return model
 
 
@@ -129,7 +129,7 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
         if found.get(name) != wanted.get(name):
             shapes = f"{found.get(name, 'not there')} and {wanted.get(name, 'not there')}"
             raise ModelError(
-                f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes}); copy the folder again"
+                f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes})", fix="copy the folder again"
             )
         checked_tensor(tensors[name], name, path=folder / WEIGHTS, mend="train the model again")
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=False)

@@ -79,7 +79,7 @@ class DevelopmentSet:
         """
         if broken := int((~np.isfinite(values)).sum()):
             raise InputError(
-                f"{broken} of {len(values)} development values are not finite numbers; lower the learning rate"
+                f"{broken} of {len(values)} development values are not finite numbers", fix="lower the learning rate"
             )
         agreement = {}
         for part in self.parts:
@@ -133,7 +133,7 @@ def read_development(
     sets = read_judgements(paths, options)
     for of_set in sets:
         if metric == "pearson" and of_set.preferences:
-            raise InputError(f"{of_set.name}: preferences have no scores to correlate with; choose darr")
+            raise InputError(f"{of_set.name}: preferences have no scores to correlate with", fix="choose darr")
         check_inputs(of_set, inputs)
         kept, left = usable(of_set.rows, inputs)
         count = counts.setdefault(of_set.path, Counter(rows=0, kept=0))
@@ -145,7 +145,7 @@ def read_development(
         parts.append(_Part(of_set.name, index, scores, preferences))
         if metric == "darr" and not len(preferences):
             raise InputError(
-                f"{of_set.name}: no two usable outputs of a segment differ in score enough; choose pearson"
+                f"{of_set.name}: no two usable outputs of a segment differ in score enough", fix="choose pearson"
             )
         if metric == "pearson" and (len(scores) < 2 or scores.min() == scores.max() or len(set(index.tolist())) < 2):
             raise InputError(

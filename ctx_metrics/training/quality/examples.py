@@ -122,7 +122,9 @@ def read_training_set(
     by_system: list[str] = []
     for flag, named in (("--centred", centred), ("--taught", taught)):
         if unknown := [path for path in named if path not in shares]:
-            raise InputError(f"{flag} {unknown[0]}: is not a path of --train; name it there too, or leave it out here")
+            raise InputError(
+                f"{flag} {unknown[0]}: is not a path of --train", fix="name it there too, or leave it out here"
+            )
     columns: list[tuple[str, str | None, str | None, float, float, bool, str, Origin]] = []
     unwanted = LeftOut(leave_out)
     sets = read_judgements([share(path).path for path in paths], options, taught, by_system=True)
@@ -168,8 +170,8 @@ def read_training_set(
         raise InputError("no files to learn from")
     if not any(target for *_, target, _, _, _, _ in columns):
         raise InputError(
-            "every target is 0, as no rater (or data set) has given two different scores: nothing can be learned; "
-            "standardise whole files with --normalise file, or leave out a column rater that is new in every row"
+            "every target is 0, as no rater (or data set) has given two different scores: nothing can be learned",
+            fix="standardise whole files with --normalise file, or leave out a column rater that is new in every row",
         )
     if rooted:
         notice(f"learned as minus the root of their penalties: {', '.join(rooted)}")
@@ -265,7 +267,7 @@ def with_windows(training: TrainingSet, longest: int, seed: int) -> TrainingSet:
                         of_window = [rows[origin] for origin in origins]
                         columns += _window(training, of_window, f"{dataset}:{run[begin]}-{run[end - 1]}", origins[0])
     if not columns:
-        raise InputError("--window: no document has two outputs of one system in a row; leave it out")
+        raise InputError("--window: no document has two outputs of one system in a row", fix="leave it out")
     hypotheses, references, sources, targets, weights, centred, groups, starts = map(list, zip(*columns, strict=True))
     return replace(
         training,

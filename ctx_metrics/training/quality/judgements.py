@@ -127,7 +127,9 @@ def check_columns(paths: Sequence[str], formulas: Sequence[Sequence[str]]) -> No
     if formulas and not any(terms_of(formulas, columns_of(path), path) for path in tables):
         named = ", or ".join(" ".join(formula) for formula in formulas)
         where = f"in {', '.join(map(name_of, tables))}" if tables else "without a table"
-        raise InputError(f"--score-column {named}: no such column {where}; name one of the columns in a table's header")
+        raise InputError(
+            f"--score-column {named}: no such column {where}", fix="name one of the columns in a table's header"
+        )
 
 
 def usable(
@@ -186,7 +188,7 @@ def check_inputs(of_set: JudgementSet, inputs: str) -> None:
         mend = "mt+ref reads references instead"
         if inputs == "mt+ref":
             mend = "mt+src reads sources instead, and of MQM errors --reference names the system that is the reference"
-        raise InputError(f"{of_set.name}: has no {partners[0]}s, which the inputs {inputs} read; {mend}")
+        raise InputError(f"{of_set.name}: has no {partners[0]}s, which the inputs {inputs} read", fix=mend)
 
 
 def averaged(rows: Sequence[Judgement], values: np.ndarray) -> tuple[list[Judgement], np.ndarray]:
@@ -239,12 +241,16 @@ def share(path: str) -> Share:
         return Share(path)
     weight = _positive(tails[0])
     if weight is None:
-        raise InputError(f"{path}: weight {tails[0]!r} is not a positive number; write PATH:WEIGHT, such as {name}:0.5")
+        raise InputError(
+            f"{path}: weight {tails[0]!r} is not a positive number", fix=f"write PATH:WEIGHT, such as {name}:0.5"
+        )
     if len(tails) == 1:
         return Share(name, weight)
     most = _positive(tails[1])
     if most is None or most != int(most):
-        raise InputError(f"{path}: {tails[1]!r} is not a number of rows; write PATH:WEIGHT:ROWS, such as {name}:1:1000")
+        raise InputError(
+            f"{path}: {tails[1]!r} is not a number of rows", fix=f"write PATH:WEIGHT:ROWS, such as {name}:1:1000"
+        )
     return Share(name, weight, int(most))
 
 
@@ -280,7 +286,8 @@ def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool, te
     layout = "table" if pairs else layout_of(path) if os.path.isfile(path) else "folder"
     if layout == "rankings":
         raise InputError(
-            f"{path}: rankings hold no scores to learn; use `ctx-metrics train pairwise` with --outputs and --reference"
+            f"{path}: rankings hold no scores to learn",
+            fix="use `ctx-metrics train pairwise` with --outputs and --reference",
         )
     if layout in ("folder", "annotations"):
         human = options.human or MQM
@@ -333,7 +340,7 @@ def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequ
 def _of_table(path: str, rated: RatedSet) -> JudgementSet:
     name, _, judged, scores = rated
     if (references := len(judged[0].texts) - 3) > 1:
-        raise InputError(f"{name}: has {references} references; name one of them with --reference")
+        raise InputError(f"{name}: has {references} references", fix="name one of them with --reference")
     numbers: dict[Hashable, int] = {}
     rows = []
     for row in judged:
@@ -351,9 +358,11 @@ def _of_judged(path: str, judged: JudgedSet, scored: bool, by_system: bool) -> J
         judged = replace(judged, segment_scores=np.repeat(np.asarray(each)[:, None], judged.segments, axis=1))
     scores, preferences = judged.segment_scores, judged.preferences
     if judged.hypotheses is None or (scores is None and preferences is None):
-        raise InputError(f"{judged.name}: has only system scores; training needs segment scores")
+        raise InputError(f"{judged.name}: has only system scores", fix="training needs segment scores")
     if len(judged.references) > 1:
-        raise InputError(f"{judged.name}: has {len(judged.references)} references; name one of them with --reference")
+        raise InputError(
+            f"{judged.name}: has {len(judged.references)} references", fix="name one of them with --reference"
+        )
     if scores is not None or preferences is None:
         return JudgementSet(path, judged.name, judgements(judged, humans=True), False, alone and scored)
     rows = [

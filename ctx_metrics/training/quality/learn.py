@@ -159,7 +159,8 @@ def matching_config(
     differing += [f"{name} ({flag})" for name, flag in flags.items() if given.get(name) and not config.get(name)]
     if differing:
         raise InputError(
-            f"{init} has {', '.join(differing)}; start from a model with the same settings, or give its settings as flags"
+            f"{init} has {', '.join(differing)}",
+            fix="start from a model with the same settings, or give its settings as flags",
         )
     return given
 
@@ -176,7 +177,8 @@ def check_tokens(without: Sequence[str], what: str) -> None:
     if without:
         raise InputError(
             f"{counted(len(without), f'{what} text has', f'{what} texts have')} no tokens for this encoder, such as "
-            f"{ascii(without[0])[:40]}; leave out the rows"
+            f"{ascii(without[0])[:40]}",
+            fix="leave out the rows",
         )
 
 
@@ -224,7 +226,9 @@ def _start_from(init: Path, network: nn.Module, config: dict[str, Any]) -> None:
     if differing := [
         f"{name} {given['network'].get(name)}" for name in sizes if given["network"].get(name) != sizes[name]
     ]:
-        raise InputError(f"{init} has {', '.join(differing)}; start from a model of these sizes, or give them as flags")
+        raise InputError(
+            f"{init} has {', '.join(differing)}", fix="start from a model of these sizes, or give them as flags"
+        )
     checked_weights(init, given)
     load_weights(init, network)
 

@@ -20,7 +20,9 @@ class LeftOut:
         self._found: dict[str, set[str]] = {path: set() for path in paths}
         for path, lines in self._lines.items():
             if not lines:
-                raise InputError(f"{path} has no line to leave out; write one document or source sentence per line")
+                raise InputError(
+                    f"{path} has no line to leave out", fix="write one document or source sentence per line"
+                )
 
     def without(self, rows: Sequence[Judgement], references: bool = False) -> tuple[list[Judgement], Counter]:
         """Return the rows that no file lists, and the counts of others: {"listed in FILE": 3, ...}.

@@ -106,7 +106,7 @@ def new_network(folder: Path, rank: int, hidden: int, *, fused: bool = False) ->
     checkpoint = EncoderFolder(folder)
     width, layers = checkpoint.config["hidden_size"], checkpoint.config["num_hidden_layers"]
     if rank > width:
-        raise InputError(f"rank {rank} is more than the encoder's width, {width}; choose a lower one")
+        raise InputError(f"rank {rank} is more than the encoder's width, {width}", fix="choose a lower one")
     network = UnifiedNetwork(_encoder(checkpoint, "sdpa" if fused else "eager"), width, layers, hidden)
     adapt(network.encoder, rank)
     network.encoder.get_submodule("embeddings").requires_grad_(False)

@@ -60,7 +60,7 @@ class QualityTask(Task):
         self.groups = [numbers[group] for group in training.groups]
         if recipe.loss != "mse" and not self.has_pairs():
             raise InputError(
-                "hinge: no segment has two outputs with different scores to compare; learn with --loss mse"
+                "hinge: no segment has two outputs with different scores to compare", fix="learn with --loss mse"
             )
 
     def has_pairs(self) -> bool:

@@ -41,18 +41,18 @@ def taught(
     """
     own = np.flatnonzero(np.isnan(training.targets)).tolist()
     if not own:
-        raise InputError(f"teacher {teacher.name}: none of the rows drawn is one to teach; raise --rows")
+        raise InputError(f"teacher {teacher.name}: none of the rows drawn is one to teach", fix="raise --rows")
     if capabilities(teacher.cls).compares_systems:
         raise InputError(
-            f"teacher {teacher.name}: compares the outputs of systems, and a training row has one output; "
-            "choose another teacher"
+            f"teacher {teacher.name}: compares the outputs of systems, and a training row has one output",
+            fix="choose another teacher",
         )
     parts = [(_judged(training, rows, languages), rows) for rows in _parts(training, own)]
     for judged, rows in parts:
         if what := lacking(judged, teacher.cls):
             of_rows = f"{counted(len(rows), 'training row', 'training rows')} of {judged.name}"
             mend = "choose another teacher, data or --inputs"
-            raise InputError(f"teacher {teacher.name}: cannot score {of_rows}: {what}; {mend}")
+            raise InputError(f"teacher {teacher.name}: cannot score {of_rows}: {what}", fix=mend)
     signature = _signature([judged for judged, _ in parts], teacher, engine)
     columns = training.hypotheses, training.references, training.sources
     texts = [text for column in columns for row in own if (text := column[row]) is not None]
@@ -72,8 +72,8 @@ def taught(
     z, flat = standardised(scores, [datasets[row] if of_each_set else None for row in own])
     if flat == len(own):
         raise InputError(
-            f"teacher {teacher.name}: gives all rows the same score, from which nothing can be "
-            "learned; choose another teacher"
+            f"teacher {teacher.name}: gives all rows the same score, from which nothing can be learned",
+            fix="choose another teacher",
         )
     if flat:
         notice(
@@ -133,11 +133,12 @@ def _read(path: Path, key: str) -> np.ndarray:
             written, scores = str(file["key"]), file["scores"]
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(
-            f"{path} does not hold scores of a teacher; name another file with --teacher-scores"
+            f"{path} does not hold scores of a teacher", fix="name another file with --teacher-scores"
         ) from error
     if written != key:
         raise InputError(
-            f"{path} holds the scores of other texts, or of another teacher; name another file with --teacher-scores"
+            f"{path} holds the scores of other texts, or of another teacher",
+            fix="name another file with --teacher-scores",
         )
     notice(f"the teacher's scores are read from {path}")
     return scores

@@ -56,7 +56,7 @@ def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
     """Return COMET's name for the encoder, which decides how texts are joined."""
     kinds = {kind: name for name, kind in ENCODER_KINDS.items() if kind != "bert"} | {"roberta": "XLM-RoBERTa"}
     if kinds.get(config["model_type"]) == "DeBERTa":
-        raise ModelError("a DeBERTa encoder cannot be adapted here; name one of another kind, such as XLM-R")
+        raise ModelError("a DeBERTa encoder cannot be adapted here", fix="name one of another kind, such as XLM-R")
     return kinds.get(config["model_type"], "BERT" if tokenizer.separator_token == "[SEP]" else "MiniLM")
 
 
@@ -423,11 +423,12 @@ def learn_unified(
         given = matching_config(init, config, ("model_type", "encoder_ckpt", "network"), flags)
         if given["rank"] > config["rank"]:
             raise InputError(
-                f"{init} has rank {given['rank']}, not {config['rank']}; give --rank {given['rank']} or more"
+                f"{init} has rank {given['rank']}, not {config['rank']}", fix=f"give --rank {given['rank']} or more"
             )
         if not {*config["inputs"].split("+")} <= {*given["inputs"].split("+")}:
             raise InputError(
-                f"{init} reads {given['inputs']}, not {architecture.inputs}; start from a model that reads all of it"
+                f"{init} reads {given['inputs']}, not {architecture.inputs}",
+                fix="start from a model that reads all of it",
             )
         restore(network, AdaptedCheckpoint(init), MEAN, DEVIATION)
     first = {name: tensor.clone() for name, tensor in learned(network).items()} if init_share else {}

@@ -69,7 +69,7 @@ def read_chosen(path: str, options: DataOptions) -> list[JudgedSet]:
     sets = read_judged(path, **given)
     if any(judged.source_lang is None for judged in sets):
         if len(pairs) > 1:
-            raise InputError(f"{path}: its name contains no language pair; name one with -l, not {len(pairs)}")
+            raise InputError(f"{path}: its name contains no language pair", fix=f"name one with -l, not {len(pairs)}")
         try:
             source, target = language_pair(pairs[0])
         except InputError as error:
@@ -116,7 +116,7 @@ def layout_of(path: str) -> str:
         seen = ", ".join(header[:8])
         raise InputError(f"{path}: its first line ({seen}) is not the header of a known layout; known are {LAYOUTS}")
     if parted == "," and len(header) > 1:
-        raise InputError(f"{path}: its columns are separated by commas; separate them by tabs")
+        raise InputError(f"{path}: its columns are separated by commas", fix="separate them by tabs")
     return "table"
 
 

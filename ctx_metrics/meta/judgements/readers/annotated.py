@@ -73,7 +73,7 @@ def _set(name: str, pair: str, segments: list[Segment], reference: str | None) -
     known = [each for each in segments if each.document in judged]
     named = (reference or REFERENCE) if any(text for each in known for text in each.references) else None
     if reference and not named:
-        raise InputError(f"{name}: no translation is named {reference}; name another with --reference")
+        raise InputError(f"{name}: no translation is named {reference}", fix="name another with --reference")
     return judged_set(name, known, halves(pair), named)
 
 

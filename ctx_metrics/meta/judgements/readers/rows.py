@@ -103,7 +103,7 @@ def read_jsonl(path: str, wanted: Callable[[str], bool]) -> tuple[list[str], lis
             names = [key, *(f"{key}{k}" for k in range(2, len(texts) + 1))]
             if taken := [name for name in names if name in value]:
                 raise InputError(
-                    f"{where}: {key} is a list of {len(texts)}, but column {taken[0]} is given too; leave one out"
+                    f"{where}: {key} is a list of {len(texts)}, but column {taken[0]} is given too", fix="leave one out"
                 )
             value.update(zip(names, texts or [None], strict=True))
         keys.update(dict.fromkeys(value))
@@ -162,9 +162,9 @@ def number(text: str, where: str) -> float:
     except ValueError:
         value = math.inf
     if not math.isfinite(value):
-        raise InputError(f"{where}: {text!r} is not a score; write a number, or None for a missing score")
+        raise InputError(f"{where}: {text!r} is not a score", fix="write a number, or None for a missing score")
     if abs(value) >= LARGEST:
-        raise InputError(f"{where}: {text} is too large for a score; write a number below {LARGEST:g}")
+        raise InputError(f"{where}: {text} is too large for a score", fix=f"write a number below {LARGEST:g}")
     return value
 
 
@@ -214,7 +214,7 @@ def header_of(path: str) -> tuple[list[str], str]:
     try:
         header = first.split("\t") if parted == "\t" else next(csv.reader(io.StringIO(first, newline="")), [])
     except csv.Error as error:
-        raise InputError(f"{path}, line 1: {error}; write a header that names the columns") from error
+        raise InputError(f"{path}, line 1: {error}", fix="write a header that names the columns") from error
     if not any(header):
         raise InputError(f"{path}: the file is empty, or its first line is")
     return header, parted

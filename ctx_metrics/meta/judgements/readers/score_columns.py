@@ -45,8 +45,8 @@ def terms_of(formulas: Sequence[Sequence[str]], header: Sequence[str], path: str
     if lacking:
         there, missing_one = lacking[0]
         raise InputError(
-            f"{path}, line 1: it has column {there} of --score-column, but no column {missing_one}; give --score-column "
-            "once more for a table with other columns"
+            f"{path}, line 1: it has column {there} of --score-column, but no column {missing_one}",
+            fix="give --score-column once more for a table with other columns",
         )
     return []
 
@@ -106,5 +106,7 @@ def _term(text: str, header: Sequence[str]) -> Term:
         return Term(text)
     weight = float(weighted[2])
     if weight == 0 or not math.isfinite(weight):
-        raise InputError(f"--score-column {text}: a weight of {weight:g} gives no score; write another number, or none")
+        raise InputError(
+            f"--score-column {text}: a weight of {weight:g} gives no score", fix="write another number, or none"
+        )
     return Term(weighted[1], weight)

@@ -63,7 +63,7 @@ def read_pair_sets(paths: Sequence[str], language: str | None = None) -> list[Pa
         names = [f"{folder}/{name}" if names.count(name) > 1 else name for folder, name in both]
     for name, times in Counter(names).items():
         if times > 1:
-            raise InputError(f"two sets are named {name}; leave one out, or rename a file or its folder")
+            raise InputError(f"two sets are named {name}", fix="leave one out, or rename a file or its folder")
     return [replace(read_pairs(path), name=name, target_lang=language) for path, name in zip(paths, names, strict=True)]
 
 
@@ -78,7 +78,7 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
     columns = set(header)
     if {"sentence1", "sentence2"} <= columns:
         if parted == ",":
-            raise InputError(f"{path}: its columns are separated by commas; separate them by tabs")
+            raise InputError(f"{path}: its columns are separated by commas", fix="separate them by tabs")
         named = [name for name in ("label", "score") if name in columns]
         if len(named) != 1:
             raise InputError(f"{path}, line 1: the header must name one of label (0 or 1) and score (graded)")
@@ -143,14 +143,14 @@ def _label(pair: _Pair, column: str) -> float:
     if not LABEL.fullmatch(pair.label.strip()):
         grade = column == "label" and NUMBER.fullmatch(pair.label.strip())
         mend = "write 0 or 1" + (", or name the column score if it holds grades" if grade else "")
-        raise InputError(f"{pair.where}: {column} {pair.label!r} is neither 0 nor 1; {mend}")
+        raise InputError(f"{pair.where}: {column} {pair.label!r} is neither 0 nor 1", fix=mend)
     return float(pair.label)
 
 
 def _score(pair: _Pair) -> float:
     value = number(pair.label, pair.where)
     if np.isnan(value):
-        raise InputError(f"{pair.where}: the pair has no score; leave the line out")
+        raise InputError(f"{pair.where}: the pair has no score", fix="leave the line out")
     return value
 
 

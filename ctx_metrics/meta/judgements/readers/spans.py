@@ -41,12 +41,12 @@ def _spans(row: Row) -> list[Span]:
     if severities == [NO_ERROR]:
         if places := {*starts, *ends} - {"-1"}:
             raise InputError(
-                f"{row.where}: {NO_ERROR} at {', '.join(sorted(places))}; write -1 and -1, or the error's type"
+                f"{row.where}: {NO_ERROR} at {', '.join(sorted(places))}", fix="write -1 and -1, or the error's type"
             )
         return []
     if not len(starts) == len(ends) == len(severities) > 0:
         numbers = f"{len(starts)} starts, {len(ends)} ends and {len(severities)} types"
-        raise InputError(f"{row.where}: {numbers}; give as many of each, or -1, -1 and {NO_ERROR}")
+        raise InputError(f"{row.where}: {numbers}", fix=f"give as many of each, or -1, -1 and {NO_ERROR}")
     return [_span(row.where, *each) for each in zip(starts, ends, severities, strict=True)]
 
 
@@ -57,7 +57,7 @@ def _span(where: str, start: str, end: str, severity: str) -> Span:
         return Span(None, None, severity)
     if not (is_whole(start) and is_whole(end)):
         raise InputError(
-            f"{where}: {start} to {end} are not positions of characters; write numbers from 0, or {MISSING}"
+            f"{where}: {start} to {end} are not positions of characters", fix=f"write numbers from 0, or {MISSING}"
         )
     if int(end) < int(start):
         raise InputError(

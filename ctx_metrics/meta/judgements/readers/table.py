@@ -160,7 +160,7 @@ def _by_pair(path: str, column: str | None, rows: list[Row]) -> list[tuple[str, 
         pair = row.cells.get(column, "").strip()
         if not is_pair(pair):
             fault = f"{pair!r} in column {column} is not a language pair" if pair else f"column {column} is empty"
-            raise InputError(f"{row.where}: {fault}; write one such as en-de or en-zh_TW")
+            raise InputError(f"{row.where}: {fault}", fix="write one such as en-de or en-zh_TW")
         of_pair.setdefault(pair, []).append(row)
     if len(of_pair) == 1 and language_pair(name) == language_pair(*of_pair):
         return [(name, *of_pair.popitem())]
@@ -224,7 +224,8 @@ def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[J
     if len(kept) <= len(others):
         raise InputError(
             f"{where}: {system} has different outputs for this segment, and so in {len(others):,} of "
-            f"{counted(len(judgements), 'row', 'rows')}; give one output of a system per segment"
+            f"{counted(len(judgements), 'row', 'rows')}",
+            fix="give one output of a system per segment",
         )
     notice(
         f"{where}: {system} has another output for this segment in other rows; left out "

@@ -93,7 +93,8 @@ def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs |
         first, second = map(read_lines, paths)
         if len(first) != len(second):
             raise InputError(
-                f"{paths[0]} has {len(first)} lines, but {paths[1]} has {len(second)}; a pair needs one line of each file"
+                f"{paths[0]} has {len(first)} lines, but {paths[1]} has {len(second)}",
+                fix="a pair needs one line of each file",
             )
         return list(zip(first, second, strict=True)), None
     header, parted = header_of(paths[0])

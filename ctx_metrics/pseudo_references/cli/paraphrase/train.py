@@ -44,10 +44,11 @@ class Output(TrainingFolder):
             {path.name for path in {*self.path.iterdir()} - {*leftovers(self.path)}} if self.path.is_dir() else set()
         )
         if names and not names & {STATE, "config.json"}:
-            raise InputError(f"{self.out} holds other files; name a new or empty folder with --out")
+            raise InputError(f"{self.out} holds other files", fix="name a new or empty folder with --out")
         if "config.json" in names and not self.overwrite:
             raise InputError(
-                f"{self.out} holds a model already; name another folder with --out, or replace it with --overwrite"
+                f"{self.out} holds a model already",
+                fix="name another folder with --out, or replace it with --overwrite",
             )
 
 
