@@ -31,6 +31,12 @@ PACKAGE = "ctx_metrics"
 FOLDERS_OF_CORE = {name for floor in CORE for name in floor}  # all others are families
 CONTEXT, CAPABILITIES, BASE = "Context", "Capabilities", "ContextMetric"  # classes, wherever they are
 SCRIPTS = "figures.py figures_trace.py mutations.py sentences.py".split()  # of tests/
+WRAPPING = "scoring/scores.py"
+OF_SACREBLEU = set(
+    "_ref_cache _force _SIGNATURE_TYPE _cache_references _preprocess_segment _extract_reference_info "
+    "_compute_segment_statistics _extract_corpus_statistics _aggregate_and_compute _compute_score_from_stats "
+    "_check_sentence_score_args _check_corpus_score_args _remove_punctuation".split()
+)
 PAGE = "docs/adding-a-metric.md"
 SYSTEMS = ["system_a.en.txt", "system_b.en.txt", "system_c.en.txt"]
 COMMANDS = {
@@ -227,22 +233,22 @@ def complexity(tree: Tree) -> Figure:
 
 
 def uses_of_hooks(tree: Tree) -> Figure:
-    """Private names that sacrebleu's Metric or our base class defines, read from anything but self, cls and super(), outside
-    the folder scoring; with the number of modules."""
-    private = {
-        name for name in bindings(tree.classes(BASE)[0][1]) if name.startswith("_") and not name.startswith("__")
-    }
-    private |= set(
-        "_extract_corpus_statistics _aggregate_and_compute _compute_score_from_stats _cache_references _ref_cache".split()
-    )
+    """Private names read from anything but self, cls, type(self), super() and BASE itself, with the number of modules:
+
+    - those of sacrebleu's metrics (OF_SACREBLEU), outside the one module that wraps them, WRAPPING
+    - the others that our base class defines, outside the folder scoring
+    """
+    of_base = {name for name in bindings(tree.classes(BASE)[0][1]) if re.match("_(?!_)", name)} - OF_SACREBLEU
     found = [
         module.place(node, ast.unparse(node))
         for module in tree.modules
-        if not module.path.startswith("scoring/")
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Attribute)
-        and node.attr in private
-        and ast.unparse(node.value) not in ("self", "cls", "super()")
+        and (
+            (node.attr in OF_SACREBLEU and module.path != WRAPPING)
+            or (node.attr in of_base and not module.path.startswith("scoring/"))
+        )
+        and ast.unparse(node.value) not in ("self", "cls", "type(self)", "super()", BASE)
     ]
     modules = len({place.path for place in found})
     return Figure("private hooks of metrics used from elsewhere / modules", f"{len(found)} / {modules}", found)

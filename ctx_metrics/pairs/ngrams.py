@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
+from ..scoring.scores import chrf_words, preprocessed
+
 CELLS = 2**23  # most cells of a matrix of n-grams, to bound the memory
 NO_LOG = -9999999999.0  # what sacrebleu uses for log(0)
 EPS = 1e-16
@@ -95,12 +97,12 @@ class ChrfCounts:
 
     def __init__(self, metric: CHRF, texts: Sequence[str]):
         self.metric = metric
-        read = [metric._preprocess_segment(text) for text in texts]
+        read = preprocessed(metric, texts)
         bare = read if metric.whitespace else ["".join(text.split()) for text in read]
         letters = [np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64) for text in bare]
         self.orders = count(letters, metric.char_order)
         if metric.word_order:
-            self.orders += count(numbered([metric._remove_punctuation(text) for text in read]), metric.word_order)
+            self.orders += count(numbered([chrf_words(metric, text) for text in read]), metric.word_order)
 
     def scores(self, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
         """Sentence chrF of rows as hypotheses against columns as references, float64 [rows, columns]."""
@@ -143,7 +145,7 @@ class BleuCounts:
 
     def __init__(self, metric: BLEU, texts: Sequence[str]):
         self.metric = metric
-        words = [metric._preprocess_segment(text).split() for text in texts]
+        words = [text.split() for text in preprocessed(metric, texts)]
         self.lengths = np.array([len(each) for each in words], np.float64)
         self.orders = count(numbered(words), metric.max_ngram_order)
 

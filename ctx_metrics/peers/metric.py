@@ -281,7 +281,7 @@ class Peers(OfInnerMetric):
     def _results_of_pairs(self, corpora: list[Corpus], pairs: Sequence[Pair]) -> dict[Pair, SystemResult]:
         """The inner metric's result for each system and peer, with the peer's output as the only reference."""
         inner, found = self.inner, {}
-        against = {j: [self._pool[j]] for _, j in pairs if j != REFERENCES} | {REFERENCES: inner._ref_cache}
+        against = {j: [self._pool[j]] for _, j in pairs if j != REFERENCES} | {REFERENCES: self._references}
         if not isinstance(inner, ContextMetric):
             for j in dict.fromkeys(j for _, j in pairs):
                 of_peer = inner if j == REFERENCES else against_references(inner, against[j])
@@ -304,7 +304,7 @@ class Peers(OfInnerMetric):
         inner, matched = self.inner, MatchedPairs(self.NAME.lower(), self.inner, "")
         found: dict[Pair, SystemResult] = {}
         if REFERENCES in {j for _, j in pairs}:
-            against = inner.corpora_of([corpus.hypotheses for corpus in corpora], inner._ref_cache)
+            against = inner.corpora_of([corpus.hypotheses for corpus in corpora], self._references)
             found = {(i, REFERENCES): result for i, result in enumerate(inner.score_corpora(against))}
         systems = [*(corpus.hypotheses for corpus in corpora), *self._pool]
         items = [distinct(texts) for texts in zip(*systems, strict=True)]

@@ -15,6 +15,7 @@ from ..scoring.base import ContextMetric, SystemResult
 from ..scoring.context import Capabilities, Stream
 from ..scoring.derived import DerivedMetric, Texts, inner_settings
 from ..scoring.results import results_of_segments
+from ..scoring.scores import against_references, aggregate, rows_of
 from ..scoring.sentence_bleu import SentenceBLEU
 from ..scoring.token_matching import encoder_setting
 from ..scoring.tokenization import ChrFSettings, WordSettings, tokenizer_for, tokenizer_setting
@@ -140,18 +141,16 @@ class SegmentMean(ContextMetric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         return results_of_segments(corpora, self._read, self._value)
 
-    def _read(self, *references: str) -> dict[str, Any] | None:
-        """Return the metric's reference info for a segment; None if all references are blank."""
+    def _read(self, *references: str) -> Metric | None:
+        """Return the metric with a segment's references; None if all of them are blank."""
         if not any(text.strip() for text in references):
             return None
-        return self.metric._extract_reference_info([self.metric._preprocess_segment(text) for text in references])
+        return against_references(self.metric, [[text] for text in references])
 
-    def _value(self, hypothesis: str, references: dict[str, Any] | None) -> float | None:
-        if references is None or not hypothesis.strip():
+    def _value(self, hypothesis: str, metric: Metric | None) -> float | None:
+        if metric is None or not hypothesis.strip():
             return None
-        text = self.metric._preprocess_segment(hypothesis)
-        statistics = self.metric._compute_segment_statistics(text, references)
-        return self.metric._aggregate_and_compute([statistics]).score / 100
+        return aggregate(metric, rows_of(metric, [hypothesis])).score / 100
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from sacrebleu.significance import estimate_ci
 from .base import ContextMetric
 from .context import capabilities
 from .names import name_in_files, written_name
-from .scores import Scores
+from .scores import Scores, score_of_sums
 from .testing import ALPHA, BOOTSTRAP, USUAL, Design, SystemTests
 
 AT_ONCE = 40  # resamples processed at a time, to limit memory
@@ -77,9 +77,10 @@ def compare(
     testing    the test, its trials and the correction; its unit is ignored, because `ranges` determines it
 
     >>> from sacrebleu.metrics import BLEU
+    >>> from ctx_metrics.scoring.scores import rows_of
     >>> references, good, bad = ["It rains today."] * 9, ["It rains today."] * 9, ["Snow fell there."] * 9
     >>> bleu = BLEU(references=[references])
-    >>> rows = [bleu._extract_corpus_statistics(system, None) for system in (good, bad)]
+    >>> rows = [rows_of(bleu, system) for system in (good, bad)]
     >>> found = compare(scorer(bleu), rows, [100.0, 0.0], testing=SystemTests(samples=99))
     >>> found.ranks, round(float(found.p_values[0, 1]), 2)
     ([1, 2], 0.01)
@@ -120,7 +121,7 @@ def scorer(metric: Metric) -> Scorer:
     """Return a function from sums of a metric's rows to scores: float64 [n, statistics] to [n]."""
     if isinstance(metric, ContextMetric) and metric.is_mean:
         return weighted_mean
-    return lambda rows: np.array([metric._compute_score_from_stats(row).score for row in rows])
+    return lambda rows: np.array([score_of_sums(metric, row).score for row in rows])
 
 
 def weighted_mean(rows: np.ndarray) -> np.ndarray:

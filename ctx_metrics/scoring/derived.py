@@ -14,7 +14,7 @@ from ..notices import Notice
 from .base import ContextMetric, ContextScore, Row, SystemResult
 from .context import capabilities
 from .results import counted_result
-from .scores import ByOrders
+from .scores import ByOrders, against_references, rows_of, score_of_sums
 
 
 class Texts(NamedTuple):
@@ -88,11 +88,10 @@ class DerivedMetric(OfInnerMetric):
         of_segments = enumerate(zip(*references, strict=True))
         missing = [i for i, of_segment in of_segments if all(text is None for text in of_segment)]
         kept = sorted(set(range(len(texts[0].hypotheses))) - set(missing))
-        inner = copy.copy(self.inner)  # the copy caches the references and their n-grams for all systems
-        inner._ref_cache = inner._cache_references([[stream[i] for i in kept] for stream in references])
+        inner = against_references(self.inner, [[stream[i] for i in kept] for stream in references])
         results = []
         for each in texts:
-            statistics = inner._extract_corpus_statistics([each.hypotheses[i] for i in kept], None) if kept else []
+            statistics = rows_of(inner, [each.hypotheses[i] for i in kept]) if kept else []
             rows: list[Row] = [[0.0] * (len(statistics[0]) + 1 if statistics else 1) for _ in each.hypotheses]
             for i, row in zip(kept, statistics, strict=True):
                 rows[i] = [*row, 1.0]
@@ -106,10 +105,10 @@ class DerivedMetric(OfInnerMetric):
 
     def _compute_score_from_stats(self, stats: Row) -> Score:
         if isinstance(self.inner, ContextMetric):
-            return self.inner._compute_score_from_stats(stats)
+            return score_of_sums(self.inner, stats)
         if not stats[-1]:
             return ContextScore(self.NAME, math.nan)
-        score = self.inner._compute_score_from_stats(stats[:-1])
+        score = score_of_sums(self.inner, stats[:-1])
         score.name, score.score = self.NAME, float(score.score)
         return score
 
@@ -124,5 +123,6 @@ def inner_settings(inner: Metric) -> dict[str, Any]:
     if isinstance(inner, ContextMetric):
         return dict(inner.signature)
     common = Signature({"num_refs": 1}).info
-    info = inner._SIGNATURE_TYPE({**vars(inner), "num_refs": 1}).info
-    return {key: value for key, value in info.items() if key not in common}
+    inner = copy.copy(inner)
+    inner.num_refs = 1  # a signature needs it
+    return {key: value for key, value in inner.get_signature().info.items() if key not in common}

@@ -1,10 +1,14 @@
-"""Scores of segments, documents and systems, computed from a metric's rows."""
+"""Scores of segments, documents and systems, computed from a metric's rows.
+
+No other module uses the protected methods of sacrebleu's metrics, except classes that override them.
+"""
 
 import copy
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
+from sacrebleu.metrics import CHRF
 from sacrebleu.metrics.base import Metric, Score
 
 from ..corpus import document_ranges
@@ -87,6 +91,36 @@ def against_references(metric: Metric, references: Sequence[Sequence[Any]]) -> M
     other = copy.copy(metric)
     other._ref_cache = metric._cache_references(references)
     return other
+
+
+def reads_segments_apart(cls: type[Metric]) -> bool:
+    """Whether a metric reads the references of each segment by themselves, as all metrics of sacrebleu do."""
+    return cls._cache_references is Metric._cache_references
+
+
+def select_references(metric: Metric, segments: Sequence[int]) -> None:
+    """Replace the references of a metric that reads_segments_apart by those of these segments, which may recur."""
+    if metric._ref_cache is not None:  # None: it was constructed without references
+        metric._ref_cache = [metric._ref_cache[segment] for segment in segments]
+
+
+def preprocessed(metric: Metric, texts: Sequence[str]) -> list[str]:
+    """Return the texts as the metric reads them: of BLEU, with a space between tokens.
+
+    >>> from sacrebleu.metrics import BLEU
+    >>> preprocessed(BLEU(lowercase=True), ["It rains."])
+    ['it rains .']
+    """
+    return [metric._preprocess_segment(text) for text in texts]
+
+
+def chrf_words(metric: CHRF, text: str) -> list[str]:
+    """Return the words of a preprocessed text of which chrF counts n-grams.
+
+    >>> chrf_words(CHRF(), "It rains.")
+    ['It', 'rains', '.']
+    """
+    return metric._remove_punctuation(text)
 
 
 def aggregate(metric: Metric, rows: list[list[float]]) -> Score:

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.base import Metric
 
 from ..corpus import Corpus
 from .base import ContextMetric, SystemResult
 from .results import results_of_segments
+from .scores import against_references, rows_of
 from .tokenization import Words, WordSettings
 
 ORDERS = 4
@@ -41,15 +42,19 @@ class SentenceBLEU(ContextMetric):
     def _score(self, corpora: list[Corpus]) -> list[SystemResult]:
         return results_of_segments(corpora, self._pooled, self._value)
 
-    def _pooled(self, *references: str) -> dict[str, Any]:
-        return _COUNTS._extract_reference_info([self._text(text) for text in references])
+    def _pooled(self, *references: str) -> Metric | None:
+        """Return the counts with a segment's references; None if none of them has tokens."""
+        texts = [self._text(text) for text in references]
+        return against_references(_COUNTS, [[text] for text in texts]) if any(texts) else None
 
-    def _value(self, hypothesis: str, pooled: dict[str, Any]) -> float | None:
-        statistics = _COUNTS._compute_segment_statistics(self._text(hypothesis), pooled)
-        return moses_bleu(statistics) if statistics[0] and any(pooled["ref_lens"]) else None
+    def _value(self, hypothesis: str, pooled: Metric | None) -> float | None:
+        if pooled is None or not (text := self._text(hypothesis)):
+            return None
+        [statistics] = rows_of(pooled, [text])
+        return moses_bleu(statistics)
 
 
-def moses_bleu(statistics: Sequence[int]) -> float:
+def moses_bleu(statistics: Sequence[float]) -> float:
     """Returns Moses' sentence BLEU, in [0, 1].
 
         BLEU = exp(1/4 sum_n log((m_n + 1) / (h_n + 1)) + min(0, 1 - r / h))

@@ -13,7 +13,7 @@ from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError, InputError
 from ...notices import Notice, collected, notice
 from ...scoring.context import Context, build, capabilities
-from ...scoring.scores import of_parts, scores
+from ...scoring.scores import of_parts, reads_segments_apart, scores, select_references
 from ...wording import by_flags
 from .specs import BLEUComponents, Feature, metric_class
 from .specs import parse_features as parse_features
@@ -124,15 +124,15 @@ def _made(feature: Feature, context: Context) -> Metric:
     cls = metric_class(feature.name)
     # sacrebleu's own metrics cache the n-grams of each row's references: rows with the same references can share them
     order = None
-    if context.references is not None and cls._cache_references is Metric._cache_references:
+    if context.references is not None and reads_segments_apart(cls):
         of_rows = list(zip(*context.references, strict=True))
         distinct = {texts: number for number, texts in enumerate(dict.fromkeys(of_rows))}
         order = [distinct[texts] for texts in of_rows]
         context = replace(context, references=[list(stream) for stream in zip(*distinct, strict=True)])
     with _in_own_words(feature, "be made"):
         metric = build(cls, context, dict(feature.options))
-    if order is not None and metric._ref_cache is not None:
-        metric._ref_cache = [metric._ref_cache[number] for number in order]
+    if order is not None:
+        select_references(metric, order)
     return metric
 
 
