@@ -204,101 +204,124 @@ class Request:
         return written | {output.flag(PREFIX): path for output, path in self.outputs.items()}
 
 
-def parser_class(command: Command) -> type[argparse.ArgumentParser]:
-    """Return a parser class that adds the plugin metrics' flags before parsing, and starts the command's run after it."""
+class PluginArgumentParser(SuggestingParser):
+    """sacrebleu's parser with our flags, which it adds before it parses; parsing starts the command's run."""
 
-    class PluginArgumentParser(SuggestingParser):
-        _plugin_actions: frozenset = frozenset()
+    command: Command
+    _plugin_actions: frozenset = frozenset()
 
-        def __init__(self, *args, **options):
-            command.run = None  # the last run is over; sacrebleu next reads its metrics' classes
-            self._given: list[argparse.Action] = []
-            self._main: dict[str, list[str]] = {}  # flags of each metric
-            self._shared: list[argparse.Action] = []
-            super().__init__(*args, **options)
+    def __init__(self, *args: Any, **options: Any):
+        self.command.run = None  # the last run is over; sacrebleu next reads its metrics' classes
+        self._own: dict[str, list[str]] = {}  # attributes of each metric's own flags
+        self._broken: dict[str, CtxMetricsError] = {}  # errors of metrics that cannot be loaded
+        self._given: list[argparse.Action] = []
+        self._main: dict[str, list[str]] = {}  # flags of each metric
+        self._shared: list[argparse.Action] = []
+        super().__init__(*args, **options)
 
-        def parse_args(self, args=None, namespace=None):
-            argv, table = sys.argv[1:] if args is None else list(args), command.table
-            own: dict[str, list[str]] = {}
-            broken: dict[str, CtxMetricsError] = {}
-            wanted = wanted_metrics(table.plugins, argv)
-            for name in wanted:
-                try:
-                    own[name] = checked_flags(name, table[name.upper()])
-                except CtxMetricsError as error:
-                    broken[name] = error
-            classes, known = {name: table[name.upper()] for name in own}, {*self._option_string_actions}
-            reads = may_read_inputs(classes, argv, known | {"--source", "--docids", "--slide-output"})
-            inputs, outputs = installed_inputs() if reads else (), installed_outputs()
-            stock = set(map(id, self._actions))
-            for action in self._actions:
-                if action.dest in OWN_READ:
-                    action.type = Reads(str)
-            add_shared_arguments(self, inputs)
-            add_run_arguments(self, wanted, outputs)
-            self._shared = [action for action in self._actions if id(action) not in stock]
-            named = wanted_metrics(table.plugins, [word for word in argv if not asks_for_help(word)])
-            for name, cls in classes.items():
-                before = len(self._actions)
-                if own[name]:
-                    cls.add_arguments(self.add_argument_group(f"{cls.__name__} related arguments"))
-                of_metric = self._actions[before:]
-                self._main[name] = main_flags(cls, name, of_metric)
-                _hide([] if name in named else of_metric)
-            self._main |= {name: ["(cannot be used)"] for name in broken}
-            _hide(self._shared)
-            for action in self._actions:
-                if action.dest == "metrics":
-                    action.metavar = "NAME"
-            self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        argv, table = sys.argv[1:] if args is None else list(args), self.command.table
+        for name in wanted_metrics(table.plugins, argv):
             try:
-                line, unknown = self.parse_known_args(argv, namespace or CommandLine())
-                if unknown:
-                    flags = [word.partition("=")[0] for word in unknown if word.startswith("--")]
-                    meant = (closest(flag, self._option_string_actions, abbreviated=True) for flag in flags)
-                    self.error(f"unrecognized arguments: {' '.join(unknown)}{next(filter(None, meant), '')}")
-            except SystemExit:  # --help or an unknown flag: say whose flags are missing
-                for fault in broken.values():
-                    say(str(fault))
-                raise
-            owners = {dest: name for name, dests in own.items() for dest in dests} | {"slide_output": "slide"}
-            for action in self._given:
-                owner = owners.get(action.dest)
-                if owner and owner not in line.metrics:
-                    self.error(
-                        f"{action.option_strings[0]} is a flag of {owner}, which is not among the metrics of "
-                        f"-m; add the metric, or leave the flag out"
-                    )
-            asked = asked_by(line, line[EngineOptions], table, own, broken, inputs, outputs)
-            command.run = CommandRun(asked, table)
-            if asked.active:
-                check_paths(self, [line])
-                open_closed()
-                check_output()
-            return line
+                self._own[name] = checked_flags(name, table[name.upper()])
+            except CtxMetricsError as error:
+                self._broken[name] = error
+        classes, known = {name: table[name.upper()] for name in self._own}, {*self._option_string_actions}
+        reads = may_read_inputs(classes, argv, known | {"--source", "--docids", "--slide-output"})
+        inputs, outputs = installed_inputs() if reads else (), installed_outputs()
+        self._add_flags(argv, classes, inputs, outputs)
+        line = self._line(argv, namespace or CommandLine())
+        self._check_owners(line)
+        asked = asked_by(line, line[EngineOptions], table, self._own, self._broken, inputs, outputs)
+        self.command.run = CommandRun(asked, table)
+        if asked.active:
+            check_paths(self, [line])
+            open_closed()
+            check_output()
+        return line
 
-        def format_help(self):
-            self.epilog = overview(self._main, self._shared)
-            return super().format_help()
+    def _add_flags(
+        self,
+        argv: Sequence[str],
+        classes: Mapping[str, type],
+        inputs: Sequence[FileInput],
+        outputs: Sequence[RunOutput],
+    ) -> None:
+        """Add our flags to sacrebleu's. Those of metrics that the command line names have a help of their own."""
+        stock = set(map(id, self._actions))
+        for action in self._actions:
+            if action.dest in OWN_READ:
+                action.type = Reads(str)
+            if action.dest == "metrics":
+                action.metavar = "NAME"
+        add_shared_arguments(self, inputs)
+        add_run_arguments(self, [*self._own, *self._broken], outputs)
+        self._shared = [action for action in self._actions if id(action) not in stock]
+        _hide(self._shared)
+        named = wanted_metrics(self.command.table.plugins, [word for word in argv if not asks_for_help(word)])
+        for name, cls in classes.items():
+            before = len(self._actions)
+            if self._own[name]:
+                cls.add_arguments(self.add_argument_group(f"{cls.__name__} related arguments"))
+            of_metric = self._actions[before:]
+            self._main[name] = main_flags(cls, name, of_metric)
+            _hide([] if name in named else of_metric)
+        self._main |= {name: ["(cannot be used)"] for name in self._broken}
+        self._plugin_actions = frozenset(id(action) for action in self._actions if id(action) not in stock)
 
-        def _get_values(self, action, arg_strings):  # called for given arguments, not for defaults
-            self._given.append(action)
-            return super()._get_values(action, arg_strings)
+    def _line(self, argv: Sequence[str], namespace: CommandLine) -> CommandLine:
+        """Return the parsed command line. For --help or an unknown flag, name the metrics whose flags are missing."""
+        try:
+            line, unknown = self.parse_known_args(argv, namespace)
+            if unknown:
+                flags = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+                meant = (closest(flag, self._option_string_actions, abbreviated=True) for flag in flags)
+                self.error(f"unrecognized arguments: {' '.join(unknown)}{next(filter(None, meant), '')}")
+        except SystemExit:
+            for fault in self._broken.values():
+                say(str(fault))
+            raise
+        return line
 
-        def _check_value(self, action, value):
-            try:
-                super()._check_value(action, value)
-            except argparse.ArgumentError as error:
-                if action.dest == "metrics":  # without the usage, which is long
-                    self.exit(2, f"{self.prog}: error: {printable(str(model_hint(value, command.table) or error))}\n")
-                raise
+    def _check_owners(self, line: CommandLine) -> None:
+        """End with an error for a flag of a metric that -m does not name."""
+        owners = {dest: name for name, dests in self._own.items() for dest in dests} | {"slide_output": "slide"}
+        for action in self._given:
+            owner = owners.get(action.dest)
+            if owner and owner not in line.metrics:
+                self.error(
+                    f"{action.option_strings[0]} is a flag of {owner}, which is not among the metrics of "
+                    f"-m; add the metric, or leave the flag out"
+                )
 
-        def _get_option_tuples(self, option_string):
-            # abbreviations that sacrebleu knows keep their meaning: --do is --download, not --docids
-            options = super()._get_option_tuples(option_string)
-            return [each for each in options if id(each[0]) not in self._plugin_actions] or options
+    def format_help(self) -> str:
+        self.epilog = overview(self._main, self._shared)
+        return super().format_help()
 
-    return PluginArgumentParser
+    def _get_values(
+        self, action: argparse.Action, arg_strings: list[str]
+    ) -> Any:  # of given arguments, not of defaults
+        self._given.append(action)
+        return super()._get_values(action, arg_strings)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            if action.dest == "metrics":  # without the usage, which is long
+                hint = model_hint(value, self.command.table) or error
+                self.exit(2, f"{self.prog}: error: {printable(str(hint))}\n")
+            raise
+
+    def _get_option_tuples(self, option_string: str) -> Any:
+        # abbreviations that sacrebleu knows keep their meaning: --do is --download, not --docids
+        options = super()._get_option_tuples(option_string)
+        return [each for each in options if id(each[0]) not in self._plugin_actions] or options
+
+
+def parser_class(command: Command) -> type[PluginArgumentParser]:
+    """Return the class of the parser whose parsing starts the command's run."""
+    return type("PluginArgumentParser", (PluginArgumentParser,), {"command": command})
 
 
 def _hide(actions: Iterable[argparse.Action]) -> None:

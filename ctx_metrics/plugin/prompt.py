@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..registry import metric_table
-from .arguments import parser_class
+from .arguments import PluginArgumentParser
 from .capture import Command
 from .view import view
 
@@ -18,7 +18,9 @@ def sacrebleu_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser that sacrebleu would parse these arguments with."""
     import sacrebleu.sacrebleu as module
 
-    class Unparsed(parser_class(Command(metric_table()))):  # type: ignore[misc]  # a class that a function returns
+    class Unparsed(PluginArgumentParser):
+        command = Command(metric_table())
+
         def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
             return super().parse_args(list(argv), namespace)
 
