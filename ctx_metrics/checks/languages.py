@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import regex
 
 from ..language import MIN_LETTERS, WORD, letters, primary, region, script
 from ..language_codes import NAMES
@@ -24,33 +25,6 @@ _CLOSE = (
 CLOSE = [*map(frozenset, map(str.split, _CLOSE.split("|")))]
 # Languages in which few texts are written, but which lists of names and broken texts often resemble.
 RARE = frozenset("an br dz eo fo ht la mg oc qu rw se vo wa xh zu".split())
-_SCRIPTS = {
-    "Latin": "A-Za-z\u00aa\u00ba\u00c0-\u024f\u0250-\u02af\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a",
-    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
-    "Cyrillic": "\u0400-\u052f\u1c80-\u1c8f\ua640-\ua69f",
-    "Armenian": "\u0530-\u058f",
-    "Hebrew": "\u0590-\u05ff",
-    "Arabic": "\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff",
-    "Devanagari": "\u0900-\u097f\ua8e0-\ua8ff",
-    "Bengali": "\u0980-\u09ff",
-    "Gurmukhi": "\u0a00-\u0a7f",
-    "Gujarati": "\u0a80-\u0aff",
-    "Oriya": "\u0b00-\u0b7f",
-    "Tamil": "\u0b80-\u0bff",
-    "Telugu": "\u0c00-\u0c7f",
-    "Kannada": "\u0c80-\u0cff",
-    "Malayalam": "\u0d00-\u0d7f",
-    "Sinhala": "\u0d80-\u0dff",
-    "Thai": "\u0e00-\u0e7f",
-    "Lao": "\u0e80-\u0eff",
-    "Burmese": "\u1000-\u109f",
-    "Georgian": "\u10a0-\u10ff\u1c90-\u1cbf",
-    "Ethiopic": "\u1200-\u139f",
-    "Khmer": "\u1780-\u17ff",
-    "Hangul": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af",
-    "Kana": "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f",
-    "Han": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
-}
 # The languages written in each script. A language that is listed twice is written in both scripts.
 _WRITTEN_IN = {
     "Latin": "af az br bs ca cs cy da de en eo es et eu fi fo fr fy ga gd gl ha hr ht hu id is it jv ku la lb lt lv "
@@ -89,11 +63,12 @@ _ISO_15924 = dict(
         "Laoo=Lao Mymr=Burmese Geor=Georgian Ethi=Ethiopic Khmr=Khmer Hang=Hangul"
     ).split()
 )
+# Scripts that Unicode has under other names
+_IN_UNICODE = {"Burmese": ["Myanmar"], "Kana": ["Hiragana", "Katakana"]}
 _HAN = {"Hans": "Simplified", "Hant": "Traditional"}
 # Codes that say more than the shortest one of their language.
 _DIALECTS = frozenset("acm acq acw aeb afb ajp apc apd ars ary arz prs quz".split())
 NO_REGION = "XX"  # in codes of mBART
-_LATIN = re.compile(f"[{_SCRIPTS['Latin']}]")
 # What says nothing about the language: addresses, handles, and symbols such as emoji, whose bytes are n-grams of the model.
 _NO_WORDS = re.compile(
     r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+|[\u00d7\u200d\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]+", re.IGNORECASE
@@ -185,7 +160,7 @@ def in_other_script(text: str, language: str) -> bool:
     own, written = _of_script(primary(language), script(language)), letters(_NO_WORDS.sub(" ", text))
     if own is None or written.isascii():
         return False
-    other = len(_LATIN.sub("", own.sub("", written)))
+    other = len(_letters_of("Latin").sub("", own.sub("", written)))
     return other >= 4 and 2 * other > len(written)
 
 
@@ -239,17 +214,23 @@ def _places(code: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def _of_script(code: str, named: str) -> re.Pattern[str] | None:
+def _of_script(code: str, named: str) -> "regex.Pattern[str] | None":
     """Return a pattern of the letters of the script that a tag names, or else of all scripts of its language."""
     if named in _ISO_15924:
-        ranges = [_SCRIPTS[_ISO_15924[named]]]
-    else:
-        ranges = [_SCRIPTS[each] for each, codes in _WRITTEN_IN.items() if code in codes.split()]
-    return re.compile(f"[{''.join(ranges)}]+") if ranges else None
+        return _letters_of(_ISO_15924[named])
+    written_in = [each for each, codes in _WRITTEN_IN.items() if code in codes.split()]
+    return _letters_of(*written_in) if written_in else None
+
+
+@cache
+def _letters_of(*scripts: str) -> "regex.Pattern[str]":
+    """Return a pattern of the letters of scripts, with those that several scripts share, such as the long vowel of kana."""
+    names = [name for script in scripts for name in _IN_UNICODE.get(script, [script])]
+    return regex.compile("(?V1)[[" + "".join(rf"\p{{Script_Extensions={name}}}" for name in names) + r"]&&\p{L}]+")
 
 
 def _script_of(letters: str) -> str:
-    return max(_SCRIPTS, key=lambda script: len("".join(re.findall(f"[{_SCRIPTS[script]}]+", letters))))
+    return max(_WRITTEN_IN, key=lambda script: len("".join(_letters_of(script).findall(letters))))
 
 
 @cache
