@@ -23,13 +23,14 @@ from torch import nn
 
 from ctx_metrics.align.alignment import ENGLISH_LAYER, MULTILINGUAL_LAYER
 from ctx_metrics.align.first_attention import FirstAttention
-from ctx_metrics.align.stream import joined, places, sentence_ends
+from ctx_metrics.align.stream import joined, places
 from ctx_metrics.align.vectors import token_vectors
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.language import READ_BY_MULTILINGUAL
 from ctx_metrics.models.folder import write_model
 from ctx_metrics.models.hub import EMBEDDED, MULTILINGUAL, resolve
+from ctx_metrics.sentences import sentence_ends
 
 LAYERS = {"english": ENGLISH_LAYER, "multilingual": MULTILINGUAL_LAYER}
 LINES = 15  # of news, in one text

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..sentences import INVISIBLE, OPENING, begins_item, ends_sentence
 from .path import NOWHERE
-from .stream import INVISIBLE, OPENING, Places, begins_item, ends_sentence
+from .stream import Places
 
 MARK = 1.8  # price of a mark, for each unit of its log odds
 KNOWN = 10  # boundaries that count as seen before, with these shares of marks:

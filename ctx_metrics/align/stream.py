@@ -7,75 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-_CLOSING = "\"'”’»›)]}」』）】》〉］｝"
-OPENING = "“‘«‹([{「『（【《〈［｛"
-_CONTINUING = _CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။‼⁇⁈⁉"
+from ..sentences import CLOSING, EMOJI, INVISIBLE, OPENING, ends_sentence, list_items, sentence_ends
+
+_CONTINUING = CLOSING + ".,!?:;…。，、！？：；．｡؟۔।॥։።៕။‼⁇⁈⁉"
 _STRAIGHT = "\"'"  # marks that open and close
-_LONE_MARKS = re.compile(rf"\s([{re.escape(_CLOSING)}]+(?:\s[{re.escape(_CLOSING)}]+)*)\s*\Z")
-_NUMBER = r"(?<![A-Za-z\d.,/-])(\d{1,2})"
-_ORDINAL = re.compile(_NUMBER + "$")  # before a full stop
-_ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a list
+_LONE_MARKS = re.compile(rf"\s([{re.escape(CLOSING)}]+(?:\s[{re.escape(CLOSING)}]+)*)\s*\Z")
 _BULLET = re.compile(r"(?:[-*•–—]|#{1,6}|(\d{1,2})[.)])\s+(?=\S)")  # at the beginning of a line
-_PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
 _FACE = re.compile("[:;：；]-?[(（]")  # its bracket opens nothing
-_STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
-# soft hyphens, and marks of direction, width and byte order; not the joiners of Persian and Indic words
-INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 _INVISIBLE = re.compile(f"[{INVISIBLE}]+")
-_BLANKS = rf"(?:[{INVISIBLE}]*\s)*(?:[{INVISIBLE}]+$)?"
-_ANY_EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f"  # with what colours them; a joiner only behind one
-_EMOJI = rf"[{_ANY_EMOJI}][{_ANY_EMOJI}\u200d]*"
-_EMOJIS = re.compile(_EMOJI)
-# Where a sentence ends. A full stop ends none before a small letter (no. two), nor inside a word (3.5, example.org).
-_END = re.compile(
-    rf"(?:(?<![{_STOPS}.])[{_STOPS}.]+[{re.escape(_CLOSING)}]*(?=[{INVISIBLE}]*(?:\s|$))"
-    rf"|(?:(?<![{_STOPS}])[{_STOPS}]+)?[{_FULL_STOPS}…]+[{re.escape(_CLOSING)}]*)(?:{_EMOJI})?{_BLANKS}"
-    rf"|{_EMOJI}[{INVISIBLE}]*\s{_BLANKS}|[」』]{_BLANKS}(?=[「『]|$)"
-)
-
-
-def sentence_ends(text: str) -> list[int]:
-    """Where the sentences and items of lists of a text end, and the blanks after them.
-
-    >>> sentence_ends("Am 3. und 4. Mai fielen 3.5 mm! Dann nicht.")
-    [32, 43]
-    """
-    ends = {match.end() for match in _END.finditer(text) if not _goes_on(text, match)}
-    return sorted(ends | _items(text))
-
-
-def _items(text: str) -> set[int]:
-    """Where the items of a numbered list begin: numbers that count up from 1.
-
-    >>> sorted(_items("On 4. May: 1. Open it. 2) Read"))
-    [11, 23]
-    """
-    found, number = set(), 0
-    for match in _ITEM.finditer(text):
-        if int(match[1]) in (1, number + 1):
-            number = int(match[1])
-            found.add(match.start())
-    return found - {0}
-
-
-def _goes_on(text: str, stop: re.Match[str]) -> bool:
-    """Whether a sentence goes on after a stop: after a pause (Well... yes), a number (1. Open it. 4. Mai), or before a small
-    letter."""
-    begin, after = stop.start(), text[stop.end() : stop.end() + 1]
-    if _PAUSE.fullmatch(stop[0]):
-        return bool(after) and not after.isupper() and after not in OPENING
-    number = after and _ORDINAL.search(text, max(0, begin - 3), begin)
-    return stop[0].rstrip() == "." and (after.islower() or bool(number))
-
-
-def ends_sentence(text: str) -> bool:
-    return bool(text) and sentence_ends(text)[-1:] == [len(text)]
-
-
-def begins_item(text: str) -> bool:
-    """Whether a segment begins with the number of an item."""
-    return _ITEM.match(text) is not None
-
+_EMOJIS = re.compile(EMOJI)
 
 # Words or signs five times in a row; one sign, as in a line of dashes, does not count. The text checks give notice of words
 # alone, and of shorter ones.
@@ -207,7 +147,7 @@ def behind_bullets(stream: Stream) -> list[int]:
     [2, 13, 21]
     """
     found = (_BULLET.match(stream.text, *line) for line in pairwise([*stream.begins, len(stream.text)]))
-    items = _items(stream.text) | {0}  # a number that does not count up may be part of a date
+    items = list_items(stream.text) | {0}  # a number that does not count up may be part of a date
     return [match.end() for match in found if match and (match[1] is None or match.start() in items)]
 
 

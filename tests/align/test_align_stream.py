@@ -2,7 +2,8 @@
 
 import pytest
 
-from ctx_metrics.align.stream import PIECE, joined, pieces, places, sentence_ends
+from ctx_metrics.align.stream import PIECE, joined, pieces, places
+from ctx_metrics.sentences import sentence_ends
 
 
 @pytest.mark.parametrize(

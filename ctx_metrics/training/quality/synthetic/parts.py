@@ -3,6 +3,9 @@
 import re
 import unicodedata
 from collections import Counter
+from itertools import pairwise
+
+from ....sentences import CLOSING, sentence_ends
 
 # Thai, Lao, Tibetan, Burmese, Khmer; kana and Chinese characters
 _UNSPACED = re.compile(
@@ -13,7 +16,6 @@ _COUNTED = re.compile(rf"{_UNSPACED.pattern}|(?:(?!{_UNSPACED.pattern})\w)+")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\S+\s*")
 _CLAUSE_END = re.compile(r"(?<=[,;:،؛–—])\s+|(?<=[，、；：])")
-_SENTENCE_END = re.compile(r"""[.!?…؟۔।։]+["'”’»)\]]*\s+(?=\S)|[。！？។]+["'”’»)」』\]]*\s*(?=[^\s"'”’»)」』\]])""")
 FINAL = re.compile(r"""[.!?…。！？।۔؟។։]+["'”’»“)\]」』]*\s*$""")
 _LOOSE = re.compile(r"[\s,;:،؛–—，、；：-]+$")
 _ABBREVIATED = frozenset(
@@ -66,24 +68,21 @@ def words(text: str) -> list[str]:
 def sentences(text: str) -> list[str]:
     """Split a text into sentences. A dot after a day's number, an initial or a title ends none.
 
-    >>> sentences("Mr. Li came on 3. May. He left."), sentences("好。走吧！")
-    (['Mr. Li came on 3. May. ', 'He left.'], ['好。', '走吧！'])
+    >>> sentences("Mr. Li came on 3. May. He left."), sentences("好。走吧！！")
+    (['Mr. Li came on 3. May. ', 'He left.'], ['好。', '走吧！！'])
     """
-    parts, begin = [], 0
-    for match in _SENTENCE_END.finditer(text):
-        before = text[begin : match.start()].rsplit(maxsplit=1)[-1:]
-        if match[0].startswith(".") and not match[0].startswith("..") and (not before or _is_abbreviated(before[0])):
-            continue
-        if text[match.end()].islower():
-            continue
-        parts.append(text[begin : match.end()])
-        begin = match.end()
-    return [*parts, text[begin:]]
+    inner = [end for end in sentence_ends(text) if end < len(text) and not text[end].islower()]
+    ends = [end for end in inner if _ends_sentence(text[:end])]
+    return [text[begin:end] for begin, end in pairwise([0, *ends, len(text)])]
 
 
-def _is_abbreviated(word: str) -> bool:
-    bare = word.strip("\"'“”„«»()")
-    return len(bare) < 2 or "." in bare or bare in _ABBREVIATED or (bare.isdigit() and len(bare) <= 2)
+def _ends_sentence(text: str) -> bool:
+    """Return whether a text ends with a mark, and not with an abbreviation or a number and a dot."""
+    word = text.split()[-1].rstrip(CLOSING)
+    if not word.endswith(".") or word.endswith(".."):
+        return not word[-1:].isalnum()  # before the number of an item
+    bare = word[:-1].strip("\"'“”„«»()")
+    return len(bare) > 1 and "." not in bare and bare not in _ABBREVIATED and not (bare.isdigit() and len(bare) == 2)
 
 
 def clauses(text: str) -> list[str]:
