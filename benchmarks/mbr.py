@@ -30,7 +30,9 @@ from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.registry import metric_table
-from ctx_metrics.scoring.context import Context, MetricSettings
+from ctx_metrics.run.run import Run
+from ctx_metrics.run.texts import Texts
+from ctx_metrics.scoring.context import MetricSettings
 
 Scores = list[np.ndarray]
 
@@ -38,11 +40,10 @@ Scores = list[np.ndarray]
 def ours(name: str, items: list[Item], folder: Path, dtype: str, **method: Any) -> Scores:
     """Expected utilities by ctx-metrics; those of COMET on the model's own scale."""
     settings = {"model": str(folder)} if name == "comet" else {}
-    context = Context(target_lang="en", engine=EngineOptions(dtype=dtype, quiet=True))
+    metrics = [MetricSettings(name, metric_table()[name.upper()], settings)]
+    run = Run(Texts(target_lang="en"), metrics, {}, EngineOptions(dtype=dtype, quiet=True), text_checks=False)
     forget_texts()
-    found = MinimumRisk(
-        [MetricSettings(name, metric_table()[name.upper()], settings)], [1.0], context, Method(**method)
-    )(items, True)
+    found = MinimumRisk(run, [1.0], Method(**method))(items, True)
     return [np.array(each) / (100 if name == "comet" else 1) for each in found.scores]
 
 

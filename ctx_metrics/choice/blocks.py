@@ -8,11 +8,14 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
+from sacrebleu.metrics.base import Metric
 
+from ..corpus import named
 from ..notices import Notice
+from ..run.run import Run
 from ..scale.blocks import Block, BlockRun, Part, opened
 from ..scale.kept import Line, ResultCache, key_of, notice_fits
-from ..scoring.context import Context, MetricSettings, score_settings
+from ..scoring.context import MetricSettings, score_settings
 from .candidates import Item
 
 TEXTS = 8_192  # most texts of a block, unless a single source has more
@@ -33,16 +36,19 @@ class ChoiceScores(NamedTuple):
 
 @dataclass(frozen=True)
 class Chooser(ABC):
-    """Scores candidates with the weighted sum of some metrics."""
+    """Scores candidates with the weighted sum of a run's metrics.
+
+    run    the metrics and settings; its texts have nothing but their languages
+    """
 
     NAME: ClassVar[str]
-    metrics: Sequence[MetricSettings]
+    run: Run
     weights: Sequence[float]
-    context: Context
 
     def asked(self) -> "Chooser":
         """The same without settings that affect no score: what is kept has its fields in its key."""
-        return replace(self, metrics=[each._replace(own=score_settings(each.cls, each.own)) for each in self.metrics])
+        metrics = [each._replace(own=score_settings(each.cls, each.own)) for each in self.run.metrics]
+        return replace(self, run=replace(self.run, metrics=metrics))
 
     @abstractmethod
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
@@ -115,12 +121,34 @@ def choose(
         fits = partial(KeptChoiceScores.fits, items=own, signatures=signatures)
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 
-    blocks, engine = [block(*each) for each in block_ranges(items)], chooser.context.engine
+    blocks, engine = [block(*each) for each in block_ranges(items)], chooser.run.engine
     with opened(on, workers) as place:
         run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChoiceScores, single=True)
         run.device, run.quiet = engine.device, engine.quiet
         run.complete(chooser, blocks)
     return whole
+
+
+def alone(
+    metric: MetricSettings,
+    run: Run,
+    texts: Sequence[str],
+    sources: Sequence[str | None],
+    references: Sequence[str] | None = None,
+) -> Metric:
+    """Build a metric with the settings of a run, for candidates each by itself; if the first has no source, none has one.
+
+    Raises whatever the metric raises.
+    """
+    of_texts = replace(
+        run.texts,
+        names=["candidates"],
+        systems=[named(texts, "the candidates")],
+        references=[] if references is None else [named(references, "the references")],
+        sources=None if sources[0] is None else named([each or "" for each in sources], "the sources"),
+        rows=True,
+    )
+    return replace(run, metrics=[metric], texts=of_texts).build()[metric.name]
 
 
 def block_ranges(items: Sequence[Item]) -> Iterator[tuple[int, int]]:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..corpus import document_ranges
+from ..corpus import document_ranges, named
 from ..errors import InputError
 from ..metrics.slide import SLIDE
 from ..models.estimator import Example
 from ..notices import counted
-from ..scoring.context import Context, MetricSettings, build, build_all, capabilities
+from ..run.run import Run
+from ..scoring.context import MetricSettings, capabilities
 from ..scoring.scores import all_scores
 from ..windows import Window, sentence_windows
 from .candidates import Item
@@ -26,13 +27,7 @@ class OfDocuments(NamedTuple):
     signatures: dict[str, str]
 
 
-def best_documents(
-    metrics: Sequence[MetricSettings],
-    weights: Sequence[float],
-    context: Context,
-    items: Sequence[Item],
-    doc_ids: Sequence[str],
-) -> OfDocuments:
+def best_documents(run: Run, weights: Sequence[float], items: Sequence[Item], doc_ids: Sequence[str]) -> OfDocuments:
     """Score each candidate by the document it is part of: the k-th candidates of all segments form the k-th document."""
     number = len(items[0].candidates)
     for place, item in enumerate(items, 1):
@@ -43,7 +38,7 @@ def best_documents(
                 fix="the k-th candidates of all segments form the k-th document: give every source the same number",
             )
     systems = [[item.candidates[k] for item in items] for k in range(number)]
-    made = build_all(metrics, _filled(context, items, doc_ids, systems))
+    made = _of_documents(run, items, doc_ids, systems).build()
     total = np.zeros((number, len(document_ranges(doc_ids))))
     of_metrics = all_scores(made.values(), systems, doc_ids)
     for weight, metric, of_systems in zip(weights, made.values(), of_metrics, strict=True):
@@ -54,19 +49,18 @@ def best_documents(
     return OfDocuments(of_segments.T.tolist(), signatures)
 
 
-def best_paths(
-    metrics: Sequence[MetricSettings], context: Context, items: Sequence[Item], doc_ids: Sequence[str], beam: int
-) -> OfDocuments:
+def best_paths(run: Run, items: Sequence[Item], doc_ids: Sequence[str], beam: int) -> OfDocuments:
     """Choose one candidate per segment by beam search, such that slide scores the windows of each document best. The score
     of a chosen candidate is the mean of its document's windows; the others have NaN.
 
     beam    how many partial paths of a document are kept at each segment
     """
-    [(name, _, settings), *others] = metrics
+    [(name, _, settings), *others] = run.metrics
     if name != "slide" or others:
         raise InputError("--documents path needs the windows of slide", fix="give -m slide alone")
     systems = [[item.candidates[0] for item in items]]
-    metric = build(SLIDE, _filled(context, items, doc_ids, systems), settings)
+    slide = replace(run, metrics=[MetricSettings(name, SLIDE, settings)])
+    metric = _of_documents(slide, items, doc_ids, systems).build()[name]
     assert isinstance(metric, SLIDE)
     if metric.tokens is not None:
         raise InputError(
@@ -162,8 +156,14 @@ def _parts(windows: Sequence[Window], place: int) -> list[tuple[int, float, bool
     return [*full, (start, weight * (place + 1 - start) / (end - start), False)]
 
 
-def _filled(
-    context: Context, items: Sequence[Item], doc_ids: Sequence[str], systems: Sequence[Sequence[str]]
-) -> Context:
-    sources = None if items[0].source is None else [item.source or "" for item in items]
-    return replace(context, references=[], systems=systems, sources=sources, doc_ids=doc_ids)
+def _of_documents(run: Run, items: Sequence[Item], doc_ids: Sequence[str], systems: Sequence[Sequence[str]]) -> Run:
+    """The run on candidates that form whole documents."""
+    names = [f"candidates {number}" for number in range(1, len(systems) + 1)]
+    texts = replace(
+        run.texts,
+        names=names,
+        systems=[named(system, name) for system, name in zip(systems, names, strict=True)],
+        sources=None if items[0].source is None else named([item.source or "" for item in items], "the sources"),
+        doc_ids=named(doc_ids, "document ids"),
+    )
+    return replace(run, texts=texts, give_references="candidates have none; use ctx-metrics mbr")

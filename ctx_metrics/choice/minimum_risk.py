@@ -25,12 +25,14 @@ from ..flag_types import Seed
 from ..metrics.estimated import EstimatorMetric
 from ..notices import collected
 from ..pairs.ngrams import COUNTS
-from ..pairs.utilities import CountedPairs, DistinctTexts, ScoredPairs, Utility, WeightedSum, distinct, pair_scorer
-from ..scoring.context import Context, MetricSettings, build, capabilities
+from ..pairs.utilities import CountedPairs, DistinctTexts, ScoredPairs, Utility, WeightedSum, distinct
+from ..run.rows import RowScorer
+from ..run.run import Run
+from ..scoring.context import MetricSettings, capabilities
 from ..scoring.scores import of_parts
 from ..scoring.token_matching import TokenMatchingMetric
 from ..settings import setting
-from .blocks import ChoiceScores, Chooser
+from .blocks import ChoiceScores, Chooser, alone
 from .candidates import Item
 
 SETTINGS = {  # of each method
@@ -107,14 +109,14 @@ class MinimumRisk(Chooser):
     def asked(self) -> "MinimumRisk":
         used = {name: getattr(self.method, name) for name in ("method", *SETTINGS[self.method.method])}
         nbest = self.nbest if self.method.method == "prune" else 1
-        return replace(self, metrics=super().asked().metrics, method=Method(**used), nbest=nbest)
+        return replace(self, run=super().asked().run, method=Method(**used), nbest=nbest)
 
     def signatures(self, items: Sequence[Item]) -> dict[str, str]:
         with collected():
             return {name: each.signature for name, each in self._utilities([distinct_texts(items[0])])}
 
     def _utilities(self, items: Sequence[DistinctTexts]) -> list[tuple[str, Utility]]:
-        return [(each.name, utility(each, self.context, items)) for each in self.metrics]
+        return [(each.name, utility(each, self.run, items)) for each in self.run.metrics]
 
     def __call__(self, items: Sequence[Item], first: bool) -> ChoiceScores:
         texts = [distinct_texts(item) for item in items]
@@ -133,12 +135,12 @@ def distinct_texts(item: Item) -> DistinctTexts:
     return distinct(item.candidates, item.references, item.source)
 
 
-def utility(chosen: MetricSettings, context: Context, first: Sequence[DistinctTexts]) -> Utility:
-    """Return the fastest utility for a metric, with the languages and engine of a context without texts.
+def utility(chosen: MetricSettings, run: Run, first: Sequence[DistinctTexts]) -> Utility:
+    """Return the fastest utility for a metric, with the settings of a run whose texts have nothing but their languages.
 
     first    some items; their texts serve to check the languages of a model
     """
-    name, cls, settings = chosen
+    name, cls, _ = chosen
     can = capabilities(cls)
     if "doc_ids" in can.reads:
         raise InputError(
@@ -150,13 +152,12 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[DistinctTe
             f"{name}: the metric cannot compare a candidate with one other candidate",
             fix="choose another metric, such as chrf, bertr or comet",
         )
-    texts = replace(
-        context,
-        references=[[item.references[0] for item in first]],
-        systems=[[item.texts[0] for item in first]],
-        sources=None if first[0].source is None else [item.source or "" for item in first],
+    of_first = (
+        [item.texts[0] for item in first],
+        [item.source for item in first],
+        [item.references[0] for item in first],
     )
-    metric = cls if can.whole_corpus else build(cls, texts, settings)
+    metric = cls if can.whole_corpus else alone(chosen, run, *of_first)
     if why := capabilities(metric).whole_corpus:
         raise InputError(
             f"{name}: mbr compares two candidates at a time, and this metric's value for them depends on other texts too "
@@ -180,7 +181,7 @@ def utility(chosen: MetricSettings, context: Context, first: Sequence[DistinctTe
             from ..pairs.comet import HeadPairs, PairHead
 
             return HeadPairs(name, PairHead(metric.estimator), signature)
-    return ScoredPairs(name, pair_scorer([chosen], context), signature)
+    return ScoredPairs(name, RowScorer(replace(run, metrics=[chosen])), signature)
 
 
 def expected(utility: Utility, items: Sequence[DistinctTexts], method: Method, nbest: int = 1) -> list[np.ndarray]:

@@ -16,13 +16,14 @@ from ..metrics.candidates import with_candidates
 from ..metrics.estimated import EstimatorMetric
 from ..models.estimator import Example
 from ..notices import collected
-from ..pairs.utilities import pair_scorer
 from ..registry import metric_table
+from ..run.rows import RowScorer
+from ..run.run import Run
 from ..scoring.base import ContextMetric
 from ..scoring.comparison import scorer
-from ..scoring.context import Context, MetricSettings, build, capabilities
+from ..scoring.context import MetricSettings, capabilities
 from ..scoring.scores import scores as scores_of
-from .blocks import ChoiceScores, Chooser
+from .blocks import ChoiceScores, Chooser, alone
 from .candidates import Item
 
 
@@ -37,7 +38,8 @@ class Reranking(Chooser):
 
     def _built(self, first: Item) -> dict[str, ContextMetric]:
         found = {}
-        for name, cls, settings in self.metrics:
+        for each in self.run.metrics:
+            name, cls, _ = each
             can = capabilities(cls)
             if "doc_ids" in can.reads:
                 raise InputError(
@@ -50,14 +52,8 @@ class Reranking(Chooser):
             without = f"{name}: needs a reference, but candidates have none; use ctx-metrics mbr with it"
             if not issubclass(cls, ContextMetric) or (can.references and not can.estimator):
                 raise InputError(without)
-            texts = replace(
-                self.context,
-                references=[],
-                systems=[[first.candidates[0]]],
-                sources=None if first.source is None else [first.source],
-            )
             with collected():
-                metric = build(cls, texts, settings)
+                metric = alone(each, self.run, [first.candidates[0]], [first.source])
             assert isinstance(metric, ContextMetric)
             if metric.can.references:
                 estimator = getattr(metric, "estimator", None)
@@ -75,10 +71,12 @@ class Reranking(Chooser):
     def __call__(self, items: Sequence[Item], first: bool) -> ChoiceScores:
         """Score a block's candidates; each distinct text of a source is scored once."""
         built = self._built(items[0])
-        alone = [each for each in self.metrics if not built[each.name].can.compares_systems]
-        found = self._alone(alone, items, first) if alone else {}
+        by_rows = [each for each in self.run.metrics if not built[each.name].can.compares_systems]
+        found = self._by_rows(by_rows, items, first) if by_rows else {}
         found |= {name: _beside(metric, items) for name, metric in built.items() if name not in found}
-        weighted = [weight * found[each.name].scores for weight, each in zip(self.weights, self.metrics, strict=True)]
+        weighted = [
+            weight * found[each.name].scores for weight, each in zip(self.weights, self.run.metrics, strict=True)
+        ]
         sums = iter(np.sum(weighted, axis=0).tolist())
         return ChoiceScores(
             [[next(sums) for _ in item.candidates] for item in items],
@@ -88,14 +86,14 @@ class Reranking(Chooser):
             any(found[name].failed for name in built),
         )
 
-    def _alone(
+    def _by_rows(
         self, metrics: Sequence[MetricSettings], items: Sequence[Item], first: bool
     ) -> dict[str, "OfCandidates"]:
         distinct = list(dict.fromkeys((item.source, text) for item in items for text in item.candidates))
         texts: dict[str, list[list[str | None]]] = {"mt": [[text for _, text in distinct]]}
         if items[0].source is not None:
             texts["src"] = [[source for source, _ in distinct]]
-        scored = pair_scorer(metrics, self.context)(texts, first)
+        scored = RowScorer(replace(self.run, metrics=metrics))(texts, first)
         number = {each: k for k, each in enumerate(distinct)}
         places = [number[item.source, text] for item in items for text in item.candidates]
         return {
@@ -174,13 +172,13 @@ def check_judge(name: str) -> None:
 
 
 def tuned(
-    items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str, context: Context
+    items: Sequence[Item], scores: Sequence[Sequence[float]], references: Sequence[str], judge: str, run: Run
 ) -> TunedWeight:
     """Find the weight w >= 0 at which the candidates with the highest score + w * decoder score are best as a corpus, by the
     metric `judge`. The search is exact: as w grows, the choice for a source changes only where two lines cross, and all
     crossings are tried (Och 2003).
     """
-    metric, title, rows = _judged(items, references, judge, context)
+    metric, title, rows = _judged(items, references, judge, run)
     sign = 1 if capabilities(metric).higher_is_better else -1
     changes: list[tuple[float, np.ndarray]] = []
     total, last = np.zeros(rows[0].shape[1]), np.zeros(rows[0].shape[1])
@@ -220,14 +218,13 @@ def envelope(scores: Sequence[float], slopes: Sequence[float]) -> list[tuple[flo
 
 
 def _judged(
-    items: Sequence[Item], references: Sequence[str], judge: str, context: Context
+    items: Sequence[Item], references: Sequence[str], judge: str, run: Run
 ) -> tuple[Metric, str, list[np.ndarray]]:
     """The judging metric, its title, and its statistics for each item's candidates."""
     texts = [text for item in items for text in item.candidates]
     beside = [reference for item, reference in zip(items, references, strict=True) for _ in item.candidates]
-    sources = None if items[0].source is None else [item.source or "" for item in items for _ in item.candidates]
-    of_run = replace(context, references=[beside], systems=[texts], sources=sources)
-    metric = build(metric_table()[judge.upper()], of_run)
+    sources = [item.source for item in items for _ in item.candidates]
+    metric = alone(MetricSettings(judge, metric_table()[judge.upper()]), run, texts, sources, beside)
     found = scores_of(metric, texts)
     ends = np.cumsum([len(item.candidates) for item in items])
     return metric, found.title, np.split(np.array(found.rows, np.float64), ends[:-1])

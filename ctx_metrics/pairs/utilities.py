@@ -10,9 +10,6 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import without_invisible
 from ..run.rows import RowScorer
-from ..run.run import Run
-from ..run.texts import Texts
-from ..scoring.context import Context, MetricSettings
 from .ngrams import COUNTS
 
 PAIRS = 16_384  # most pairs scored at once by metrics that can only score pairs
@@ -125,12 +122,6 @@ class WeightedSum(Utility):
             np.sum([weight * own for weight, own in zip(weights, each, strict=True)], axis=0)
             for each in zip(*found, strict=True)
         ]
-
-
-def pair_scorer(metrics: Sequence[MetricSettings], context: Context) -> RowScorer:
-    """What scores pairs as rows, with the languages and the engine of a context."""
-    texts = Texts(source_lang=context.source_lang, target_lang=context.target_lang)
-    return RowScorer(Run(texts, metrics, {}, context.engine, text_checks=False))
 
 
 class ScoredPairs(Utility):

@@ -274,9 +274,10 @@ class CommandRun:
                 name = self._reference_name(k)
                 fix = reader_hint("--ctx-") if self.asked.flags.input else ""
                 if not self.asked.settings.ctx_no_text_checks:  # the kind of the texts often says why
-                    from ..checks.plain_text import check_plain_text
+                    from ..run.texts import Texts  # needs NumPy
 
-                    check_plain_text([named(system, self.system_name(number))], [named(stream, name)], None)
+                    own, reference = named(system, self.system_name(number)), named(stream, name)
+                    Texts(systems=[own], references=[reference]).say_kinds()
                 raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}", fix=fix)
 
     def names(self) -> Sequence[str]:

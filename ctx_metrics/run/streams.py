@@ -20,8 +20,8 @@ def file_segments(path: str, encoding: str | None = None, subtitles: bool = Fals
 
 def check_lengths(streams: Sequence[Segments]) -> None:
     """Raise InputError for a stream without segments, and unless all streams have the same number."""
-    first = streams[0]
     for stream in sorted(streams, key=bool):
+        first = streams[0]
         own, others = (counted(len(each), "segment", "segments") for each in (stream, first))
         in_python = f"{stream.name}: {own} for {others} of {first.name}"
         if not stream:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..checks.plain_text import check_plain_text
-from ..checks.texts import check_texts
+from ..checks.texts import check_faults, check_texts
 from ..corpus import Segments, document_ranges
 from ..errors import InputError
 from .streams import check_lengths
@@ -49,8 +49,8 @@ class Texts:
             further = [each for streams in self.inputs.values() for each in streams]
             check_lengths([*self.systems, *self.references, *beside, *further])
         except InputError as error:
-            if contents:  # the kind of the texts often says why
-                check_plain_text(self.systems, self.references, self.sources)
+            if contents:
+                self.say_kinds()
             others = self.references or ([] if self.sources is None else [self.sources])
             if self.read is None and len({*map(len, [*self.systems, *others])} - {0}) > 1:
                 error.fix = self.fix
@@ -58,4 +58,16 @@ class Texts:
         if self.doc_ids is not None and not self.rows:
             document_ranges(self.doc_ids, self.doc_ids.name)
         if contents:
-            check_texts(self.systems, self.references, self.sources, (self.source_lang, self.target_lang))
+            check_texts(self.systems, self.references, self.sources, self._languages)
+
+    def say_kinds(self) -> None:
+        """Give notice of texts that are not plain text, which often says why streams differ in length."""
+        check_plain_text(self.systems, self.references, self.sources)
+
+    def say_faults(self) -> None:
+        """Give notice of the faults of each stream by itself, for systems whose lines match no reference's."""
+        check_faults(self.systems, self.references, self.sources, self._languages)
+
+    @property
+    def _languages(self) -> tuple[str | None, str | None]:
+        return self.source_lang, self.target_lang

@@ -15,7 +15,8 @@ from selection import some
 
 from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.reranking import envelope, tuned
-from ctx_metrics.scoring.context import Context
+from ctx_metrics.run.run import Run
+from ctx_metrics.run.texts import Texts
 
 THREE = [A, B, C]
 OUTPUTS = list(zip(*map(lines_of, THREE), strict=True))
@@ -179,7 +180,7 @@ def test_tuning_tries_every_place_where_a_choice_changes():
         texts = [" ".join(w if rng.random() < 0.7 else "x" for w in reference.split()) for _ in range(6)]
         items.append(Item(tuple(texts), tuple(rng.normal(size=6))))
         scores.append(rng.normal(size=6).tolist())
-    best = tuned(items, scores, references, "chrf", Context())
+    best = tuned(items, scores, references, "chrf", Run(Texts(), [], {}, text_checks=False))
 
     def judged(weight: float) -> float:
         chosen = [

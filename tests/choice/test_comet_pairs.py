@@ -16,7 +16,9 @@ from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.pairs import comet as pairs
 from ctx_metrics.pairs.comet import PairHead
-from ctx_metrics.scoring.context import Context, MetricSettings
+from ctx_metrics.run.run import Run
+from ctx_metrics.run.texts import Texts
+from ctx_metrics.scoring.context import MetricSettings
 
 NAMES = ["regression", "regression-layernorm", "regression-cls", "regression-patch"]
 OPTIONS = EngineOptions(device="cpu", quiet=True)
@@ -54,6 +56,11 @@ def test_single_pairs_are_those_of_the_grid(estimator):
     assert head.each(own[rows], own[columns], source) == pytest.approx(grid[rows, columns], abs=1e-6)
 
 
+def run_of(folder) -> Run:
+    """COMET by a model."""
+    return Run(Texts(), [MetricSettings("comet", COMET, {"model": str(folder)})], {}, OPTIONS, text_checks=False)
+
+
 def test_the_mean_reference_and_centroids(tmp_path):
     """The mean vector by hand; as many centroids as references are the references."""
     folder = build(RECIPES["regression"], tmp_path / "regression")
@@ -63,9 +70,7 @@ def test_the_mean_reference_and_centroids(tmp_path):
     mean = 100 * head.grid(vectors, vectors.mean(0, keepdim=True), source)[:, 0]
 
     def chosen(**method):
-        made = MinimumRisk(
-            [MetricSettings("comet", COMET, {"model": str(folder)})], [1.0], Context(engine=OPTIONS), Method(**method)
-        )
+        made = MinimumRisk(run_of(folder), [1.0], Method(**method))
         return made([item], True).scores[0]
 
     assert chosen(method="aggregate") == pytest.approx(mean, abs=1e-4)
@@ -90,12 +95,7 @@ def test_comet_mbr(tmp_path):
         of_sources, of_outputs = mbr.build_embeddings(sources, outputs, model, 8)
         matrix = mbr.mbr_decoding(of_sources, of_outputs.reshape(3, per, -1), model).numpy()
     items = [Item(tuple(outputs[k * per : k * per + per]), None, src) for k, src in enumerate(sources)]
-    made = MinimumRisk(
-        [MetricSettings("comet", COMET, {"model": str(folder)})],
-        [1.0],
-        Context(engine=OPTIONS),
-        Method(exclude_self=True),
-    )
+    made = MinimumRisk(run_of(folder), [1.0], Method(exclude_self=True))
     found = np.array(made(items, True).scores) / 100
     assert found == pytest.approx(matrix, abs=1e-5)
     assert found.argmax(1).tolist() == matrix.argmax(1).tolist()
@@ -105,7 +105,8 @@ def test_a_ranking_model_scores_each_pair(tmp_path):
     """It has no head that could be taken apart."""
     folder = build(RECIPES["ranking"], tmp_path / "ranking")
     item = distinct_texts(Item(tuple(OUTPUTS), source=SOURCE))
-    made = utility(MetricSettings("comet", COMET, {"model": str(folder)}), Context(engine=OPTIONS), [item])
+    run = run_of(folder)
+    made = utility(run.metrics[0], run, [item])
     made.read([item])
     [grid] = made.grids([(0, np.arange(len(OUTPUTS)), np.arange(len(OUTPUTS)))])
     expected = by_estimator(load_estimator(name=str(folder), options=OPTIONS), OUTPUTS, OUTPUTS)

@@ -12,10 +12,12 @@ from ctx_metrics.choice.candidates import Item, order
 from ctx_metrics.choice.documents import best_documents, best_paths, search
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.metrics.slide import SLIDE
-from ctx_metrics.scoring.context import Context, MetricSettings
+from ctx_metrics.run.run import Run
+from ctx_metrics.run.texts import Texts
+from ctx_metrics.scoring.context import MetricSettings
 from ctx_metrics.windows import sentence_windows
 
-CONTEXT = Context(engine=EngineOptions(device="cpu", quiet=True))
+ENGINE = EngineOptions(device="cpu", quiet=True)
 SOURCES = [src for src, *_ in TEXTS[:7]]
 OUTPUTS = list(dict.fromkeys(mt for _, mt, _ in TEXTS if mt.strip()))
 ITEMS = [Item(tuple(OUTPUTS[(3 * i + k) % len(OUTPUTS)] for k in range(3)), None, src) for i, src in enumerate(SOURCES)]
@@ -27,13 +29,17 @@ def model(tmp_path_factory) -> str:
     return str(build(RECIPES["referenceless"], tmp_path_factory.mktemp("comet") / "referenceless"))
 
 
+def run_of(*metrics: MetricSettings) -> Run:
+    return Run(Texts(), metrics, {}, ENGINE, text_checks=False)
+
+
 def slide(model: str, hypotheses: list[str], first: int, last: int, **settings) -> float:
-    metric = SLIDE(model=model, sources=SOURCES[first:last], doc_ids=IDS[first:last], engine=CONTEXT.engine, **settings)
+    metric = SLIDE(model=model, sources=SOURCES[first:last], doc_ids=IDS[first:last], engine=ENGINE, **settings)
     return metric.corpus_score(hypotheses, []).score
 
 
 def test_the_best_document_is_the_one_with_the_best_score(model):
-    found = best_documents([MetricSettings("slide", SLIDE, {"model": model, "window": 2})], [1.0], CONTEXT, ITEMS, IDS)
+    found = best_documents(run_of(MetricSettings("slide", SLIDE, {"model": model, "window": 2})), [1.0], ITEMS, IDS)
     for first, last in ((0, 4), (4, 7)):
         expected = [
             slide(model, [item.candidates[k] for item in ITEMS[first:last]], first, last, window=2) for k in range(3)
@@ -53,7 +59,7 @@ def test_a_wide_beam_finds_the_best_path(model, window, stride, partial):
         items, ids = ITEMS[:3], IDS[:3]
     else:
         items, ids = ITEMS, IDS
-    found = best_paths([MetricSettings("slide", SLIDE, {"model": model, **settings})], CONTEXT, items, ids, beam=81)
+    found = best_paths(run_of(MetricSettings("slide", SLIDE, {"model": model, **settings})), items, ids, beam=81)
     for first, last in ((0, 4), (4, 7)) if len(items) == 7 else ((0, 3),):
         scored = {
             path: slide(
@@ -82,7 +88,7 @@ def test_a_narrow_beam_is_greedy_and_never_better():
 def test_documents_that_cannot_be_made(model):
     items = [*ITEMS[:6], Item(("a",), None, "b")]
     with pytest.raises(InputError, match="source 7 has 1 candidate, but source 1 has 3"):
-        best_documents([MetricSettings("slide", SLIDE, {"model": model})], [1.0], CONTEXT, items, IDS)
+        best_documents(run_of(MetricSettings("slide", SLIDE, {"model": model})), [1.0], items, IDS)
 
 
 def test_paths_that_cannot_be_found(model):
@@ -91,4 +97,4 @@ def test_paths_that_cannot_be_found(model):
         ([MetricSettings("slide", SLIDE, {"model": model, "tokens": 50})], "does not work with windows of tokens"),
     ):
         with pytest.raises(InputError, match=said):
-            best_paths(metrics, CONTEXT, ITEMS, IDS, 2)
+            best_paths(run_of(*metrics), ITEMS, IDS, 2)

@@ -9,7 +9,9 @@ from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk, completed, distinct_texts, expected, is_exact, utility
 from ctx_metrics.pairs.utilities import Utility, WeightedSum
 from ctx_metrics.registry import metric_table
-from ctx_metrics.scoring.context import Context, MetricSettings, build
+from ctx_metrics.run.run import Run
+from ctx_metrics.run.texts import Texts
+from ctx_metrics.scoring.context import MetricSettings
 
 
 class Known(Utility):
@@ -122,7 +124,7 @@ def test_a_method_is_exact_where_it_scores_all_pairs(method, candidates, exact):
     """Of chrF on random sentences, against the scores of all pairs."""
     draw = np.random.default_rng(3)
     item = distinct_texts(Item(tuple(" ".join(draw.choice([*"abcdefgh"], 6)) for _ in range(candidates))))
-    chrf = utility(CHRF[0], Context(), [item])
+    chrf = utility(CHRF[0], RUN, [item])
     [every], [found] = expected(chrf, [item], Method()), expected(chrf, [item], method)
     assert is_exact(item, found, method) == exact
     assert bool(np.allclose(found, every, rtol=0, atol=1e-9)) == exact  # NaN, of what was left out, is never close
@@ -188,11 +190,12 @@ def test_methods_that_a_utility_does_not_have():
 
 
 CHRF = [MetricSettings("chrf", metric_table()["CHRF"])]
+RUN = Run(Texts(target_lang="en"), CHRF, {}, text_checks=False)
 ITEMS = [numbers(5, seed) for seed in range(7)]
 
 
 def chooser(**method) -> MinimumRisk:
-    return MinimumRisk(CHRF, [1.0], Context(), Method(**method))
+    return MinimumRisk(RUN, [1.0], Method(**method))
 
 
 def test_blocks_change_nothing(monkeypatch):
@@ -214,14 +217,13 @@ def test_tokens_are_matched_as_the_metric_matches_them(name, settings, cells, mo
     """Against the metric itself, pair by pair, whatever is held at once; empty texts have 0."""
     monkeypatch.setattr("ctx_metrics.pairs.matched.CELLS", cells)
     monkeypatch.setattr("ctx_metrics.pairs.matched.TOKENS", cells)
-    context = Context(target_lang="en")
     items = [distinct_texts(Item(TEXTS)), distinct_texts(Item(TEXTS[:2], references=TEXTS[2:]))]
-    made = utility(MetricSettings(name, metric_table()[name.upper()], settings), context, items)
+    made = utility(MetricSettings(name, metric_table()[name.upper()], settings), RUN, items)
     made.read(items)
     every = [(k, np.arange(len(item.texts)), np.arange(len(item.references))) for k, item in enumerate(items)]
     for item, grid in zip(items, made.grids(every), strict=True):
         pairs = [(text, reference) for text in item.texts for reference in item.references]
-        metric = build(metric_table()[name.upper()], context, settings)
+        metric = metric_table()[name.upper()](target_lang="en", **settings)
         scores = metric.segment_scores([text for text, _ in pairs], [[reference for _, reference in pairs]])
         assert grid.ravel() == pytest.approx([score.score for score in scores], abs=1e-4)
     some = made.entries([(0, np.array([4, 0, 2]), np.array([1, 0, 1]))])[0]

@@ -15,13 +15,15 @@ from ...flag_types import File, Model, Positive, finite, output_or_stdout
 from ...notices import notice
 from ...paths import Reads, Target, Writes, file_target
 from ...plugin import RECORD
-from ...scoring.context import Context, MetricSettings
 from ...separated import SEPARATED
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable, is_stream
 from ..candidates import Item, check_form, read_items, render, say_duplicates
 
 if TYPE_CHECKING:
+    from ...corpus import Segments
+    from ...run.run import Run
+    from ...run.texts import Texts
     from ..blocks import ChoiceScores, Chooser
 
 # our equivalents of comet-mbr's flags
@@ -60,9 +62,11 @@ class Candidates:
         "Do not check the candidates for copies of the source, other languages and repetitions.", False
     )
 
-    @property
-    def languages(self) -> tuple[str | None, str | None]:
-        return self.language_pair or (None, None)
+    def texts(self, systems: Sequence["Segments"] = (), sources: "Segments | None" = None) -> "Texts":
+        from ...run.texts import Texts  # needs NumPy
+
+        source_lang, target_lang = self.language_pair or (None, None)
+        return Texts(systems=systems, sources=sources, source_lang=source_lang, target_lang=target_lang)
 
     def read(self, references: str | None = None) -> list[Item]:
         """Read the candidates, and their pseudo-references if a file of them is given."""
@@ -76,7 +80,6 @@ class Candidates:
         )
         if self.no_text_checks:
             return items
-        from ...checks.texts import check_faults
         from ...corpus import named
 
         sources = [item.source for item in items]
@@ -86,7 +89,7 @@ class Candidates:
             systems = [named([text for item in items for text in item.candidates], self.candidates[0])]
             sources = [item.source for item in items for _ in item.candidates]
         there = None if None in sources else named(sources, self.source or "the sources")
-        check_faults(systems, source=there, languages=self.languages)
+        self.texts(systems, there).say_faults()
         return items
 
 
@@ -141,13 +144,15 @@ class ChoiceOutput:
 
 @dataclass(frozen=True)
 class ChoiceRun:
-    """A checked command line of mbr or rerank."""
+    """A checked command line of mbr or rerank.
+
+    run    the metrics and settings; its texts have nothing but their languages
+    """
 
     command: str
     candidates: Candidates
-    metrics: Sequence[MetricSettings]
+    run: "Run"
     weights: Sequence[float]
-    context: Context
     written: ChoiceOutput
     work: Work
     kept: Kept
@@ -168,7 +173,7 @@ class ChoiceRun:
         return found
 
     def say_signatures(self, signatures: Mapping[str, str]) -> None:
-        for name, signature in () if self.context.engine.quiet else signatures.items():
+        for name, signature in () if self.run.engine.quiet else signatures.items():
             notice(f"{name}|{signature}")
 
     def write(
@@ -187,7 +192,7 @@ class ChoiceRun:
             return write(text, path)
         earlier = choices_of(self.candidates.candidates)
         write(text, path)
-        names = [each.name for each, weight in zip(self.metrics, self.weights, strict=True) if weight]
+        names = [each.name for each, weight in zip(self.run.metrics, self.weights, strict=True) if weight]
         write_record(path, [*earlier, *(Choice(self.command, name, signatures[name]) for name in names)])
 
 
@@ -199,6 +204,8 @@ def add_choices(parser: ArgumentParser, argv: Sequence[str], *own: type) -> None
 
 
 def checked(line: CommandLine, command: str) -> ChoiceRun:
+    from ...run.run import Run  # needs NumPy
+
     engine, candidates, by, written = line[EngineOptions], line[Candidates], line[ByMetrics], line[ChoiceOutput]
     work = checked_work(line)
     metrics = chosen_metrics(line, by.metrics or [DEFAULT_METRIC], model=by.model)
@@ -217,9 +224,8 @@ def checked(line: CommandLine, command: str) -> ChoiceRun:
     check_writable(written.output)
     if written.record:
         check_writable(written.record)
-    source, target = candidates.languages
-    context = Context(source_lang=source, target_lang=target, engine=engine)
-    return ChoiceRun(command, candidates, metrics, weights, context, written, work, line[Kept])
+    run = Run(candidates.texts(), metrics, {}, engine, text_checks=False)
+    return ChoiceRun(command, candidates, run, weights, written, work, line[Kept])
 
 
 def hints_of(subcommand: str, words: Sequence[str]) -> str:

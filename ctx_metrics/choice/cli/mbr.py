@@ -50,9 +50,7 @@ def run(line: CommandLine) -> int:
     if references and method.exclude_self:
         line.error("--exclude-self is for candidates as their own pseudo-references; leave it or --references out")
     items = asked.candidates.read(references)
-    found = asked.scored(
-        items, MinimumRisk(asked.metrics, asked.weights, asked.context, method, asked.written.top or 1)
-    )
+    found = asked.scored(items, MinimumRisk(asked.run, asked.weights, method, asked.written.top or 1))
     if number := found.exact.count(False):
         of_all = f"{number:,} of {counted(len(items), 'source', 'sources')}"
         notice(

@@ -96,13 +96,13 @@ def run(line: CommandLine) -> int:
         check_lines(mixing.tune, references, items)
     if mixing.tune or mixing.mix:
         check_decoder_scores(items, "--tune" if mixing.tune else "--mix")
-    found = asked.scored(items, Reranking(asked.metrics, asked.weights, asked.context))
+    found = asked.scored(items, Reranking(asked.run, asked.weights))
     if references is None:
         asked.write(items, mixed(items, found.scores, mixing.mix or 0.0), found.signatures)
         return 0
     from ...cli.common import output
 
-    best = tuned(items, found.scores, references, mixing.judge, asked.context)
+    best = tuned(items, found.scores, references, mixing.judge, asked.run)
     rows = [
         ["metric alone", "0", best.without],
         ["best", f"{best.weight:.6g}", best.best],
@@ -136,9 +136,9 @@ def _of_documents(asked: choices.ChoiceRun, documents: Documents, ids: str, item
     doc_ids = read_lines(ids, asked.candidates.encoding)
     check_lines(ids, doc_ids, items)
     if documents.documents == "path":
-        found = best_paths(asked.metrics, asked.context, items, doc_ids, documents.beam or BEAM)
+        found = best_paths(asked.run, items, doc_ids, documents.beam or BEAM)
     else:
-        found = best_documents(asked.metrics, asked.weights, asked.context, items, doc_ids)
+        found = best_documents(asked.run, asked.weights, items, doc_ids)
     asked.say_signatures(found.signatures)
     return found
 

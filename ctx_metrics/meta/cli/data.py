@@ -98,7 +98,7 @@ def score_sets(
     usable = _usable(sets, [*metrics, *([slide] if slide else [])], engine, any(scores.values()))
     if check_texts and usable:
         for judged in sets:
-            judged.check_texts()
+            judged.as_texts().check()
     bar = tqdm(sets, unit="set", leave=False, disable=True if engine.quiet or len(sets) == 1 else None)
     for judged in bar:
         bar.set_description(judged.name)

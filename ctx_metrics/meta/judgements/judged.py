@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...checks.texts import check_texts, unescape
+from ...checks.texts import unescape
 from ...corpus import Segments, document_ranges, named
 from ...errors import InputError
+from ...run.texts import Texts
 
 T = TypeVar("T")
 _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)
@@ -128,13 +129,12 @@ class JudgedSet:
             return np.ones((len(self.systems), self.segments), dtype=bool)
         return np.array([[text is not None for text in texts] for texts in self.hypotheses])
 
-    def check_texts(self, languages: bool = True) -> None:
-        """Report anything unusual in the texts; check their languages only if `languages`."""
-        if self.hypotheses is not None:
-            systems, references, sources = self._streams()
-            source = sources[0] if sources else None
-            pair = (self.source_lang, self.target_lang) if languages else (None, None)
-            check_texts(systems, references, source, pair)
+    def as_texts(self) -> Texts:
+        """The texts of a run on the set, each stream named after the set; outputs may be missing."""
+        systems, references, sources = self._streams()
+        doc_ids = None if self.doc_ids is None else named(self.doc_ids, f"{self.name}/document ids")
+        source = sources[0] if sources else None
+        return Texts(self.systems, systems, references, source, doc_ids, self.source_lang, self.target_lang)
 
     def unescaped(self) -> "JudgedSet":
         """The same set with HTML entities replaced in all texts, with a notice; the set itself if it has no texts."""

@@ -48,8 +48,8 @@ def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: 
         read = read_chosen(path, options)
         count = Counter(rows=0, kept=0)
         for judged in read:
-            if options.text_checks:
-                judged.check_texts(languages=False)
+            if options.text_checks and judged.hypotheses is not None:
+                replace(judged, source_lang=None, target_lang=None).as_texts().check()
             judged, left = _usable(_compared(path, judged, threshold, options.score))
             kept = len(preferences_of(judged))
             count.update(rows=kept + left.total(), kept=kept, **left)

@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ...checks.texts import check_texts
 from ...corpus import is_blank, named
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet, is_human
@@ -19,6 +18,7 @@ from ...meta.judgements.readers.rows import is_of, language_pair, stem
 from ...meta.judgements.readers.score_columns import terms_of
 from ...meta.judgements.readers.table import RatedSet, columns_of, holds_pairs, read_judged_rows
 from ...meta.judgements.readers.tree import human_names, tree_pairs
+from ...run.texts import Texts
 from ..data import check_given_once
 from ..folder import name_of
 from .options import ALL, MQM, TrainingOptions
@@ -108,7 +108,7 @@ def read_judgements(
             taken = any(each.name == other.name for other in sets)
             sets.append(each._replace(name=f"{each.name} ({path})") if taken else each)
             if options.text_checks:
-                _check_texts(sets[-1])
+                texts_of(sets[-1]).check()
     return sets
 
 
@@ -313,8 +313,8 @@ def _read(path: str, options: TrainingOptions, scored: bool, by_system: bool, te
     return [_of_judged(path, judged, scored, by_system)]
 
 
-def _check_texts(of_set: JudgementSet) -> None:
-    """Print notices about suspicious texts, as text_checks.check_texts does, except for systems with few outputs."""
+def texts_of(of_set: JudgementSet) -> Texts:
+    """The texts of a set, segment by segment, to check them; without systems that have outputs for less than 5 % of them."""
     length = 1 + max((row.segment for row in of_set.rows), default=0)
     outputs: dict[str, dict[int, str]] = {}
     partners: dict[str, list[str | None]] = {name: [None] * length for name in ("reference", "source")}
@@ -328,7 +328,7 @@ def _check_texts(of_set: JudgementSet) -> None:
         if 20 * len(texts) >= length
     ]
     references, sources = ([named(t, f"{of_set.name}/{name}")] if any(t) else [] for name, t in partners.items())
-    check_texts(systems, references, sources[0] if sources else None)
+    return Texts(systems=systems, references=references, sources=sources[0] if sources else None)
 
 
 def _check_pair(path: str, languages: tuple[str | None, str | None], pairs: Sequence[str] | None) -> None:

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....checks.texts import check_texts
-from ....corpus import named
 from ....errors import InputError
 from ....language import primary
 from ....notices import counted, notice
 from ...data import known_languages, left_out
 from ...state import digest
 from ..examples import Origin, TrainingSet
-from ..judgements import Judgement, JudgementSet, beyond, read_judgements, share, whole_parts
+from ..judgements import Judgement, beyond, read_judgements, share, texts_of, whole_parts
 from ..leave_out import LeftOut
 from ..options import ALL, TrainingOptions
 from .corruptions import is_same, names
@@ -154,7 +152,9 @@ def read_clean_pairs(
     known = known_languages([of_set.name for of_set in sets], options.pairs)
     for of_set in sets:
         if options.text_checks:
-            _check_texts(of_set, known[of_set.name])
+            source_lang, target_lang = known[of_set.name]
+            texts = replace(texts_of(of_set), source_lang=source_lang, target_lang=target_lang)
+            replace(texts, systems=texts.references, references=[]).check()
         _, weight, most = shares[of_set.path]
         rows, left = _usable(of_set.rows, seen, others, unwanted)
         if most is not None and most < len(rows):
@@ -198,16 +198,6 @@ def _usable(
             seen.add(texts)
             kept.append(row)
     return kept, left
-
-
-def _check_texts(of_set: JudgementSet, languages: tuple[str | None, str | None]) -> None:
-    """Print notices about suspicious references, compared with their sources."""
-    length = 1 + max((row.segment for row in of_set.rows), default=0)
-    references: list[str | None] = [None] * length
-    sources: list[str | None] = [None] * length
-    for row in of_set.rows:
-        references[row.segment], sources[row.segment] = row.reference, row.source
-    check_texts([named(references, f"{of_set.name}/reference")], [], named(sources, f"{of_set.name}/source"), languages)
 
 
 def _say(path: str, count: Counter) -> None:
