@@ -9,6 +9,7 @@ from ..cli.common.work import Kept, Work, in_blocks
 from ..corpus import list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
+from ..language import LANGUAGES, check_language
 from ..registry import metric_table, model_named
 from ..run.references import ReferenceKind
 from ..run.run import Run
@@ -77,6 +78,9 @@ def evaluate(
         texts = texts_of(hypotheses, references, sources, docs, (source_lang, target_lang), aligned, text_checks)
         chosen = _chosen(metrics, model, references is not None)
         keywords = {**input_values(texts.names, chosen, inputs), "explain": explain}
+        for name, language in zip(LANGUAGES, (source_lang, target_lang), strict=True):
+            if language is not None:
+                check_language(name, language)
         run = Run(texts, chosen, wrappers, engine, kind_of_references, keywords=keywords, text_checks=text_checks)
         scores = run.scores(blocks)
     return Evaluation(scores, notices)

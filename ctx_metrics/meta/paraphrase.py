@@ -19,7 +19,7 @@ from .judgements.judged import JudgedSet, MetricScores
 from .judgements.readers.sentence_pairs import PairSet
 from .protocols import CORRELATIONS, Measurement, Protocol, SegmentCorrelation
 from .report import Report
-from .scoring import MetricSettings, build_metric, lacking, score_set
+from .scoring import MetricSettings, built_without_systems, lacking, score_set
 
 SIGNIFICANCE = Significance("bootstrap", intervals=True)
 
@@ -120,9 +120,9 @@ def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> 
     what = lacking(judged, settings.cls)
     if not what and "sources" in capabilities(settings.cls).reads:
         try:
-            build_metric(judged, settings, [], engine)
+            built_without_systems(judged, settings, engine)
         except InputError:  # lacks sources, if it can be built with some; otherwise raise the remaining error
-            build_metric(judged, settings, [], engine, sources=judged.references[0])
+            built_without_systems(replace(judged, sources=judged.references[0]), settings, engine)
             return "no sources"
     return what
 

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sacrebleu.metrics.base import Metric
@@ -10,8 +11,9 @@ from sacrebleu.metrics.base import Metric
 from ..corpus import Segments, named
 from ..engine_options import EngineOptions
 from ..notices import Progress, counted, notice, progress
+from ..run.run import Run
 from ..scoring.base import ContextMetric
-from ..scoring.context import Context, MetricSettings, build, capabilities
+from ..scoring.context import MetricSettings, capabilities
 from ..scoring.inputs import FileInput
 from ..scoring.scores import of_parts, scores
 from .judgements.judged import JudgedSet, MetricScores
@@ -39,22 +41,24 @@ def score_set(
             texts with the same signature are read instead of being computed, with a notice
     in_blocks    scores metrics block by block; None: each metric scores all texts at once
     """
-    # build all metrics before the first one scores, so that shared computations are made once
-    made = [(each, *_made(judged, each, engine, in_blocks)) for each in metrics]
+    run = run_on(judged, metrics, engine)
+    built = run.build(in_blocks)
     found: dict[str, MetricScores] = {}
     if kept is not None:
-        for each, metric, _ in made:
+        for each in metrics:
+            metric = built[each.name]
             reference, own = _read_by(metric), _noted(each)
             read = read_kept(kept, judged, each.name, reference=reference, signatures=signatures(metric), settings=own)
             if read is not None:
                 found[each.name] = read
     if found:
         notice(f"{judged.name}: read from {kept} and not scored again: {', '.join(found)}")
-    for each, metric, systems in made:
+    for each in metrics:
         if each.name in found:
             continue
+        metric = built[each.name]
         start = time.perf_counter()
-        found[each.name] = scored = _scored(judged, each, metric, systems, quiet=engine.quiet)
+        found[each.name] = scored = _scored(judged, each, metric, run.texts.systems, quiet=engine.quiet)
         progress(f"{judged.name}: {each.name} scored in {time.perf_counter() - start:,.1f} s", engine.quiet)
         if kept is not None:
             write_score_files(kept, judged, [scored], reference=_read_by(metric), settings=_noted(each))
@@ -82,39 +86,34 @@ def lacking(judged: JudgedSet, metric: Metric | type[Metric]) -> str:
     return next((what for what, lacking in lacks.items() if lacking), "")
 
 
-def build_metric(
-    judged: JudgedSet, settings: MetricSettings, systems: list[Segments], engine: EngineOptions, **streams: Any
-) -> Metric:
-    """Build a metric with its own settings and the set's texts; `streams` replace those of the set."""
-    context = {
-        "references": list(judged.references),
-        "sources": judged.sources,
-        "doc_ids": judged.doc_ids,
-        "source_lang": judged.source_lang,
-        "target_lang": judged.target_lang,
-        "systems": systems,
-        "engine": engine,
-    }
-    return build(settings.cls, Context(**{**context, **streams}), settings.own)
+def run_on(judged: JudgedSet, metrics: Sequence[MetricSettings], engine: EngineOptions) -> Run:
+    """The run of metrics on a set's texts. The outputs of an incomplete set form a single system, of single segments."""
+    texts = judged.as_texts()
+    if not judged.complete:
+        places = np.argwhere(judged.there)
+
+        def of_outputs(stream: Segments) -> Segments:
+            return named([stream[segment] for _, segment in places], stream.name)
+
+        texts = replace(
+            texts,
+            names=["outputs"],
+            systems=[named([texts.systems[system][segment] for system, segment in places], judged.name)],
+            references=[of_outputs(stream) for stream in texts.references],
+            sources=None if texts.sources is None else of_outputs(texts.sources),
+            doc_ids=None,
+        )
+    return Run(texts, metrics, {}, engine, text_checks=False)
 
 
-def _made(
-    judged: JudgedSet, settings: MetricSettings, engine: EngineOptions, in_blocks: "InBlocks | None" = None
-) -> tuple[Metric, list[Segments]]:
-    """Build a metric; return it and the systems that it scores. The outputs of an incomplete set form a single system."""
-    if judged.complete:
-        systems = judged.named_systems()
-        return build_metric(judged, settings, systems, engine, in_blocks=in_blocks), systems
-    places = np.argwhere(judged.there)
-    segments = named([judged.texts[system][segment] for system, segment in places], judged.name)
-    streams = {"references": [[stream[segment] for _, segment in places] for stream in judged.references]}
-    if judged.sources is not None:
-        streams["sources"] = [judged.sources[segment] for _, segment in places]
-    return build_metric(judged, settings, [segments], engine, in_blocks=in_blocks, **streams), [segments]
+def built_without_systems(judged: JudgedSet, settings: MetricSettings, engine: EngineOptions) -> Metric:
+    """Build a metric for a set, to see its signature or that it can be built."""
+    run = run_on(judged, [settings], engine)
+    return replace(run, texts=replace(run.texts, names=[], systems=[])).build()[settings.name]
 
 
 def _scored(
-    judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: list[Segments], quiet: bool
+    judged: JudgedSet, settings: MetricSettings, metric: Metric, systems: Sequence[Segments], quiet: bool
 ) -> MetricScores:
     sign = 1.0 if capabilities(metric).higher_is_better else -1.0
     by_system = []

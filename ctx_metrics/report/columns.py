@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
 from ..meta.judgements.score_files import lower_is_better, read_scores
 from ..meta.measures.correlation import document_means
 from ..notices import notice
+from ..run.run import Run
 from ..scoring.comparison import Column, compare, scorer, weighted_mean
 from ..scoring.context import Context, build
 from ..scoring.names import shown_name
@@ -59,15 +61,8 @@ def judged_content(judged: JudgedSet, metrics: Sequence[MetricScores]) -> Conten
     if any(lacks.values()):
         notice(f"{judged.name}: no report: {next(what for what, lacking in lacks.items() if lacking)}")
         return None
-    context = Context(
-        references=judged.references or None,
-        sources=judged.sources,
-        systems=judged.texts,  # type: ignore[arg-type]  # complete: none is missing
-        doc_ids=judged.doc_ids,
-        source_lang=judged.source_lang,
-        target_lang=judged.target_lang,
-        names=judged.systems,
-    )
+    run = Run(judged.as_texts(), [], {}, text_checks=False)
+    context = replace(run.context, names=judged.systems)
     design = USUAL.design(context.systems, judged.doc_ids)
     columns = [_column(each, context, design) for each in kept]
     return Content(context, design, columns, test_set=judged.name)

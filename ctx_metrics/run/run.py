@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine_options import EngineOptions
 from ..errors import InputError
-from ..language import LANGUAGES, check_language
 from ..scoring.base import ContextMetric
 from ..scoring.context import Context, MetricSettings, build_all, say_unread, with_inputs
 from ..scoring.inputs import FileInput, InputFiles
@@ -58,13 +57,10 @@ class Run:
     def context(self) -> Context:
         """The aligned and checked texts, and all else that metrics are built with.
 
-        Raises InputError for streams of different lengths, for names, document ids and languages that cannot be used, and
-        for texts that a reader or an input cannot read.
+        Raises InputError for streams of different lengths, for names and document ids that cannot be used, and for texts
+        that a reader or an input cannot read.
         """
         texts = self.texts
-        for name, language in zip(LANGUAGES, (texts.source_lang, texts.target_lang), strict=True):
-            if language is not None:
-                check_language(name, language)
         if fault := names_fault(texts.names, len(texts.systems), worded("--names", "hypotheses")):
             raise InputError(fault)
         reader = (row_reader_of if texts.rows else text_reader_of)(self.wrappers)

@@ -20,7 +20,7 @@ from ...scoring.context import MetricSettings
 from ..judgements.judged import JudgedSet, MetricScores, is_human
 from ..judgements.readers import read_chosen
 from ..judgements.score_files import lower_is_better, read_scores
-from ..scoring import build_metric, lacking, score_set
+from ..scoring import built_without_systems, lacking, run_on, score_set
 
 if TYPE_CHECKING:
     from ...scale.corpora import InBlocks
@@ -117,11 +117,11 @@ def grid_scores(judged: JudgedSet, settings: MetricSettings, largest: int, engin
     """System scores of slide for all windows w up to `largest` and strides s <= w, as metrics named slide(w,s)."""
     from ...metrics.slide import SLIDE, slide_grid
 
-    systems = judged.named_systems()
-    metric = build_metric(judged, settings, systems, engine)
+    run = run_on(judged, [settings], engine)
+    metric = run.build()[settings.name]
     if not isinstance(metric, SLIDE):
         raise InputError("--slide-grid is for the slide of ctx-metrics")
-    grid = slide_grid(metric, systems, judged.references, largest)
+    grid = slide_grid(metric, run.texts.systems, judged.references, largest)
     metric.signature.update(window=f"1-{largest}", stride=f"1-{largest}")
     signature = str(metric.get_signature().format())
     return [
@@ -147,7 +147,7 @@ def _usable(
             if not what and issubclass(each.cls, ContextMetric):
                 if key not in made:
                     try:
-                        built = build_metric(judged, each, [], engine)
+                        built = built_without_systems(judged, each, engine)
                     except InputError as error:
                         raise InputError(f"{judged.name}: {error}" if len(sets) > 1 else str(error)) from error
                     assert isinstance(built, ContextMetric)

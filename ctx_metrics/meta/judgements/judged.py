@@ -130,11 +130,12 @@ class JudgedSet:
         return np.array([[text is not None for text in texts] for texts in self.hypotheses])
 
     def as_texts(self) -> Texts:
-        """The texts of a run on the set, each stream named after the set; outputs may be missing."""
+        """The texts of a run on the set, each stream named after the set; outputs may be missing (None)."""
+        names = [f"system{number}" for number in range(1, len(self.systems) + 1)]
         systems, references, sources = self._streams()
         doc_ids = None if self.doc_ids is None else named(self.doc_ids, f"{self.name}/document ids")
         source = sources[0] if sources else None
-        return Texts(self.systems, systems, references, source, doc_ids, self.source_lang, self.target_lang)
+        return Texts(names, systems, references, source, doc_ids, self.source_lang, self.target_lang)
 
     def unescaped(self) -> "JudgedSet":
         """The same set with HTML entities replaced in all texts, with a notice; the set itself if it has no texts."""

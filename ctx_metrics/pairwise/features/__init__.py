@@ -8,10 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
 
-from ...corpus import Segments
+from ...corpus import Segments, named
 from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError, InputError
 from ...notices import Notice, collected, notice
+from ...run.run import Run
+from ...run.texts import Texts
 from ...scoring.context import Context, build, capabilities
 from ...scoring.scores import of_parts, reads_segments_apart, scores, select_references
 from ...wording import by_flags
@@ -66,16 +68,17 @@ def feature_scores(
     if not rows or not features:
         return values_of
 
-    outputs = Segments(output for output, _, _ in rows)
-    context = Context(
-        references=[list(stream) for stream in zip(*(of_row for _, of_row, _ in rows), strict=True)],
-        inputs={"info_references": [list(stream) for stream in references]},
-        sources=None if sources is None else [source for _, _, source in rows],
+    outputs = named([output for output, _, _ in rows], "the outputs")
+    texts = Texts(
+        names=["outputs"],
         systems=[outputs],
+        references=[named(stream, "the references") for stream in zip(*(of_row for _, of_row, _ in rows), strict=True)],
+        sources=None if sources is None else named([source for _, _, source in rows], "the sources"),
         source_lang=source_lang,
         target_lang=target_lang,
-        engine=engine,
     )
+    inputs = {"info_references": [list(stream) for stream in references]}
+    context = Run(texts, [], {}, engine, keywords=inputs, text_checks=False).context
     with _as_features():
         # construct all metrics before the first one scores, so that shared work is done once
         metrics = [_made(feature, context) for feature in features]
@@ -107,7 +110,8 @@ def feature_settings(
     >>> feature_settings(parse_features(["chrf:beta=3"]))[0].signature
     'chrf:beta=3|case:mixed|eff:yes|nc:6|nw:0|space:no'
     """
-    context = Context(source_lang=source_lang, target_lang=target_lang, engine=engine)
+    texts = Texts(source_lang=source_lang, target_lang=target_lang)
+    context = Run(texts, [], {}, engine, text_checks=False).context
     settings_of = []
     with _as_features():
         for feature in features:

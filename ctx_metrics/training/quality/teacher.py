@@ -12,7 +12,7 @@ import numpy as np
 from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...meta.judgements.judged import JudgedSet
-from ...meta.scoring import MetricSettings, build_metric, lacking, score_set
+from ...meta.scoring import MetricSettings, built_without_systems, lacking, score_set
 from ...notices import counted, notice
 from ...scoring.context import capabilities
 from ...writing import write_bytes
@@ -120,7 +120,7 @@ def _judged(training: TrainingSet, rows: Sequence[int], languages: Languages) ->
 
 def _signature(sets: Sequence[JudgedSet], teacher: MetricSettings, engine: EngineOptions) -> str:
     """Return the metric's signature; if it depends on the languages or on which texts there are, all its signatures."""
-    metrics = [build_metric(judged, teacher, [], engine) for judged in sets]
+    metrics = [built_without_systems(judged, teacher, engine) for judged in sets]
     signatures = list(dict.fromkeys(str(metric.get_signature().format()) for metric in metrics))
     if len(signatures) > 1:
         notice(f"teacher {teacher.name}: not all data sets are scored alike, but as {' and as '.join(signatures)}")
