@@ -215,12 +215,9 @@ def _right(human: np.ndarray, metric: np.ndarray, epsilon: float) -> tuple[np.nd
 
 
 def _mean(right: np.ndarray, pairs: np.ndarray) -> float:
-    """The mean of right / pairs over groups, correctly rounded."""
-    groups = np.count_nonzero(pairs)
-    if not groups:
-        return float("nan")
-    sums = [Fraction(int(right[pairs == size].sum()), int(size)) for size in np.unique(pairs[pairs > 0])]
-    return float(sum(sums) / groups)
+    """The mean of right / pairs over groups that each have a pair, correctly rounded."""
+    sums = [Fraction(int(right[pairs == size].sum()), int(size)) for size in np.unique(pairs)]
+    return float(sum(sums) / len(pairs))
 
 
 def prefix_counts(values: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
