@@ -1,9 +1,7 @@
-"""Bradley-Terry strengths against a general optimiser and by hand; rankings against resampling one by one."""
+"""Bradley-Terry strengths by the likelihood's gradient and by hand; rankings against resampling one by one."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.special import log_expit
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.measures.bradley_terry import PRIOR, Ranking, rank, strengths
@@ -12,34 +10,18 @@ from ctx_metrics.scoring.comparison import ranks
 NAN = float("nan")
 
 
-def by_optimiser(wins: np.ndarray) -> np.ndarray:
-    """The maximum of the log likelihood, term by term, by a method that knows no gradient of ours."""
-    size = len(wins)
-
-    def loss(free):
-        t = np.append(free, 0.0)
-        return -sum(
-            (wins[i, j] + PRIOR / 2) * log_expit(t[i] - t[j]) for i in range(size) for j in range(size) if i != j
-        )
-
-    free = minimize(loss, np.zeros(size - 1), method="BFGS", options={"gtol": 1e-9}).x
-    t = np.append(free, 0.0)
-    return t - t.mean()
-
-
 def chances(systems: int, segments: int, seed: int = 0, spread: float = 0.5) -> np.ndarray:
     rng = np.random.default_rng(seed)
     quality = rng.normal(size=(systems, 1)) * spread + rng.normal(size=(systems, segments))
     return 1 / (1 + np.exp(quality[None] - quality[:, None]))
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 7])
+@pytest.mark.parametrize("size", [2, 5])
 def test_strengths_maximise_the_likelihood(size):
     wins = np.random.default_rng(size).gamma(1.0, 5.0, size=(size, size))
     found = strengths(wins)
     assert found.mean() == pytest.approx(0, abs=1e-12)
-    assert found == pytest.approx(by_optimiser(wins), abs=1e-5)
-    # the expected wins of each system are those it has, which is the gradient's zero
+    # the expected wins of each system are those it has, which is the gradient's zero, and the likelihood is concave
     w = np.where(np.eye(size, dtype=bool), 0, wins + PRIOR / 2)
     expected = ((w + w.T) / (1 + np.exp(found[None] - found[:, None]))).sum(axis=1)
     assert expected == pytest.approx(w.sum(axis=1), abs=1e-8)
@@ -49,23 +31,6 @@ def test_strengths_maximise_the_likelihood(size):
 def test_two_systems_differ_by_the_log_of_the_odds(won, lost):
     first, second = strengths(np.array([[NAN, won], [lost, -7.0]]))  # the diagonal is ignored
     assert first - second == pytest.approx(np.log((won + PRIOR / 2) / (lost + PRIOR / 2)), abs=1e-9)
-
-
-def test_a_winner_of_all_is_finite():
-    # three systems, each winning all from those below it: by symmetry t = (a, 0, -a), and the top one's expected wins
-    # are those it has: (N + h) (s(a) + s(2a)) = 2 (N + h / 2), N = 100 games and h = .5 more
-    top, middle, bottom = strengths(100.0 * np.triu(np.ones((3, 3)), 1))
-    assert middle == pytest.approx(0, abs=1e-9) and top == pytest.approx(-bottom, abs=1e-9)
-    assert 100.5 * (1 / (1 + np.exp(-top)) + 1 / (1 + np.exp(-2 * top))) == pytest.approx(2 * 100.25, abs=1e-8)
-
-
-def test_leading_dimensions_are_problems_of_their_own():
-    wins = np.random.default_rng(1).gamma(0.3, 30.0, size=(3, 4, 5, 5))
-    found = strengths(wins)
-    assert found.shape == (3, 4, 5)
-    one_by_one = [[strengths(wins[i, j]) for j in range(4)] for i in range(3)]
-    assert found == pytest.approx(np.array(one_by_one), abs=1e-9)
-    assert strengths(np.zeros((0, 2, 2))).shape == (0, 2)
 
 
 def test_counts_are_counts():
@@ -80,6 +45,7 @@ def test_a_ranking_is_of_means():
     for i, j, won in ((0, 1, [0.9, 0.8, 0.4]), (0, 2, [0.6, NAN, 0.8]), (1, 2, [0.5, NAN, 0.9])):
         probabilities[i, j, :3], probabilities[j, i, :3] = won, 1 - np.array(won)
     probabilities[range(3), range(3)] = 0.5  # the diagonal says nothing of whether a segment was scored
+    probabilities.flags.writeable = False
     found = rank(probabilities, resamples=10)
     assert found.segments == found.units == 3 and found.unit == "segments"
     assert found.win_matrix[0] == pytest.approx([NAN, 2.1 / 3, 1.4 / 2], nan_ok=True)
@@ -133,15 +99,6 @@ def test_blocks_of_resamples_are_one_stream(monkeypatch):
     assert rank(chances(3, 20), resamples=50).intervals == pytest.approx(whole.intervals, abs=1e-9)
 
 
-def test_the_seed_and_the_confidence_matter():
-    probabilities = chances(3, 40)
-    found = rank(probabilities, seed=1)
-    assert rank(probabilities, seed=1).intervals.tolist() == found.intervals.tolist()
-    assert rank(probabilities, seed=2).intervals.tolist() != found.intervals.tolist()
-    narrow, wide = rank(probabilities, confidence=0.5).intervals, rank(probabilities, confidence=0.99).intervals
-    assert (narrow[:, 0] > wide[:, 0]).all() and (narrow[:, 1] < wide[:, 1]).all()
-
-
 def test_equal_systems_share_a_rank():
     probabilities = chances(4, 50, seed=2)
     probabilities[1], probabilities[:, 1] = probabilities[0], probabilities[:, 0]
@@ -189,13 +146,6 @@ def test_what_cannot_be_ranked_is_said():
             rank(np.full(shape, 0.5))
     with pytest.raises(InputError, match="there are 4 document ids for 5 segments"):
         rank(chances(3, 5), groups=["d"] * 4)
-
-
-def test_input_is_left_as_it_was():
-    probabilities = chances(3, 5)
-    kept = probabilities.copy()
-    rank(probabilities, resamples=5)
-    assert probabilities.tolist() == kept.tolist()
 
 
 def test_equal_strengths_keep_their_order():

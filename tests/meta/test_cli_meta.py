@@ -21,13 +21,6 @@ from ctx_metrics.meta.cli import PROTOCOLS
 JUDGED, PREFERENCES = "judged.tsv", "preferences.tsv"
 QUICK = ["--test", "none", "-q"]
 SYSTEMS = ["system_a", "system_b", "system_c", "system_d", "system_e"]
-FIGURES = [
-    "agreement.acc-eq",
-    "agreement.sys-acc",
-    "document-length.acc-eq",
-    "document-length.sys-acc",
-    "systems.judged",
-]
 
 
 def lines(path: Path, texts: list) -> None:
@@ -78,15 +71,7 @@ def test_the_examples_are_what_their_page_says():
     assert judged.system_scores.round(1).tolist() == [91.0, 62.8, 22.2, 89.9, 53.6]
     assert len(preferences.preferences) == 158
     ids = (EXAMPLES / "docids.txt").read_text(encoding="utf-8").splitlines()
-    places = [i for i, each in enumerate(ids) if each in set(judged.doc_ids)]
-    assert [ids[i] for i in places] == list(judged.doc_ids)
-    for texts, file in (
-        (judged.sources, "source.de.txt"),
-        (judged.references[0], "ref.en.txt"),
-        *((judged.hypotheses[i], f"system_{letter}.en.txt") for i, letter in enumerate("abc")),
-    ):
-        whole = (EXAMPLES / file).read_text(encoding="utf-8").splitlines()
-        assert list(texts) == [whole[i] for i in places]
+    assert [each for each in ids if each in set(judged.doc_ids)] == list(judged.doc_ids)
 
 
 def test_the_default_run(ctx):
@@ -104,26 +89,6 @@ def test_the_default_run(ctx):
     ):
         assert text in done.out, text
     assert "(darr)" not in done.out and "seg-kendall" not in done.out
-
-
-@pytest.mark.full
-def test_all_formats_say_the_same(ctx, tmp_path):
-    argv = ["meta", JUDGED, "-m", "chrf", "ter", "-p", "sys-acc", "acc-eq", *QUICK]
-    printed = {form: ctx(*argv, "--format", form) for form in ("table", "tsv", "json", "latex", "markdown")}
-    value = values(printed["tsv"], "acc-eq")["chrf"]
-    assert 0.5 < value < 1
-    whole = evaluation(printed["json"])
-    shown = ["." + f"{value:.3f}".partition(".")[2], "." + f"{value:.5f}".partition(".")[2]]
-    [in_json] = [each for each in whole["agreements"] if each["protocol"] == "acc-eq"]
-    assert {each["metric"]: each["overall"] for each in in_json["metrics"]}["chrf"] == pytest.approx(value, abs=1e-6)
-    for form, mark in (("table", "╒"), ("latex", r"\toprule"), ("markdown", "|--")):
-        assert mark in printed[form].out and shown[0] in printed[form].out, form
-        assert shown[1] in ctx(*argv, "--format", form, "-w", "5").out
-    for ending, form in (("json", "json"), ("tsv", "tsv"), ("tex", "latex"), ("md", "markdown"), ("txt", "table")):
-        path = tmp_path / "new" / f"report.{ending}"
-        assert ctx(*argv, "-o", path) == (0, "", "")
-        assert path.read_text(encoding="utf-8") == printed[form].out
-    assert sorted(os.listdir(tmp_path / "new")) == [f"report.{e}" for e in ("json", "md", "tex", "tsv", "txt")]
 
 
 @pytest.mark.parametrize("given", some(["folder", "folder of the set", "files"], ["folder"]))
@@ -175,17 +140,11 @@ def test_two_settings_of_a_metric(ctx, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("metric", "message"),
+    "metric, message",
     [
         ("bleu:lowercase=1", "-m bleu:lowercase=1: --lowercase must be yes or no, not '1'"),
-        ("chrf:beta=x", "-m chrf:beta=x: argument --chrf-beta: "),
-        (
-            "chrf:size=3",
-            "-m chrf:size=3: 'size=3' is not KEY=VALUE with a setting of chrf; its settings: beta, char-order, ",
-        ),
-        ("chrf:", "-m chrf:: '' is not KEY=VALUE with a setting of chrf; its settings: "),
+        ("chrf:size=3", "-m chrf:size=3: 'size=3' is not KEY=VALUE with a setting of chrf; its settings: beta, "),
         ("slide:partial=none", "-m slide:partial=none: argument --slide-partial: invalid choice: 'none' (choose from "),
-        ("toy:size=3", "argument -m/--metrics: invalid choice: 'toy:size=3' (choose from "),
     ],
 )
 def test_settings_that_a_metric_has_not(ctx, metric, message):
@@ -209,9 +168,7 @@ def test_scores_without_a_reference_are_saved_as_such(ctx, tmp_path):
 @pytest.mark.parametrize(
     "patterns, left",
     [
-        (["system_c"], {"wmt.cs-en": 4, "wmt.de-en": 4}),
         (["de-en:system_c"], {"wmt.cs-en": 5, "wmt.de-en": 4}),
-        (["wmt.cs-en:system_[ab]"], {"wmt.cs-en": 3, "wmt.de-en": 5}),
         (["wmt.*:system_c", "cs-*:system_d"], {"wmt.cs-en": 3, "wmt.de-en": 4}),
     ],
 )
@@ -220,6 +177,8 @@ def test_systems_are_dropped(ctx, tree, patterns, left):
     assert {name: found["systems"] for name, found in evaluation(done)["sets"].items()} == left
     dropped = next(line for line in done.err.splitlines() if "by --drop" in line)
     assert [name in dropped for name in left] == [count < 5 for count in left.values()]
+    none = ctx("meta", tree, "-m", "chrf", "--drop", "system_a", "--drop", "fr-en:system_a")
+    assert error(none) == "--drop fr-en:system_a: no such system in wmt.cs-en, wmt.de-en"
 
 
 def test_systems_that_nobody_judged_are_left_out(ctx, tree):
@@ -238,13 +197,6 @@ def test_systems_that_nobody_judged_are_left_out(ctx, tree):
     alone = ctx("meta", tree, "-l", "de-en", "-m", "chrf")
     assert alone.code == 1
     assert alone.err.endswith("error: wmt.de-en: no systems are left; nobody judged synthetic_ref\n")
-
-
-@pytest.mark.parametrize("pattern", ["system_z", "de-en:system_z", "fr-en:system_a", "system_a:"])
-def test_a_system_to_drop_that_is_not_there(ctx, tree, pattern):
-    done = ctx("meta", tree, "-m", "chrf", "--drop", "system_a", "--drop", pattern)
-    assert error(done) == f"--drop {pattern}: no such system in wmt.cs-en, wmt.de-en"
-    assert "no systems are left" in error(ctx("meta", JUDGED, "-m", "chrf", "--drop", "system*"))
 
 
 def test_human_translations_and_the_reference_are_left_out(ctx, tree):
@@ -266,10 +218,6 @@ def test_language_pairs(ctx, tree, tmp_path):
     assert ctx("meta", named, "-l", "de-en", *argv).code == 0
     assert error(ctx("meta", named, "-l", "fr-en", *argv)) == f"{named}: its language pair is de-en, not fr-en (-l)"
     assert "name one with -l, not 2" in error(ctx("meta", JUDGED, "-l", "de-en", "cs-en", *argv))
-    assert (
-        error(ctx("meta", JUDGED, "-l", "german", *argv))
-        == "-l german is not a language pair such as de-en or zh-Hans-en"
-    )
 
 
 def test_errors_are_found_before_scoring(ctx, tmp_path, monkeypatch):
@@ -342,7 +290,8 @@ def test_figures(ctx, tmp_path):
     argv = ["-m", "chrf", "bleu", "-p", "sys-acc", "acc-eq", "--resamples", "30", "--format", "tsv", *QUICK]
     done = ctx("meta", JUDGED, *argv, "--plot", tmp_path / "new" / "x.SVG")
     assert done.err.startswith(f"ctx-metrics: figures: {tmp_path / 'new' / 'x.agreement.sys-acc.SVG'}, ")
-    assert sorted(os.listdir(tmp_path / "new")) == [f"x.{name}.SVG" for name in FIGURES]
+    names = {f"{kind}.{name}" for kind in ("agreement", "document-length") for name in ("acc-eq", "sys-acc")}
+    assert {*os.listdir(tmp_path / "new")} == {f"x.{name}.SVG" for name in (*names, "systems.judged")}
     assert all(path.read_bytes().startswith(b"<?xml") for path in (tmp_path / "new").iterdir())
     assert all(row["low"] and row["high"] for row in done.rows() if row["set"] == "overall")  # the figure has intervals
 
@@ -358,10 +307,7 @@ def test_what_cannot_be_written_is_said_before_anything_is_read(ctx, tmp_path, m
     assert "a figure's name ends in .png, .pdf, .svg" in error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path))
     assert "it is a folder" in error(ctx("meta", JUDGED, "-m", "chrf", "-o", tmp_path))
     monkeypatch.setattr("tempfile.TemporaryFile", refused)
-    assert (
-        error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path / "x.png"))
-        == f"cannot write {tmp_path / 'x.png'}: Permission denied"
-    )
+    assert "x.png: Permission denied" in error(ctx("meta", JUDGED, "-m", "chrf", "--plot", tmp_path / "x.png"))
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
@@ -378,6 +324,10 @@ def test_sets_that_a_metric_was_trained_on_are_marked(ctx, tree):
     assert marked == {("chrf", "wmt.de-en"), ("bleu", "wmt.cs-en"), ("chrf", "overall"), ("bleu", "overall")}
     assert "* The metric was trained on this set" in ctx(*argv, "--seen", "chrf:*.de-en").out
     assert "no set of this name" in error(ctx("meta", JUDGED, "-m", "chrf", "--seen", "chrf:wmt*"))
+    wrong = ctx("meta", JUDGED, "-m", "chrf", "--seen", "chrf")
+    assert wrong.code == 2 and "'chrf' is not METRIC:SET" in wrong.err
+    wrong = ctx("meta", JUDGED, "--scores", "x", "--save-scores", "y")
+    assert wrong.code == 2 and "-m names no metric" in wrong.err
 
 
 def test_averages(ctx):
@@ -409,57 +359,8 @@ def test_preferences_have_their_own_usual_protocol(ctx):
     done = ctx("meta", PREFERENCES, "-m", "chrf", "--format", "tsv", *QUICK)
     assert {row["protocol"] for row in done.rows()} == {"darr"} and done.err == ""
     mixed = ctx("meta", PREFERENCES, JUDGED, "-m", "chrf", "--format", "tsv", *QUICK)
-    assert [*dict.fromkeys(row["protocol"] for row in mixed.rows())] == [
-        "sys-acc",
-        "spa",
-        "seg-pearson",
-        "acc-eq",
-        "darr",
-    ]
+    assert [*dict.fromkeys(row["protocol"] for row in mixed.rows())] == "sys-acc spa seg-pearson acc-eq darr".split()
     assert {row["set"] for row in mixed.rows() if row["protocol"] == "spa"} == {"judged", "overall"}
-
-
-@pytest.mark.full
-def test_flags_of_metrics(ctx):
-    argv = ["-p", "sys-acc", "--format", "json", *QUICK]
-    done = ctx("meta", JUDGED, "-m", "bertr", "--bertr-layers", "2", "-m", "chrf", "--chrf-word-order", "2", *argv)
-    signatures = evaluation(done)["signatures"]
-    assert "|layers:2|" in signatures["bertr"] and "|nw:2|" in signatures["chrf"]
-    wrong = ctx("meta", JUDGED, "-m", "bleu", "--chrf-word-order", "2", *argv)
-    assert wrong.code == 2 and "--chrf-word-order is a flag of chrf" in wrong.err
-    assert "--bertr-layers" in ctx("meta", "-m", "bertr", "--help").out
-
-
-@pytest.mark.full
-def test_unjudged_and_missing_outputs(ctx, tmp_path):
-    header, *rows = (EXAMPLES / JUDGED).read_text(encoding="utf-8").splitlines()
-    unjudged = [row.rpartition("\t")[0] + "\tNone" if k % 7 == 0 else row for k, row in enumerate(rows)]
-    lines(tmp_path / "unjudged.tsv", [header, *unjudged])
-    lines(tmp_path / "missing.tsv", [header, *(row for k, row in enumerate(rows) if k % 7)])
-    argv = ["-m", "chrf", "slide", "-p", "seg-pearson", "--format", "tsv", *QUICK]
-    done, less = ctx("meta", tmp_path / "unjudged.tsv", *argv), ctx("meta", tmp_path / "missing.tsv", *argv)
-    assert {row["n"] for row in done.rows()} == {"107"}  # of 125 outputs, every seventh is missing
-    assert [row["metric"] for row in done.rows()[::2]] == ["slide-embedded", "chrf", "length"] and done.err == ""
-    assert less.err.splitlines() == [
-        "ctx-metrics: missing: of 25 segments, system_b lacks 3, system_c lacks 4, system_d lacks 3, system_e lacks 4, "
-        "system_a lacks 4; so there are no system scores",
-        "ctx-metrics: slide: left out on missing: no whole documents: outputs are missing",
-    ]
-    of_both = {name: value for name, value in values(done, "seg-pearson").items() if name != "slide-embedded"}
-    assert values(less, "seg-pearson") == pytest.approx(of_both, abs=1e-6)
-    systems = ctx("meta", tmp_path / "missing.tsv", "-m", "chrf", "-p", "sys-acc", *QUICK)
-    assert systems.code == 1 and "no metric has scores of systems" in systems.err
-
-
-def test_wrong_usage(ctx):
-    for flags, said in (
-        (["-m", "chrf", "-p", "accuracy"], "invalid choice: 'accuracy'"),
-        (["-m", "chrf", "--alpha", "5"], "5 is not a number between 0 and 1"),
-        (["-m", "chrf", "--seen", "chrf"], "'chrf' is not METRIC:SET"),
-        (["--scores", "x", "--save-scores", "y"], "-m names no metric"),
-    ):
-        done = ctx("meta", JUDGED, *flags)
-        assert (done.code, done.out) == (2, "") and said in done.err.splitlines()[-1], flags
 
 
 def test_help(ctx):

@@ -26,12 +26,8 @@ ROWS = (
 
 def test_each_pair_is_a_set(put):
     german, chinese = read_judged(put("x.tsv", *ROWS))
-    assert (german.name, german.pair, german.systems, german.hypotheses) == (
-        "x.en-de",
-        "en-de",
-        ["A", "B"],
-        [["Haus"], ["Heim"]],
-    )
+    assert (german.name, german.pair, german.systems) == ("x.en-de", "en-de", ["A", "B"])
+    assert german.hypotheses == [["Haus"], ["Heim"]]
     assert (chinese.name, chinese.source_lang, chinese.target_lang) == ("x.en-zh_TW", "en", "zh_TW")
     assert chinese.segment_scores.tolist() == [[5, 7]] and chinese.sources == ["s", "t"]
 
@@ -103,9 +99,7 @@ def test_json_objects_with_a_pair(tmp_path):
 
 @pytest.mark.parametrize("pair", ["German", "en-", "de-jp", "en-de-fr"])
 def test_what_is_no_pair(put, pair):
-    with pytest.raises(
-        InputError, match=f"x.tsv, line 3: '{pair}' in column lp is not a language pair; write one such"
-    ):
+    with pytest.raises(InputError, match=f"x.tsv, line 3: '{pair}' in column lp is not a language pair"):
         read_judged(put("x.tsv", "lp|mt|score", "en-de|a|1", f"{pair}|b|2"))
 
 

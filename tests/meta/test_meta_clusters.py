@@ -47,13 +47,6 @@ def test_worked_clusters(values, better, expected, questions):
     assert ranks(np.array(values), asked) == expected
 
 
-def test_equal_values_keep_their_order():
-    asked = Asked([])
-    assert ranks([0.5, 0.7] * 50, asked) == [1] * 100
-    order = [*range(1, 100, 2), *range(0, 100, 2)]
-    assert asked.questions == [(order[i], order[j]) for j in range(100) for i in range(j)]
-
-
 @given(st.data(), st.integers(0, 8))
 def test_clusters_keep_their_definition(data, count):
     values = data.draw(st.lists(st.sampled_from([0.1, 0.5, 0.7, NAN]), min_size=count, max_size=count))

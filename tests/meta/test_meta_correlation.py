@@ -30,24 +30,12 @@ def oracle(human, metric, kind):
 @pytest.mark.parametrize("average", ["none", "item", "system"])
 @pytest.mark.parametrize("shape, missing", [((7, 40), 0.15), ((30, 5), 0.4), ((3, 60), 0.4), ((4, 4), 0.0)])
 def test_groups_have_scipys_values(kind, average, shape, missing):
-    for seed in range(5):
+    for seed in range(3):
         human, metric = scored(seed, shape, missing=missing)
         expected = [oracle(*group, kind) for group in groups_of(human, metric, average)]
         found = group_coefficients(human, metric, kind, average)
         assert found.dtype == np.float64 and found.shape == (len(expected),)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_list_has_the_value_of_its_group(kind):
-    human, metric = scored(3, (1, 50))
-    value = KINDS[kind][0](human[0], metric[0])
-    assert type(value) is float
-    assert (
-        value
-        == group_coefficients(human, metric, kind, "none")[0]
-        == pytest.approx(oracle(human[0], metric[0], kind), abs=1e-14)
-    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,5 @@
 """Evaluations as a whole: values by hand, pooling, ranks, what is left out and said."""
 
-import json
 import logging
 import warnings
 from dataclasses import replace
@@ -16,7 +15,6 @@ from ctx_metrics.meta.inference.bootstrap import bootstrap_parts, bootstrap_valu
 from ctx_metrics.meta.inference.significance import perm_both
 from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.meta.measures.correlation import group_coefficients
-from ctx_metrics.meta.output import as_json
 from ctx_metrics.meta.protocols import make_protocols
 
 PROTOCOLS = make_protocols()
@@ -86,31 +84,9 @@ def test_correlations_are_averaged_and_a_metric_without_a_set_is_not_ranked():
     }
     [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-spearman"]]).agreements
     assert agreement.metrics == ["m", "half"]
-    assert agreement.values[0].tolist() == pytest.approx([1, -1]) and agreement.overall[0] == pytest.approx(
-        0, abs=1e-12
-    )
-    assert (
-        agreement.values[1, 0] == pytest.approx(-1)
-        and np.isnan(agreement.values[1, 1])
-        and np.isnan(agreement.overall[1])
-    )
+    assert agreement.values == pytest.approx(np.array([[1, -1], [-1, np.nan]]), nan_ok=True)
+    assert agreement.overall == pytest.approx([0, np.nan], abs=1e-12, nan_ok=True)
     assert agreement.ranks == [1, 0]
-
-
-@pytest.mark.full
-def test_every_protocol_ranks_the_better_metric_first(segments):
-    judged, scores = segments
-    names = ["sys-acc", "spa", "seg-pearson", "seg-spearman", "seg-kendall", "acc-eq", "tau-23", "darr"]
-    protocols = [make_protocols(threshold=1.0)[name] for name in names]
-    report = evaluate([judged], scores, protocols, Significance(resamples=200, intervals=True))
-    assert [each.protocol for each in report.agreements] == names
-    for agreement in report.agreements:
-        assert agreement.metrics[-1] == "bad", agreement.protocol
-        low, high = agreement.intervals.T
-        assert (low <= agreement.overall + 1e-9).all() and (agreement.overall <= high + 1e-9).all(), agreement.protocol
-        if agreement.level == "segment" and agreement.protocol != "spa":
-            assert agreement.ranks[-1] > agreement.ranks[0] == 1, agreement.protocol
-    json.loads(as_json(report, None))
 
 
 def test_tau_23_is_twice_acc_eq_minus_one(segments):
@@ -212,15 +188,11 @@ def test_tests_swap_what_people_judged_where_that_is_little(monkeypatch):
 
 def test_all_pairs(segments):
     judged, scores = segments
-    protocol, lazy, full = (
-        PROTOCOLS["seg-pearson"],
-        Significance(resamples=100),
-        Significance(resamples=100, all_pairs=True),
-    )
-    [agreement] = evaluate([judged], scores, [protocol], full).agreements
+    protocol = PROTOCOLS["seg-pearson"]
+    [agreement] = evaluate([judged], scores, [protocol], Significance(resamples=100, all_pairs=True)).agreements
     best, second, worst = agreement.metrics
     assert set(agreement.p_values) == {(best, second), (best, worst), (second, worst)}
-    [agreement] = evaluate([judged], scores, [protocol], lazy).agreements
+    [agreement] = evaluate([judged], scores, [protocol], Significance(resamples=100)).agreements
     assert (best, second) in agreement.p_values and len(agreement.p_values) == 2
 
 
@@ -228,28 +200,25 @@ def test_what_a_metric_did_not_score_is_left_out_and_said(segments, caplog):
     judged, scores = segments
     gaps = scores["toy.x-en"][1].segment_scores.copy()
     gaps[0, :10] = np.nan
-    with caplog.at_level(logging.WARNING, "ctx_metrics"):
-        evaluate(
-            [judged],
-            {"toy.x-en": [MetricScores("gaps", gaps, None), scores["toy.x-en"][0]]},
-            [PROTOCOLS["seg-pearson"]],
-            Significance(resamples=50),
-        )
+    of_set = [MetricScores("gaps", gaps, None), scores["toy.x-en"][0]]
+    evaluate([judged], {"toy.x-en": of_set}, [PROTOCOLS["seg-pearson"]], Significance(resamples=50))
     assert "seg-pearson: gaps has scores for 470 of 480 outputs of toy.x-en" in caplog.text
 
 
 def test_protocols_that_do_not_apply(segments, caplog):
     judged, scores = segments
-    with caplog.at_level(logging.WARNING, "ctx_metrics"):
-        [agreement] = evaluate(
-            [judged, systems_set("sys", [1, 2])],
-            {**scores, "sys": [system_metric("good", [1, 2])]},
-            [PROTOCOLS["seg-pearson"]],
-            NO_TEST,
-        ).agreements
-    assert agreement.sets == ["toy.x-en"]
+    sets, scores = [judged, systems_set("sys", [1, 2])], {**scores, "sys": [system_metric("good", [1, 2])]}
+    protocols = [PROTOCOLS["doc-pearson"], PROTOCOLS["seg-pearson"]]
+    [agreement] = evaluate(sets, scores, protocols, NO_TEST).agreements
+    assert (agreement.protocol, agreement.sets) == ("seg-pearson", ["toy.x-en"])
+    assert "doc-pearson: applies to none of the sets (toy.x-en: no document ids" in caplog.text
     with pytest.raises(InputError, match="none of the protocols applies"):
         evaluate([systems_set("sys", [1, 2])], {"sys": [system_metric("m", [1, 2])]}, [PROTOCOLS["spa"]], NO_TEST)
+    of_segments = [replace(each, system_scores=None) for each in scores[judged.name]]
+    evaluate([judged], {judged.name: of_segments}, [PROTOCOLS["sys-acc"], PROTOCOLS["acc-eq"]], NO_TEST)
+    assert "sys-acc: no metric has scores of systems" in caplog.text
+    with pytest.raises(InputError, match="two sets have the same name"):
+        evaluate([judged, judged], scores, [PROTOCOLS["acc-eq"]], NO_TEST)
 
 
 def test_a_set_that_no_metric_scored_is_no_column():
@@ -257,19 +226,6 @@ def test_a_set_that_no_metric_scored_is_no_column():
     scores = {"one": [system_metric("m", [1, 2])], "two": []}
     [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]]).agreements
     assert agreement.sets == ["one"] and agreement.overall.tolist() == [1.0] and agreement.ranks == [1]
-
-
-def test_two_sets_of_one_name():
-    one = systems_set("one", [1, 2])
-    with pytest.raises(InputError, match="two sets have the same name"):
-        evaluate([one, one], {"one": [system_metric("m", [1, 2])]}, [PROTOCOLS["sys-acc"]])
-
-
-def test_seen_is_marked_by_pattern():
-    sets = [systems_set("wmt20.zh-en", [1, 2]), systems_set("wmt22.zh-en", [1, 2])]
-    scores = {judged.name: [system_metric("comet", [1, 2]), system_metric("bleu", [1, 2])] for judged in sets}
-    [agreement] = evaluate(sets, scores, [PROTOCOLS["sys-acc"]], NO_TEST, seen=[("comet", "wmt20.*")]).agreements
-    assert agreement.seen == {("comet", "wmt20.zh-en")}
 
 
 def test_outliers_are_left_out_and_named():
@@ -281,15 +237,6 @@ def test_outliers_are_left_out_and_named():
     ).agreements
     assert whole.overall[0] < 0 and without.overall[0] == pytest.approx(1)
     assert without.details["m"]["one"]["outliers"] == ["S4"] and without.sizes == [4]
-
-
-def test_the_same_seed_gives_the_same_report(segments):
-    judged, scores = segments
-    protocols = [PROTOCOLS["seg-pearson"], PROTOCOLS["acc-eq"]]
-    reports = [
-        as_json(evaluate([judged], scores, protocols, Significance(resamples=100, intervals=True)), None) for _ in "ab"
-    ]
-    assert reports[0] == reports[1]
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
@@ -316,11 +263,3 @@ def test_documents_agree_as_the_segments_of_their_means_do(segments, kind):
     np.testing.assert_array_equal(got.values, want.values)
     np.testing.assert_array_equal(got.intervals, want.intervals)
     assert got.p_values == want.p_values and got.ranks == want.ranks
-
-
-def test_documents_need_ids(segments, caplog):
-    judged, scores = segments
-    with caplog.at_level(logging.WARNING, "ctx_metrics"):
-        report = evaluate([judged], scores, [PROTOCOLS["doc-pearson"], PROTOCOLS["seg-pearson"]], NO_TEST)
-    assert [each.protocol for each in report.agreements] == ["seg-pearson"]
-    assert "doc-pearson: applies to none of the sets (toy.x-en: no document ids)" in caplog.text

@@ -1,6 +1,5 @@
 """Which figures an evaluation draws, and with what; how they look is tests/meta/test_meta_plots.py."""
 
-import logging
 import re
 from dataclasses import replace
 
@@ -118,10 +117,3 @@ def test_what_has_no_figure(drawn):
     random = np.random.default_rng(0).normal(size=(5, preferences.segments))
     files = drawn([preferences], {"preferences": [MetricScores("m", random, None)]}, ["darr"])
     assert set(files) == {"agreement.darr.png"}
-
-
-def test_the_files_are_said(drawn, caplog, tmp_path):
-    judged, scores = random_set("toy", doc_ids=None)
-    with caplog.at_level(logging.WARNING, "ctx_metrics"):
-        drawn([judged], {"toy": scores}, ["sys-acc"], form="svg")
-    assert caplog.messages == [f"figures: {tmp_path}/new.agreement.sys-acc.svg, {tmp_path}/new.systems.toy.svg"]

@@ -70,16 +70,6 @@ def test_buckets_hold_about_as_many_segments_each():
     assert two.buckets == [(1, 2), (5, 10)] and two.segments == [20, 20]
 
 
-def test_segment_protocols_read_the_bucket_alone():
-    judged = random_set("x", [2, 2, 6], 3, 0)
-    metric = random_metric(judged, 1)
-    curves = agreement_by_length([judged], {"x": [metric]}, PROTOCOLS["seg-pearson"], 2)
-    assert curves.buckets == [(2, 2), (6, 6)]
-    for value, part in zip(curves.values["m"], (slice(0, 4), slice(4, 10))):
-        expected = np.corrcoef(judged.segment_scores[:, part].ravel(), metric.segment_scores[:, part].ravel())[0, 1]
-        assert value == pytest.approx(expected)
-
-
 def test_unjudged_outputs_stay_out():
     judged = random_set("x", [1, 3], 2, 0)
     human = judged.segment_scores.copy()

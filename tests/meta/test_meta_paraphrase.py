@@ -1,7 +1,6 @@
 """`ctx-metrics meta paraphrase`: sentence pairs are read as they stand, and AUC and correlations are worked by hand."""
 
 import gzip
-import json
 import logging
 import lzma
 
@@ -91,21 +90,11 @@ def write(path, text: str):
     return path
 
 
-@pytest.mark.parametrize("packed", ["", ".gz", ".xz"])
 @pytest.mark.parametrize(
     "text, one, other, labels, graded",
     [
         (PAWS, ["Dogs bite men .", "He ran ."], ["Men bite dogs .", '"He" ran .'], [0, 1], False),
-        (PAWS.replace("\n", "\r\n"), ["Dogs bite men .", "He ran ."], ["Men bite dogs .", '"He" ran .'], [0, 1], False),
         (MRPC, ['"We won," he said.', "It rains."], ['He said: "We won".', 'She "left.'], [1, 0], False),
-        (
-            STS.replace("\n", "\r\n"),
-            ["A man runs.", '"Then he left.'],
-            ["A man is running.", "It rains."],
-            [0, 0.8],
-            True,
-        ),
-        (STS, ["A man runs.", '"Then he left.'], ["A man is running.", "It rains."], [0, 0.8], True),
         (
             "\ufeff" + STS.rstrip("\n"),
             ["A man runs.", '"Then he left.'],
@@ -115,10 +104,10 @@ def write(path, text: str):
         ),
         (PLAIN, ["a", "c"], ["b", "d"], [2.5, -1], True),
     ],
-    ids=["paws", "crlf", "mrpc", "sts-crlf", "sts", "bom", "plain"],
+    ids=["paws", "mrpc", "sts", "plain"],
 )
-def test_layouts(tmp_path, packed, text, one, other, labels, graded):
-    pairs = read_pairs(str(write(tmp_path / f"some.pairs.txt{packed}", text)))
+def test_layouts(tmp_path, text, one, other, labels, graded):
+    pairs = read_pairs(str(write(tmp_path / "some.pairs.txt.gz", text)))
     assert (pairs.hypotheses, pairs.references) == ([one], [[*other]])
     assert pairs.segment_scores.tolist() == [labels] and pairs.segment_scores.dtype == np.float64
     assert (pairs.name, pairs.graded, pairs.segments, pairs.systems) == ("some.pairs", graded, 2, ["sentence1"])
@@ -145,37 +134,29 @@ def test_byte_literals(tmp_path, caplog):
 
 HEADER = "sentence1\tsentence2\tlabel\n"
 SCORES = HEADER.replace("label", "score")
-NEITHER, GRADES = "is neither 0 nor 1; write 0 or 1", ", or name the column score if it holds grades\n"
 
 
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("", ": the file is empty, or its first line is"),
-        ("\n" + PAWS, ": the file is empty, or its first line is"),
-        ("mt\tref\tscore\na\tb\t1\n", ": its first line (mt, ref, score) has no known layout; known are a TSV whose"),
-        ("sentence1,sentence2,label\na,b,1\n", ": its columns are separated by commas; separate them by tabs"),
+        ("\n" + PAWS, ": the file is empty"),
+        ("sentence1,sentence2,label\na,b,1\n", ": its columns are separated by commas"),
         ("a,b,c,d,5.0,e,f\n", ": its first line (a, b, c, d, 5.0, e, f) has no known layout"),
         ("a\tb\tc\td\tx\te\tf\n", ": its first line (a, b, c, d, x, e, f) has no known layout"),
-        ("sentence1\tsentence2\na\tb\n", ", line 1: the header must name one of label (0 or 1) and score (graded)"),
-        ("label\t" + SCORES, ", line 1: the header must name one of label (0 or 1) and score (graded)"),
+        ("label\t" + SCORES, ", line 1: the header must name one of label"),
         (HEADER, ": the file has no sentence pairs"),
-        (HEADER + "a\tb\t1\nc\td\t2\n", f", line 3: label '2' {NEITHER}{GRADES}"),
-        (HEADER + "a\tb\t1\nc\td\t-.5e1\n", f", line 3: label '-.5e1' {NEITHER}{GRADES}"),
-        (HEADER + "a\tb\t\n", f", line 2: label '' {NEITHER}\n"),
-        (HEADER + "a\tb\tnan\n", f", line 2: label 'nan' {NEITHER}\n"),
-        (MRPC.replace("\n0\t", "\n-1\t"), f", line 3: Quality '-1' {NEITHER}\n"),
-        (HEADER + "a\tb\t1.0\nc\td\t1\n", ": every pair has the label 1, and an area under the curve needs both"),
-        (SCORES + "a\tb\t2.5\nc\td\t2.50\n", ": every pair has the label 2.5, and a correlation needs several scores"),
-        (SCORES + "a\tb\tlow\n", ", line 2: 'low' is not a score; write a number, or None for a missing score"),
-        (SCORES + "a\tb\t1\nc\td\tNone\n", ", line 3: the pair has no score; leave the line out"),
-        (STS + "main\tMSRvid\t2012test\t3\t1.0\ta\n", ", line 3: 6 columns, and STS-B has at least 7"),
+        (HEADER + "a\tb\t1\nc\td\t-.5e1\n", ", line 3: label '-.5e1' is neither 0 nor 1; write 0 or 1, or name"),
+        (MRPC.replace("\n0\t", "\n-1\t"), ", line 3: Quality '-1' is neither 0 nor 1; write 0 or 1$"),
+        (SCORES + "a\tb\t2.5\nc\td\t2.50\n", ": every pair has the label 2.5, and a correlation"),
+        (SCORES + "a\tb\t1\nc\td\tNone\n", ", line 3: the pair has no score"),
+        (STS + "main\tMSRvid\t2012test\t3\t1.0\ta\n", ", line 3: 6 columns"),
     ],
 )
-def test_what_cannot_be_read(ctx, tmp_path, text, said):
-    path = write(tmp_path / "pairs.tsv", text)
-    found = error(ctx("meta", "paraphrase", path, "-m", "chrf", *QUICK))
-    assert (found + "\n").startswith(f"{path}{said}")
+def test_what_cannot_be_read(tmp_path, text, said):
+    path = str(write(tmp_path / "pairs.tsv", text))
+    with pytest.raises(InputError) as caught:
+        read_pairs(path)
+    assert f"{caught.value}$".startswith(f"{path}{said}")
 
 
 def test_labels_as_pandas_writes_them(tmp_path):
@@ -197,11 +178,6 @@ def test_empty_sentences_are_counted_once(ctx, tmp_path):
 def test_one_label_passes_where_it_may(tmp_path):
     path = str(write(tmp_path / "pairs.tsv", HEADER + "a\tb\t1\nc\td\t1\n"))
     assert read_pairs(path, alike=True).segment_scores.tolist() == [[1, 1]]
-
-
-def test_a_file_that_is_not_there(ctx, tmp_path):
-    for path in (tmp_path / "absent.tsv", tmp_path):
-        assert error(ctx("meta", "paraphrase", path, "-m", "chrf")).startswith(f"cannot read {path}: ")
 
 
 def test_names_of_sets(tmp_path):
@@ -230,9 +206,8 @@ def test_auc_by_hand():
     assert np.isnan(auc(labels, np.array([np.nan, 2, 1, np.nan, 0]))) and np.isnan(auc(labels[:1], scores[:1]))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_auc_against_scipy(seed):
-    random = np.random.default_rng(seed)
+def test_auc_against_scipy():
+    random = np.random.default_rng(0)
     labels, scores = random.integers(2, size=60), random.integers(12, size=60).astype(float)  # many ties
     one, none = scores[labels == 1], scores[labels == 0]
     u = mannwhitneyu(one, none, method="asymptotic").statistic
@@ -340,63 +315,21 @@ def files(tmp_path) -> list:
 
 
 def test_the_command(ctx, files):
-    done = ctx("meta", "paraphrase", *files, "-m", "chrf", "ter", "chrf", "--ter-no-punct", *QUICK)
+    words = ["--seed", "3", "--alpha", "0.2", *QUICK]
+    done = ctx("meta", "paraphrase", *files, "-m", "chrf", "ter", "chrf", "--ter-no-punct", *words)
     assert (done.code, done.err) == (0, "")
     for text in (
         "Area under the ROC curve, paraphrases against other pairs (auc): 12 sentence pairs in labels",
         "Spearman's rho with people's grades of similarity (spearman): 12 sentence pairs in grades",
         "Pearson's r with people's grades of similarity (pearson): 12 sentence pairs in grades",
         "95 % interval",
-        "alpha 0.05, resamples 20, seed 0",
+        "alpha 0.2, resamples 20, seed 3",
         " - ter  nrefs:1|case:lc|tok:tercom|norm:no|punct:no",
     ):
         assert text in done.out, text
     assert "both directions" not in done.out
     assert "both directions" in ctx("meta", "paraphrase", *files, "-m", "chrf", "--both-directions", *QUICK).out
-
-
-def test_the_command_says_what_python_says(ctx, files):
-    argv = ["meta", "paraphrase", *files, "-m", "chrf", "bertr", "--seed", "3", "--alpha", "0.2", *QUICK]
-    whole = json.loads(ctx(*argv, "--format", "json").out)
-    assert whole["settings"]["both_directions"] is False and not any(" " in name for name in whole["settings"])
-    assert (whole["settings"]["alpha"], whole["settings"]["resamples"]) == (0.2, 20)
-    assert [each["protocol"] for each in whole["agreements"]] == ["auc", "spearman", "pearson"]
-    of_json = {(each["protocol"], m["metric"]): m["overall"] for each in whole["agreements"] for m in each["metrics"]}
-    sets = read_pair_sets(files)
-    metrics = [MetricSettings("chrf", CHRF), MetricSettings("bertr", BERTR)]
-    report = paraphrase_check(
-        sets, metrics, significance=Significance("bootstrap", resamples=20, seed=3, intervals=True)
-    )
-    expected = {(each.protocol, name): v for each in report.agreements for name, v in zip(each.metrics, each.overall)}
-    assert of_json == pytest.approx(expected, abs=1e-12)
-    bounds = [{m["metric"]: m["interval"] for m in each["metrics"]} for each in whole["agreements"]]
-    for each, of_protocol in zip(report.agreements, bounds):
-        assert [of_protocol[name] for name in each.metrics] == each.intervals.tolist()
-
-
-def test_the_language_reaches_the_metrics(ctx, files):
-    said = "bertr: no embedded model reads Yakut (sah); name another with --bertr-model"
-    assert error(ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "sah")) == said
-    assert ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "en", *QUICK).code == 0
-
-
-def test_wrong_usage(ctx, files):
-    for argv, said in (
-        ([files[0]], "the following arguments are required: -m/--metrics"),
-        (["-m", "chrf"], "the following arguments are required: DATA"),
-        ([files[0], "-m", "chrf", "--bertr-layers", "3"], "--bertr-layers is a flag of bertr"),
-        ([files[0], "-m", "chrf", "-p", "sys-acc"], "unrecognized arguments: -p sys-acc"),
-    ):
-        done = ctx("meta", "paraphrase", *argv)
-        assert done.code == 2 and said in done.err, done
-        assert done.err.startswith("usage: ctx-metrics meta paraphrase DATA [DATA ...] -m NAME")
-
-
-def test_help(ctx):
-    done = ctx("meta", "paraphrase", "-m", "bertr", "--help")
-    assert done.code == 0 and "--bertr-model" in done.out and "ctx-metrics meta paraphrase DATA" in done.out
-    assert "--slide-grid" not in done.out and "--plot" not in done.out
-    assert "ctx-metrics meta paraphrase --help" in ctx("meta", "--help").out
+    assert "reads Yakut" in error(ctx("meta", "paraphrase", files[0], "-m", "bertr", "-l", "sah"))
 
 
 def test_a_file_of_that_name_is_judged_data(ctx, tmp_path, monkeypatch):

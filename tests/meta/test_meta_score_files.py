@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import tarfile
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
-from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.judgements.score_files import read_score_file, read_score_folder, read_scores, write_score_files
 
 NAN = float("nan")
@@ -56,7 +54,6 @@ def test_system_scores_alone(tmp_path, judged):
     "name, text, message",
     [
         ("m-r.sys.score", seg(), "m-r.sys.score: 2 scores of A, and toy needs 1"),
-        ("m-r.seg.score", seg(b="B\tx\nB\t1\n"), "m-r.seg.score, line 1: 'x' is not a score"),
         ("m-r.seg.score", seg(b="B\nB\t1\n"), "line 1: expected a system, a tab and a score, got 'B'"),
         ("scores.tsv", seg(), "the name of a score file ends in .seg.score or .sys.score"),
     ],
@@ -93,11 +90,8 @@ def test_the_reference_of_the_set_chooses_the_files(folder, judged, tmp_path, ca
     several = replace(judged, reference="Human-A.0,refB")
     for each, value in ((judged, 1), (named, 2), (several, 3)):
         write_score_files(tmp_path / "own", each, [MetricScores("m", None, np.full(2, value))])
-    assert sorted(path.name for path in (tmp_path / "own").iterdir()) == [
-        "m-Human_A.0.refB.sys.score",
-        "m-ref.sys.score",
-        "m-refB.sys.score",
-    ]
+    names = ["m-Human_A.0.refB.sys.score", "m-ref.sys.score", "m-refB.sys.score"]
+    assert sorted(path.name for path in (tmp_path / "own").iterdir()) == names
     for each, value in ((judged, 1), (named, 2), (several, 3)):
         assert [scores.system_scores[0] for scores in read_scores([str(tmp_path / "own")], each)] == [value]
     caplog.clear()
@@ -151,37 +145,6 @@ def test_what_is_written_comes_back(tmp_path, judged):
     np.testing.assert_array_equal(slide.system_scores, both.system_scores)
 
 
-def test_a_file_that_cannot_be_written(tmp_path, judged):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write into .*file: .*file is a file, but a folder is needed there"):
-        write_score_files(str(tmp_path / "file"), judged, [MetricScores("m", None, np.zeros(2))])
-    (tmp_path / "m-ref.sys.score").mkdir()
-    with pytest.raises(InputError, match="cannot write .*m-ref.sys.score: "):
-        write_score_files(str(tmp_path), judged, [MetricScores("m", None, np.zeros(2))])
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "m-ref.sys.score"]  # nothing half-written
-
-
-def test_both_levels_of_a_metric_are_one(tmp_path, judged):
-    write_score_files(tmp_path, judged, [MetricScores("m", np.ones((2, 2)), np.array([7.0, 8.0]))])
-    (scores,) = read_scores([str(path) for path in tmp_path.iterdir()], judged)
-    assert scores.segment_scores.tolist() == [[1, 1], [1, 1]] and scores.system_scores.tolist() == [7, 8]
-
-
-@pytest.mark.slow
-def test_published_scores_of_wmt22(shared_data, tmp_path):
-    for archive in ("wmt22_mqm/wmt22_mqm", "wmt22_mqm_zhen_metric_scores/zh-en_all"):
-        with tarfile.open(shared_data / f"{archive}.tar.xz") as tar:
-            tar.extractall(tmp_path, filter="data")
-    (judged,) = read_judged(str(tmp_path / "wmt22_mqm"), pairs=["zh-en"])
-    folder = next(tmp_path.rglob("BLEU-refA.seg.score")).parent
-    metrics = {each.name: each for each in read_score_folder(str(folder), judged.without(["refA"]))}
-    assert metrics["COMET-22"].segment_scores.shape == (19, 1875)
-    assert len(metrics) == 31
-    assert not any(np.isnan(each.segment_scores).all() for each in metrics.values())
-    machines = judged.without(["refA", "refB"])
-    assert len({each.name for each in read_scores([str(path) for path in folder.iterdir()], machines)}) == 52
-
-
 TABLE_HEADER = "level\tsystem\tdocument\tsegment\tmetric\tscore\n"
 
 
@@ -208,26 +171,11 @@ def test_rows_in_any_order(tmp_path, judged, caplog):
 
 
 def test_json_lines_tell_systems_and_signatures(tmp_path, judged):
-    objects = [
-        {"level": "segment", "system": system, "document": None, "segment": i + 1, "metric": metric, "score": i}
-        for system in "AB"
-        for metric in "mn"
-        for i in range(2)
-    ]
-    objects += [
-        {
-            "level": "system",
-            "system": system,
-            "document": None,
-            "segment": None,
-            "metric": metric,
-            "score": 7.25,
-            "signature": f"of {metric}",
-            "counts": {"empty": 0},
-        }
-        for system in "AB"
-        for metric in "mn"
-    ]
+    objects = []
+    for own in ({"system": system, "document": None, "metric": metric} for system in "AB" for metric in "mn"):
+        objects += [{"level": "segment", **own, "segment": i + 1, "score": i} for i in range(2)]
+        more = {"signature": f"of {own['metric']}", "counts": {"empty": 0}}
+        objects.append({"level": "system", **own, "segment": None, "score": 7.25, **more})
     text = "".join(json.dumps(each) + "\n" for each in objects)
     (tmp_path / "scores.jsonl.gz").write_bytes(gzip.compress(text.encode()))
     found = read_scores([str(tmp_path / "scores.jsonl.gz")], judged)
@@ -246,16 +194,10 @@ def test_systems_alone(tmp_path, judged):
 @pytest.mark.parametrize(
     "text, message",
     [
-        (table_rows(*WHOLE[:3]), "scores.tsv: no score of m for A, segment 1"),
         (table_rows(*WHOLE, "system B - m 2"), "scores.tsv: no score of m for A"),
         (table_rows(*WHOLE, WHOLE[1]), "scores.tsv, line 6: a second score of m for B, segment 2"),
-        (table_rows(*WHOLE, "segment A 3 m 2"), "scores.tsv, line 6: segment '3', and toy has segments 1 to 2"),
-        (table_rows(*WHOLE, "segment A 0 m 2"), "scores.tsv, line 6: segment '0', and toy has segments 1 to 2"),
-        (
-            table_rows(*WHOLE, f"segment A {'9' * 5000} m 2"),
-            f"line 6: segment '{'9' * 40}', and toy has segments 1 to 2",
-        ),
-        (table_rows(*WHOLE, "segment A x m 2"), "scores.tsv, line 6: segment 'x', and toy has segments 1 to 2"),
+        (table_rows(*WHOLE, "segment A 0 m 2"), "line 6: segment '0', and toy has segments 1 to 2"),
+        (table_rows(*WHOLE, f"segment A {'9' * 5000} m 2"), f"line 6: segment '{'9' * 40}', and toy has"),
         (table_rows("segment A 1 m high"), "scores.tsv, line 2: 'high' is not a score"),
         (table_rows("segment C 1 m 1"), "scores.tsv: no scores of A, B"),
         ("system\tscore\nA\t1\n", "scores.tsv: no column level: not a table of `ctx-metrics score`"),

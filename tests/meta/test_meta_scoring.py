@@ -13,6 +13,7 @@ from plugin_conftest import EXAMPLES
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET, SLIDE, Pairwise
+from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.judgements.judged import JudgedSet
@@ -39,45 +40,23 @@ def gaps() -> JudgedSet:
     return JudgedSet("gaps", ["A", "B"], 2, hypotheses, references, preferences=np.array([[0, 0, 1]]))
 
 
-@pytest.fixture
-def encoded(monkeypatch) -> list[bytes]:
-    """The token ids of every sequence that goes through the network."""
-    from ctx_metrics.engine.forward import PackedEncoder
-
-    forward, seen = PackedEncoder.__call__, []
-
-    def counted(self, sequences, *others):
-        seen.extend(sequence.tobytes() for sequence in sequences)
-        return forward(self, sequences, *others)
-
-    monkeypatch.setattr(PackedEncoder, "__call__", counted)
-    return seen
-
-
-def reworded(judged: JudgedSet, word: str) -> JudgedSet:
-    """The same set with texts that nothing has in store yet."""
-    hypotheses = [[f"{word} {text}" for text in texts] for texts in judged.hypotheses]
-    references = [[f"{word} {text}" for text in stream] for stream in judged.references]
-    return JudgedSet(
-        judged.name, judged.systems, judged.segments, hypotheses, references, segment_scores=judged.segment_scores
-    )
-
-
 @pytest.mark.full
-def test_two_metrics_of_one_encoder_read_each_text_once(judged, encoded):
-    new = reworded(judged, "Alpha:")
-    bertr, comet = score_set(new, NEURAL)
-    texts = {text for texts in (*new.hypotheses, *new.references) for text in texts}
+def test_two_metrics_of_one_encoder_read_each_text_once(judged, monkeypatch):
+    forward, encoded = PackedEncoder.__call__, []
+    monkeypatch.setattr(
+        PackedEncoder,
+        "__call__",
+        lambda self, sequences, *others: (
+            encoded.extend(each.tobytes() for each in sequences) or forward(self, sequences, *others)
+        ),
+    )
+    hypotheses, references = (
+        [[f"Alpha: {text}" for text in texts] for texts in of] for of in (judged.hypotheses, judged.references)
+    )
+    bertr, comet = score_set(replace(judged, hypotheses=hypotheses, references=references), NEURAL)
+    texts = {text for texts in (*hypotheses, *references) for text in texts}  # nothing has them in store yet
     assert len(encoded) == len(set(encoded)) == len(texts)
     assert bertr.segment_scores.shape == comet.segment_scores.shape == (5, 25)
-
-
-@pytest.mark.full
-def test_all_systems_are_scored_in_one_pass(judged, monkeypatch):
-    passes, score = [], BERTR._score
-    monkeypatch.setattr(BERTR, "_score", lambda self, corpora: passes.append(len(corpora)) or score(self, corpora))
-    score_set(judged, NEURAL[:1])
-    assert passes == [5]
 
 
 @pytest.mark.parametrize(
@@ -103,10 +82,7 @@ def test_neural_scores_are_the_metrics_own(judged, settings, made):
 
 
 def test_stock_scores_are_sacrebleus(judged):
-    found = score_set(
-        judged, [MetricSettings(name, cls) for name, cls in (("bleu", BLEU), ("chrf", CHRF), ("ter", TER))]
-    )
-    bleu, chrf, ter = found
+    bleu, chrf, ter = score_set(judged, [MetricSettings(cls.__name__, cls) for cls in (BLEU, CHRF, TER)])
     references = [list(stream) for stream in judged.references]
     for i, texts in enumerate(judged.hypotheses):
         assert bleu.system_scores[i] == pytest.approx(BLEU().corpus_score(texts, references).score)

@@ -6,15 +6,10 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from selection import some
 
 from ctx_metrics.meta.inference.significance import pairwise_permutation, perm_both, williams
 
 NAN = float("nan")
-
-
-def share_below(p_values, level=0.05):
-    return np.mean(np.array(p_values) < level)
 
 
 # Williams
@@ -57,21 +52,6 @@ def test_williams_where_metrics_explain_people_exactly():
     assert williams(-math.sqrt(0.5), math.sqrt(0.5), 0.0, 10) > 1 - 1e-9
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("noise", [0.5, 2.0])
-def test_williams_holds_its_level(noise):
-    rng = np.random.default_rng(1)
-    p_values = []
-    for _ in range(4000):
-        human = rng.normal(size=15)
-        shared = rng.normal(size=15)
-        a, b = (human + shared + noise * rng.normal(size=15) for _ in "ab")
-        r = np.corrcoef([human, a, b])
-        p_values.append(williams(r[0, 1], r[0, 2], r[1, 2], 15))
-    for level in (0.05, 0.5):
-        assert share_below(p_values, level) == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / 4000))
-
-
 # PERM-BOTH
 
 
@@ -102,7 +82,7 @@ def exact_perm_both(a, b, value):
     return np.mean(np.array(found) >= delta - 1e-12)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_perm_both_is_near_all_arrangements(seed):
     rng = np.random.default_rng(seed)
     human, a, b = rng.normal(size=(3, 2, 4))
@@ -161,14 +141,6 @@ def test_what_perm_both_evaluates():
         assert np.abs(same.mean(axis=0) - 0.5).max() < 4 * math.sqrt(0.25 / 200)
 
 
-def test_perm_both_knows_no_scale():
-    rng = np.random.default_rng(4)
-    human, a, b = rng.normal(size=(3, 20))
-    value = pearson(human)
-    scaled = perm_both([1000 * a + 7], [b / 50 - 3], value)
-    assert perm_both([a], [b], value) == scaled
-
-
 @pytest.mark.parametrize("missing", [NAN, 0.3])
 def test_perm_both_of_one_metric_with_itself(missing):
     human, a = np.random.default_rng(5).normal(size=(2, 30))
@@ -221,63 +193,11 @@ def test_perm_both_stops_early():
     assert whole == (1 / 251, 250) and len(calls) == 2 * 251
 
 
-@pytest.mark.full
-def test_perm_both_holds_its_level():
-    rng = np.random.default_rng(8)
-    p_values, stopped = [], []
-    for seed in range(600):
-        human = rng.normal(size=40)
-        a, b = human + rng.normal(size=40), human + rng.normal(size=40)
-        value = pearson(human)
-        p_values.append(perm_both([a], [b], value, resamples=99, seed=seed, early_stop=False).p)
-        stopped.append(perm_both([a], [b], value, resamples=200, seed=seed).p)
-    for level in (0.05, 0.25, 0.5):
-        tolerance = 4 * math.sqrt(level * (1 - level) / 600)
-        assert share_below(p_values, level) == pytest.approx(level, abs=tolerance)
-    assert share_below(stopped) == pytest.approx(0.05, abs=4 * math.sqrt(0.05 * 0.95 / 600))
-
-
 # permutation of pairwise decisions
-
-
-def credit_value(credits):
-    """As the definition says, one group after the other."""
-    sets = []
-    for of_set in credits:
-        groups = [[c for c in group if c >= 0] for group in of_set]
-        sets.append(np.mean([np.mean(group) for group in groups if group]))
-    return np.mean(sets)
-
-
-def common(credits_a, credits_b):
-    gaps = [(a < 0) | (b < 0) for a, b in zip(credits_a, credits_b)]
-    return [[np.where(gap, -1, x) for x, gap in zip(each, gaps)] for each in (credits_a, credits_b)]
-
-
-def literal_swaps(credits_a, credits_b, rng, resamples):
-    """delta, and delta* after literally swapping each pair's decisions."""
-    a, b = common(credits_a, credits_b)
-    found = []
-    for _ in range(resamples):
-        swaps = [rng.random(x.shape) < 0.5 for x in a]
-        a_star = [np.where(swap, y, x) for swap, x, y in zip(swaps, a, b)]
-        b_star = [np.where(swap, x, y) for swap, x, y in zip(swaps, a, b)]
-        found.append(credit_value(a_star) - credit_value(b_star))
-    return credit_value(a) - credit_value(b), np.array(found)
 
 
 def random_credits(rng, right=0.5, shapes=((6, 5), (9, 3))):
     return [np.where(rng.random(shape) < 0.15, -1, rng.random(shape) < right).astype(np.int8) for shape in shapes]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("seed", some(range(6), range(2)))
-def test_pairwise_permutation_is_near_literal_swapping(seed):
-    rng = np.random.default_rng(seed)
-    a, b = random_credits(rng, 0.6), random_credits(rng, 0.5)
-    delta, delta_star = literal_swaps(a, b, rng, 2000)
-    p = pairwise_permutation(a, b, resamples=20_000, seed=seed)
-    assert p == pytest.approx(np.mean(delta_star >= delta - 1e-12), abs=4 * math.sqrt(0.25 / 2000))
 
 
 def test_pairwise_permutation_is_near_all_arrangements():
@@ -291,23 +211,6 @@ def test_pairwise_permutation_is_near_all_arrangements():
     exact = np.mean(np.array(found) >= 0.75 - 1e-12)
     assert exact == 3 / 32
     assert pairwise_permutation(a, b, resamples=20_000) == pytest.approx(exact, abs=4 * math.sqrt(exact / 20_000))
-
-
-def test_pairwise_permutation_of_one_set_without_gaps_is_the_sign_test():
-    rng = np.random.default_rng(9)
-    a, b = ((rng.random((200, 6)) < right).astype(np.int8) for right in (0.53, 0.5))
-    a_only, b_only = int((a > b).sum()), int((b > a).sum())
-    exact = stats.binomtest(a_only, a_only + b_only, alternative="greater").pvalue
-    assert 0.01 < exact < 0.5
-    p = pairwise_permutation([a], [b], resamples=20_000)
-    assert p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
-
-
-def test_pairs_that_one_metric_lacks_do_not_count():
-    a = [np.array([[1, 1, 1, 1], [1, 1, -1, -1]], np.int8)]
-    b = [np.array([[0, 0, -1, 1], [-1, -1, 0, 0]], np.int8)]
-    smaller = [np.array([[1, 1, 1]], np.int8)], [np.array([[0, 0, 1]], np.int8)]
-    assert pairwise_permutation(a, b) == pairwise_permutation(*smaller)
 
 
 def test_sets_weigh_the_same_whatever_groups_are_empty():
@@ -325,15 +228,3 @@ def test_pairwise_permutation_at_its_ends():
     assert pairwise_permutation(b, a) == 1.0
     assert pairwise_permutation(a, a) == 1.0
     assert math.isnan(pairwise_permutation(a + nothing, b + nothing))
-
-
-@pytest.mark.full
-def test_pairwise_permutation_holds_its_level_for_independent_pairs():
-    rng = np.random.default_rng(11)
-    p_values = []
-    for seed in range(2000):
-        a, b = (random_credits(rng, 0.7, ((30, 15), (40, 10))) for _ in "ab")
-        p_values.append(pairwise_permutation(a, b, resamples=199, seed=seed))
-    for level in (0.05, 0.25, 0.5):
-        tolerance = 4 * math.sqrt(level * (1 - level) / 2000)
-        assert share_below(p_values, level) == pytest.approx(level, abs=tolerance)

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import lzma
 
 import numpy as np
 import pytest
@@ -118,12 +117,10 @@ def test_documents_are_brought_together_and_sorted_by_segment(table):
     np.testing.assert_array_equal(judged.segment_scores, [[3, 1, 2, NAN], [4, 6, NAN, 5]])
 
 
-def test_segments_without_whole_numbers_stay_in_order(table):
-    assert table("doc seg mt score", "d 2b a 1", "x 1 b 1", "d 2a c 1").hypotheses == [["a", "c", "b"]]
-
-
-def test_texts_part_segments_too(table):
+def test_what_parts_segments(table):
+    """Also texts, where numbers are equal; what is no whole number stays in order."""
     assert table("seg src ref mt score", "1 s r a 1", "1 s q b 2", "1 t r c 3").hypotheses == [["a", "b", "c"]]
+    assert table("doc seg mt score", "d 2b a 1", "x 1 b 1", "d 2a c 1").hypotheses == [["a", "c", "b"]]
 
 
 def test_repeats_without_a_segment_column_are_further_segments(table):
@@ -132,17 +129,9 @@ def test_repeats_without_a_segment_column_are_further_segments(table):
     np.testing.assert_array_equal(judged.segment_scores, [[1, 2, 4], [3, 5, NAN]])
 
 
-@pytest.mark.parametrize("rater", ["rater", "annotator"])
-def test_raters_are_averaged(table, rater):
-    judged = table(
-        f"seg system mt score {rater}",
-        "1 A a 1 r1",
-        "1 A a 4 r2",
-        "1 B b _ r1",
-        "1 B b 3 r2",
-        "2 A c None r1",
-        "2 B d 1 r1",
-    )
+def test_raters_are_averaged(table):
+    rows = ["1 A a 1 r1", "1 A a 4 r2", "1 B b _ r1", "1 B b 3 r2", "2 A c None r1", "2 B d 1 r1"]
+    judged = table("seg system mt score annotator", *rows)
     np.testing.assert_array_equal(judged.segment_scores, [[2.5, NAN], [3, 1]])
 
 
@@ -190,18 +179,12 @@ def test_what_is_no_score(table, nothing):
 @pytest.mark.parametrize(
     "rows, message",
     [
-        (["mt score", "a inf"], "t.tsv, line 2: 'inf' is not a score"),
-        (["mt score", "a 1 2"], "t.tsv, line 2: 3 columns, but the header names 2"),
-        (
-            ["seg mt score rater", "1 a 1 r", "1 b 1 q"],
-            "line 3: outputs has different outputs for this segment, and so in 1 of 2 rows; give one output of a system",
-        ),
-        (["system mt score", "_ a 1"], "line 2: column system is empty"),
+        (["mt score", "a inf"], "line 2: 'inf' is not a score"),
+        (["seg mt score rater", "1 a 1 r", "1 b 1 q"], "line 3: outputs has different outputs .* 1 of 2 rows"),
         (["doc mt score", "d a 1", "_ b 1"], "line 3: column doc is empty"),
         (["mt score"], "no rows below the header"),
-        (["mt ref", "a b"], "no column score; the header names mt, ref; --score-column names another"),
-        (["segment,mt,score", "1,a,2"], "its columns are separated by commas; separate them by tabs"),
-        (["Mt Score", "a 1"], r"its first line \(Mt, Score\) is not the header of a known layout"),
+        (["mt ref", "a b"], "no column score; .* mt, ref; --score-column names another"),
+        (["segment,mt,score", "1,a,2"], "its columns are separated by commas"),
     ],
 )
 def test_tables_that_cannot_be_used(table, rows, message):
@@ -209,21 +192,12 @@ def test_tables_that_cannot_be_used(table, rows, message):
         table(*rows)
 
 
-def test_a_score_column_that_is_not_there(table, tmp_path):
+def test_columns_that_are_not_there(table, tmp_path):
     with pytest.raises(InputError, match="no column da; the header names mt, score"):
         table("mt score", "a 1", score="da")
+    (tmp_path / "x.tsv").write_text("score\n1\n")
     with pytest.raises(InputError, match="no column mt; the header names score"):
-        (tmp_path / "x.tsv").write_text("score\n1\n")
         read_table(str(tmp_path / "x.tsv"))
-
-
-@pytest.mark.slow
-def test_real_tables(shared_data):
-    [judged] = read_table(str(shared_data / "mlqe_pe" / "ro-en.dev.tsv.xz"))
-    assert judged.segments == 1000 and len(set(judged.references[0])) > 900
-    [judged] = read_table(str(shared_data / "wmt20_21_mqm" / "wmt20.news.en-de.tsv.xz"))
-    assert (len(judged.systems), judged.segments, len(set(judged.doc_ids))) == (10, 1418, 130)
-    assert judged.complete and judged.references[0] == judged.hypotheses[judged.systems.index("Human-A.0")]
 
 
 def test_systems_that_lack_segments_are_said(table, caplog):
@@ -234,11 +208,11 @@ def test_systems_that_lack_segments_are_said(table, caplog):
 
 @pytest.fixture
 def jsonl(tmp_path):
-    """A function that writes objects (or lines as they are) and reads them as judged outputs."""
+    """A function that writes objects (or lines as they are), packed as the name says, and reads them as judged outputs."""
 
     def read(*objects, name="t.jsonl", **arguments):
         lines = [each if isinstance(each, str) else json.dumps(each) for each in objects]
-        pack = gzip.compress if name.endswith(".gz") else lzma.compress if name.endswith(".xz") else bytes
+        pack = gzip.compress if name.endswith(".gz") else bytes
         (tmp_path / name).write_bytes(pack(("\n".join(lines) + "\n").encode()))
         (judged,) = read_judged(str(tmp_path / name), **arguments)
         return judged
@@ -246,37 +220,21 @@ def jsonl(tmp_path):
     return read
 
 
-@pytest.mark.parametrize("name", ["a.de-en.jsonl", "a.de-en.jsonl.gz", "a.de-en.jsonl.xz"])
-def test_the_names_of_a_table(jsonl, name):
-    judged = jsonl(
-        {"score": -1, "ref": "r\t1", "seg": 2, "mt": "m", "system": "A", "doc": "d", "src": "s", "other": [1]},
-        {
-            "doc": "d",
-            "seg": 1,
-            "system": "A",
-            "hypothesis": "ignored",
-            "mt": "n",
-            "src": "t",
-            "ref": "q",
-            "score": None,
-        },
-        name=name,
-    )
+def test_the_names_of_a_table(jsonl):
+    first = {"score": -1, "ref": "r\t1", "seg": 2, "mt": "m", "system": "A", "doc": "d", "src": "s", "other": [1]}
+    second = {"doc": "d", "seg": 1, "system": "A", "hypothesis": "no", "mt": "n", "src": "t", "ref": "q", "score": None}
+    judged = jsonl(first, second, name="a.de-en.jsonl.gz")
     assert (judged.name, judged.source_lang, judged.target_lang) == ("a.de-en", "de", "en")
     assert (judged.systems, judged.hypotheses, judged.doc_ids) == (["A"], [["n", "m"]], ["d", "d"])  # by number: 1, 2
     assert (judged.sources, judged.references) == (["t", "s"], [["q", "r\t1"]])
     np.testing.assert_array_equal(judged.segment_scores, [[NAN, -1]])
 
 
-def test_byte_order_mark_line_ends_and_empty_lines(jsonl):
-    judged = jsonl('\ufeff{"target": "a\\nb", "human": "0.5"}\r', "", " ", '{"target": "c\u2028", "human": 1e1}')
+def test_lines_of_objects(jsonl):
+    """A byte-order mark, carriage returns and empty lines; texts with line ends; columns that only some objects name."""
+    rows = ['\ufeff{"target": "a\\nb", "human": "0.5"}\r', "", " ", '{"target": "c\u2028", "human": 1e1, "rater": "x"}']
+    judged = jsonl(*rows)
     assert judged.hypotheses == [["a\nb", "c\u2028"]] and judged.segment_scores.tolist() == [[0.5, 10]]
-
-
-def test_what_only_some_objects_name(jsonl, caplog):
-    judged = jsonl({"mt": "a", "score": 1}, {"mt": "b", "ref": "r", "score": 2, "rater": "x"})
-    assert (judged.hypotheses, judged.references) == ([["b"]], [["r"]])
-    assert caplog.messages == ["t: left out 1 segment without a reference, of 2"]
 
 
 def test_raters_are_averaged_or_kept(jsonl, tmp_path):
@@ -295,39 +253,28 @@ def test_lists_of_references(jsonl, caplog):
     assert caplog.messages[-2].endswith("t.jsonl: ref is the reference, of ref, ref2 (--reference)")
 
 
-GOOD = {"mt": "a", "score": 1}
-
-
 @pytest.mark.parametrize(
     "second, message",
     [
-        ("{", r"t.jsonl, line 2: not JSON \(Expecting property name.*\); write one object per line"),
-        ("[" * 100_000, r"t.jsonl, line 2: not JSON \("),
-        ('["a", 1]', "t.jsonl, line 2: not a JSON object; write one per line, such as"),
-        ({"score": 1}, "t.jsonl, line 2: no mt$"),
-        ({"mt": "a"}, "t.jsonl, line 2: no score$"),
-        ({"mt": ["a"], "score": 1}, "t.jsonl, line 2: mt is neither text nor number"),
-        ({"mt": "a", "score": 1, "ref": ["r", 1.5, {}]}, "t.jsonl, line 2: ref3 is neither text nor number"),
+        ("{", r"line 2: not JSON \(Expecting property name"),
+        ("[" * 100_000, r"line 2: not JSON \("),
+        ('["a", 1]', "line 2: not a JSON object"),
+        ({"score": 1}, "line 2: no mt$"),
+        ({"mt": "a", "score": 1, "ref": ["r", 1.5, {}]}, "line 2: ref3 is neither text nor number"),
         (
             {"mt": "a", "score": 1, "ref": ["r", "s"], "ref2": "t"},
-            "t.jsonl, line 2: ref is a list of 2, but column ref2 is given too",
+            "line 2: ref is a list of 2, but column ref2 is given",
         ),
-        ({"mt": "a", "score": True}, "t.jsonl, line 2: score is neither text nor number"),
-        ({"mt": "a", "score": "good"}, "t.jsonl, line 2: 'good' is not a score"),
-        ('{"mt": "a", "score": Infinity}', "t.jsonl, line 2: 'inf' is not a score"),
-        ('{"mt": "\\ud800", "score": 1}', "t.jsonl, line 2: mt holds half of a surrogate pair"),
-        ({"mt": "a", "score": 1, "seg": None}, "t.jsonl, line [12]: column seg is empty"),
+        ({"mt": "a", "score": True}, "line 2: score is neither text nor number"),
+        ('{"mt": "a", "score": Infinity}', "line 2: 'inf' is not a score"),
+        ('{"mt": "\\ud800", "score": 1}', "line 2: mt holds half of a surrogate pair"),
     ],
 )
 def test_objects_that_cannot_be_used(jsonl, second, message):
-    with pytest.raises(InputError, match=message):
-        jsonl(GOOD, second)
+    with pytest.raises(InputError, match=f"t.jsonl, {message}"):
+        jsonl({"mt": "a", "score": 1}, second)
 
 
 def test_names_that_no_object_has(jsonl):
-    with pytest.raises(
-        InputError, match="line 1: no column score; its objects name mt, da; --score-column names another"
-    ):
+    with pytest.raises(InputError, match="line 1: no column score; its objects name mt, da; --score-column"):
         jsonl({"mt": "a", "da": 1})
-    with pytest.raises(InputError, match="line 1: no column mt; its objects name nothing"):
-        jsonl("")

@@ -227,12 +227,6 @@ def test_json_has_everything():
     assert metrics[2].items() >= nothing.items() and metrics[2]["values"] == {"wmt22.zh-en": None, "wmt22.en-de": 0.5}
 
 
-def test_json_keeps_the_order_and_rounds_if_asked():
-    text = render(report(), "json", 1)
-    assert text == render(report(), "json", 1) and '"overall": 0.9' in text
-    assert [each["metric"] for each in strict(text)["agreements"][0]["metrics"]] == ["A_1&", "slide", "BLEU"]
-
-
 def test_without_intervals_and_ranks():
     bare = report(agreement(intervals=None, ranks=None, test="", p_values={}), settings={})
     for form in ("table", "markdown", "latex"):
@@ -284,11 +278,8 @@ def test_many_sets_stay_within_the_terminal(sets, tables):
     assert len(headings) == tables
     shown = [cell.strip() for line in headings for cell in line.strip("│").split("│")]
     assert [name for name in shown if name.startswith("x")] == [f"x{k:02}-en" for k in range(sets)]
-    assert [name for name in shown if name in ("pooled", "95 % interval", "rank")] == [
-        "pooled",
-        "95 % interval",
-        "rank",
-    ]
+    last = ["pooled", "95 % interval", "rank"]
+    assert [name for name in shown if name in last] == last
     assert render(report(wide), "latex").count("\\begin{tabular}") == tables
     assert render(report(wide), "markdown").count("|:--") == tables
 
@@ -311,18 +302,12 @@ def test_p_values_on_fewer_draws_than_asked_for_are_counted():
 
 def test_decimals():
     assert "│   1.0  │     .9  │" in render(report(), "table", 1)
-    assert ".8654" in render(report(), "latex", 4)
+    assert ".8654" in render(report(), "latex", 4) and '"overall": 0.9' in render(report(), "json", 1)
 
 
 @pytest.mark.parametrize("form", ["table", "json", "tsv", "csv", "latex", "markdown"])
 def test_nothing_to_show(form):
-    none = {
-        "metrics": [],
-        "values": np.zeros((0, 2)),
-        "overall": np.zeros(0),
-        "intervals": np.zeros((0, 2)),
-        "ranks": [],
-        "seen": set(),
-    }
-    assert render(report(agreement(**none, p_values={}, details={})), form).endswith("\n")
+    none = {"metrics": [], "ranks": [], "seen": set(), "p_values": {}, "details": {}}
+    rows = np.zeros((0, 2))
+    assert render(report(agreement(**none, values=rows, overall=rows[:, 0], intervals=rows)), form).endswith("\n")
     assert render(Report([], {}, {}, {}), form).endswith("\n")

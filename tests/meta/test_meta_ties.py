@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from judged_scores import NAN, groups_of, scored
 
 from ctx_metrics.meta.measures import ties
-from ctx_metrics.meta.measures.ties import (
-    PairCounts,
-    calibrate,
-    first_within,
-    group_accuracies,
-    pair_counts,
-    pair_credits,
-    prefix_counts,
-)
+from ctx_metrics.meta.measures.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -69,27 +61,8 @@ def plain_calibration(groups):
     return *best, len(pairs), sum(map(len, pairs))
 
 
-# dominance
-
-
-@given(st.lists(st.tuples(st.integers(-3, 5), st.integers(0, 40)), max_size=40))
-def test_prefix_counts_of_a_plain_loop(rows):
-    values = np.array([value for value, _ in rows], dtype=float)
-    ends = np.array([end % (len(rows) + 1) for _, end in rows], dtype=np.int64)
-    below, equal = prefix_counts(values, ends)
-    assert below.tolist() == [sum(v < value for v in values[:end]) for value, end in zip(values, ends)]
-    assert equal.tolist() == [sum(v == value for v in values[:end]) for value, end in zip(values, ends)]
-
-
 tenths = st.integers(-30, 30).map(lambda k: k * 0.1)
 reaches = st.one_of(st.integers(0, 20).map(lambda k: k * 0.1), st.floats(0, 3))
-
-
-@given(st.lists(tenths, max_size=30), reaches)
-def test_first_within_compares_rounded_differences(values, reach):
-    ascending = np.array(sorted(values), dtype=float)
-    expected = [next(j for j in range(i + 1) if ascending[i] - ascending[j] <= reach) for i in range(len(values))]
-    assert first_within(ascending, reach).tolist() == expected
 
 
 # pair counts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.readers.score_columns import Term, combined, in_words, names_of, terms_of
+from ctx_metrics.meta.judgements.readers.score_columns import Term, names_of, terms_of
 from ctx_metrics.meta.judgements.readers.table import read_judged_rows
 
 NAN = float("nan")
@@ -82,17 +82,6 @@ def test_a_name_with_a_colon_is_a_column_where_there_is_one():
 def test_weights_that_make_no_score(weight):
     with pytest.raises(InputError, match=f"--score-column A:{weight}: a weight of"):
         terms_of([[f"A:{weight}"]], ["A"], "t")
-
-
-def test_words():
-    assert in_words([Term("A", -1), Term("B", 1), Term("C", 2.5), Term("D", -1)]) == "-z(A) + z(B) + 2.5 z(C) - z(D)"
-
-
-def test_scores_do_not_depend_on_the_order_of_rows():
-    draw = np.random.default_rng(1)
-    values, order = draw.normal(size=(50, 3)), draw.permutation(50)
-    terms = [Term("A", 1), Term("B", 0.3), Term("C", -2)]
-    np.testing.assert_allclose(combined("x", terms, values[order]), combined("x", terms, values)[order], rtol=1e-12)
 
 
 def test_columns_of_json_objects(tmp_path):
