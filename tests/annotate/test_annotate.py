@@ -16,6 +16,7 @@ from cli_conftest import ctx  # noqa: F401  fixture
 from comet_checkpoints import RECIPES, build
 from disk_faults import at_most
 from plugin_conftest import DOCIDS, REF, SOURCE, A, environment, lines_of
+from sacrebleu.metrics import CHRF
 
 from ctx_metrics.annotate.parts import Parts
 from ctx_metrics.annotate.rows import reader_of
@@ -85,21 +86,6 @@ def test_scores_are_those_of_score(ctx, table, tmp_path):
     assert [{role: row[role] for role in COLUMNS} for row in found] == rows()
 
 
-@pytest.mark.full
-def test_one_block_is_scored_to_the_last_bit_as_files_are(ctx, tmp_path):
-    path = tmp_path / "table.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    done = ctx("annotate", path, "-o", tmp_path / "out", "-m", "bertr", "slide", "-l", "de-en")
-    assert done.code == 0, done.err
-    files = ["-s", SOURCE, "-t", A, "-r", REF, "--docids", DOCIDS]
-    scored = ctx(
-        "score", *files, "-m", "bertr", "slide", "-l", "de-en", "--format", "jsonl", "--level", "segment"
-    ).objects()
-    found = [json.loads(line) for line in (tmp_path / "out/part-000000.jsonl").read_text().splitlines()]
-    for name in ("bertr", "slide-embedded"):
-        assert [row[name] for row in found] == [each["score"] for each in scored if each["metric"] == name]
-
-
 def write_form(frame, path: Path) -> Path:
     """A table of pandas in the format that the file name ends with."""
     form = path.name.partition(".")[2]
@@ -113,20 +99,30 @@ def write_form(frame, path: Path) -> Path:
     return path
 
 
+def read_form(pandas, path: Path):
+    form = path.name.partition(".")[2]
+    if form == "parquet":
+        return pandas.read_parquet(path)
+    if form.startswith("jsonl"):
+        return pandas.read_json(path, lines=True)
+    tab = form.startswith("tsv")
+    return pandas.read_csv(path, sep="\t" if tab else ",", quoting=3 * tab, keep_default_na=False)
+
+
 @pytest.mark.parametrize("form", ["tsv.gz", "csv", "jsonl.xz", "parquet"])
-def test_every_form_has_the_same_scores(ctx, tmp_path, form):
+def test_every_form_has_the_same_scores_and_faults(ctx, faulty, tmp_path, form):
     pandas = pytest.importorskip("pandas")
-    path = write_form(pandas.DataFrame(rows()), tmp_path / f"table.{form}")
-    done = ctx("annotate", path, "-o", tmp_path / "out", "-m", "chrf", "--block", "25")
+    frame = pandas.read_csv(faulty, sep="\t", quoting=3)
+    path = write_form(frame, tmp_path / f"table.{form}")
+    flags = ["-m", "chrf", "-l", "de-en", "--block", "25", "--drop", "repeats", "--names", "score", "why"]
+    done = ctx("annotate", path, "-o", tmp_path / "out", *flags)
     assert done.code == 0, done.err
-    readers = {"p": pandas.read_parquet, "j": lambda path: pandas.read_json(path, lines=True)}
-    read = readers.get(
-        form[0], lambda path: pandas.read_csv(path, sep="\t" if form[0] == "t" else ",", quoting=3 * (form[0] == "t"))
-    )
-    found = pandas.concat([read(path) for path in sorted((tmp_path / "out").glob("part-*"))])
-    scored = ctx("score", "-t", A, "-r", REF, "-m", "chrf", "--format", "jsonl", "--level", "segment").objects()
-    assert found["chrf"].tolist() == pytest.approx([each["score"] for each in scored], abs=1e-4)
-    assert found["mt"].tolist() == lines_of(A)
+    found = pandas.concat([read_form(pandas, part) for part in sorted((tmp_path / "out").glob("part-*"))])
+    kept, chrf = [k for k in range(len(frame)) if k != 5], CHRF()
+    expected = [chrf.sentence_score(frame["mt"][k], [frame["ref"][k]]).score for k in kept]
+    assert found["score"].tolist() == pytest.approx(expected, abs=1e-4)
+    assert found["mt"].tolist() == [frame["mt"][k] for k in kept]
+    assert found["why"].tolist() == [FOUND.get(k, "") for k in kept]
     if form == "parquet":  # a folder is read as one table, the summary left out
         assert len(pandas.read_parquet(tmp_path / "out")) == len(found)
 
@@ -140,6 +136,9 @@ def test_what_passes_limits_is_written(ctx, table, tmp_path):
     wanted = [row for row in annotated(tmp_path / "all") if float(row["chrf"]) >= 60 and float(row["ter"]) < 40]
     assert annotated(tmp_path / "out") == wanted and 0 < len(wanted) < 40
     assert f"59 rows of 1 table scored; {len(wanted)} written in " in done.out
+    scores = [float(row["chrf"]) for row in annotated(tmp_path / "all")]
+    bins = json.loads((tmp_path / "all/_summary.json").read_text())["metrics"]["chrf"]["histogram"]
+    assert [number for *_, number in bins] == [sum(low <= score < high for score in scores) for low, high, _ in bins]
 
 
 LOOP = "The council said that it it it it it it it it it it it it it it."
@@ -157,17 +156,15 @@ def faulty(tmp_path) -> Path:
 FOUND = {2: "copies,wrong-language", 5: "repeats", 7: "wrong-language"}
 
 
-@pytest.mark.parametrize("block", ["7", "1000"])
 @pytest.mark.parametrize(
     "drop, left_out, said",
     [
         ("copies,wrong-language,repeats", [2, 5, 7], "dropped rows: 1 copies, 2 wrong-language, 1 repeats\n"),
-        ("copies", [2], "dropped rows: 1 copies\n"),
         ("none", [], "rows (none was dropped): 1 copies, 2 wrong-language, 1 repeats\n"),
     ],
 )
-def test_rows_with_faults_are_left_out(ctx, faulty, tmp_path, block, drop, left_out, said):
-    run = ["annotate", faulty, "-m", "chrf", "-l", "de-en", "--columns", "src=src", "--block", block]
+def test_rows_with_faults_are_left_out(ctx, faulty, tmp_path, drop, left_out, said):
+    run = ["annotate", faulty, "-m", "chrf", "-l", "de-en", "--columns", "src=src", "--block", "7"]
     done = ctx(*run, "-o", tmp_path / "out", "--drop", drop)
     assert done.code == 0, done.err
     ctx(*run, "-o", tmp_path / "all")
@@ -187,19 +184,6 @@ def test_rows_with_faults_are_not_among_the_best(ctx, faulty, tmp_path):
     assert len(found) == len(rows()) - 1
 
 
-@pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_faults_in_other_forms(ctx, faulty, tmp_path, form):
-    pandas = pytest.importorskip("pandas")
-    table = pandas.read_csv(faulty, sep="\t", quoting=3)
-    path = write_form(table, tmp_path / f"table.{form}")
-    names = ["--names", "score", "why"]
-    done = ctx("annotate", path, "-m", "chrf", "-l", "de-en", "-o", tmp_path / "out", "--drop", "repeats", *names)
-    assert done.code == 0, done.err
-    [part] = (tmp_path / "out").glob("part-*")
-    read = pandas.read_parquet(part) if form == "parquet" else pandas.read_json(part, lines=True)
-    assert read["why"].tolist() == [FOUND.get(k, "") for k in range(len(table)) if k != 5]
-
-
 def test_copies_need_the_source(ctx, tmp_path):
     table = write_tsv(tmp_path / "table.tsv", [{"mt": row["mt"], "ref": row["ref"]} for row in rows()])
     done = ctx("annotate", table, "-m", "chrf", "-l", "de-en", "-o", tmp_path / "out", "--drop", "copies")
@@ -216,24 +200,19 @@ def test_a_first_block_of_copies_is_said_once(ctx, tmp_path):
     assert "copies" not in ctx(*run, "-o", tmp_path / "quiet", "--no-text-checks").err
 
 
-@pytest.mark.parametrize(
-    "flags, sign",
-    [
-        (["--top", "30%"], -1),
-        (["--top", "17", "--by", "ter"], 1),
-        (["--bottom", "17"], 1),
-        (["--bottom", "30%", "--by", "ter"], -1),
-    ],
-)
-def test_the_best_or_worst_rows_are_written(ctx, table, tmp_path, flags, sign):
-    ctx("annotate", table, "-o", tmp_path / "all", "-m", "chrf", "ter", "--block", "10")
-    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "chrf", "ter", "--block", "10", *flags)
-    name, every = "ter" if "--by" in flags else "chrf", annotated(tmp_path / "all")
-    order = sorted(range(len(every)), key=lambda i: (sign * float(every[i][name]), i))[:17]
-    assert annotated(tmp_path / "out") == [every[i] for i in sorted(order)]
-    last = (max if sign == 1 else min)(float(each[name]) for each in annotated(tmp_path / "out"))
-    which = "best" if "--bottom" in flags else "worst"
-    assert re.search(rf"17 written in \d+ parts; the {which} of them has {name} {last:.1f}\n", done.out), done.out
+SELECTED = [(["--top", "30%"], -1), (["--bottom", "17"], 1), (["--bottom", "30%", "--by", "ter"], -1)]
+
+
+def test_the_best_or_worst_rows_are_written(ctx, table, tmp_path):
+    run = ["annotate", table, "-m", "chrf", "ter", "--block", "10", "-o"]
+    ctx(*run, tmp_path / "all")
+    every = annotated(tmp_path / "all")
+    for k, (flags, sign) in enumerate(SELECTED):
+        done, name = ctx(*run, tmp_path / str(k), *flags), "ter" if "--by" in flags else "chrf"
+        order = sorted(range(len(every)), key=lambda i: (sign * float(every[i][name]), i))[:17]
+        assert annotated(tmp_path / str(k)) == [every[i] for i in sorted(order)]
+        which, last = "best" if "--bottom" in flags else "worst", float(every[order[-1]][name])
+        assert re.search(rf"17 written in \d+ parts; the {which} of them has {name} {last:.1f}\n", done.out), done.out
 
 
 SELECTIONS = [
@@ -286,9 +265,8 @@ def test_columns_are_named_by_what_scored(ctx, tmp_path):
     table = write_tsv(tmp_path / "same.tsv", [{"comet": "x", "mt": "A cat sat there.", "ref": "A cat sat there."}] * 3)
     flags = ["-m", "comet", "chrf", "-l", "de-en", "--bottom", "2", "--by", "comet", "-o"]
     done = ctx("annotate", table, *flags, tmp_path / "out")
-    assert done.code == 0 and [*annotated(tmp_path / "out")[0]] == ["comet", "mt", "ref", "comet-embedded", "chrf"], (
-        done.err
-    )
+    assert done.code == 0, done.err
+    assert [*annotated(tmp_path / "out")[0]] == ["comet", "mt", "ref", "comet-embedded", "chrf"]
     assert "the best of them has comet-embedded 100.0" in done.out
     assert [*json.loads((tmp_path / "out/_summary.json").read_text())["metrics"]] == ["comet-embedded", "chrf"]
     assert ctx("annotate", table, *flags, tmp_path / "out", "--names", "a", "b").code == 0
@@ -331,16 +309,6 @@ def test_a_row_without_an_output_has_no_score(ctx, tmp_path, form):
     assert [(own["scored"], own["counts"]["missing"]) for own in summary["metrics"].values()] == [(3, 5)] * 3
 
 
-def test_a_fault_beside_rows_without_output_names_its_row(ctx, tmp_path):
-    path = tmp_path / "table.jsonl"
-    path.write_text(
-        '{"mt": null, "ref": "A."}\n{"mt": "A.", "ref": "A."}\n' + json.dumps({"mt": "a " * 999, "ref": "A."})
-    )
-    flags = ["-m", "comet", "-l", "de-en", "--comet-on-long", "error", "-o", tmp_path / "out"]
-    done = ctx("annotate", path, *flags)
-    assert done.code == 1 and "comet, row 3: " in done.err, done.err
-
-
 def test_numbers_are_no_texts(ctx, tmp_path):
     """Columns with types are refused; in a text format, where a translation may be a number, a notice says so."""
     pandas, typed = pytest.importorskip("pandas"), tmp_path / "table.parquet"
@@ -371,12 +339,6 @@ def test_error_spans_are_columns(ctx, table, tmp_path):
         written = list(csv.DictReader(file, delimiter="\t"))
     assert [[row[name] for name in MARKS] for row in found] == [[row[name] for name in MARKS] for row in written]
     assert len({row["error_types"] for row in found}) > 5
-
-
-def test_error_spans_of_a_metric_that_marks_none(ctx, table, tmp_path):
-    done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "chrf", "--spans")
-    assert done.code == 1 and "--spans: chrf marks no error spans" in done.err
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.full
@@ -514,14 +476,16 @@ def test_bad_rows_leave_nothing_or_what_was_finished(ctx, table, tmp_path, monke
     assert not (tmp_path / "out3").exists() and 3 <= len(parts(tmp_path / "out40")) <= 5
 
 
-def test_an_error_in_a_later_block_names_its_rows(ctx, tmp_path):
+def test_an_error_in_a_later_block_names_its_row(ctx, tmp_path):
+    """In its own table, where rows without an output precede it."""
     own = [{"src": row["src"], "mt": row["mt"]} for row in rows()]
-    own[40]["mt"] = "long " * 999
-    tables = [write_tsv(tmp_path / "a.tsv", own[:20]), write_tsv(tmp_path / "b.tsv", own[20:])]
+    own[30]["mt"], own[40]["mt"] = None, "long " * 999
+    for name, part in (("a", own[:20]), ("b", own[20:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
     model = build(RECIPES["referenceless"], tmp_path / "model")
-    flags = ["-m", "comet", "--comet-model", model, "--comet-on-long", "error", "--block", "8", "-o", tmp_path / "out"]
-    done = ctx("annotate", *tables, "-l", "de-en", *flags)
-    assert done.code == 1 and f"error: {tmp_path}/b.tsv: comet, row 21: " in done.err
+    flags = ["-m", "comet", "--comet-model", model, "--comet-on-long", "error", "--block", "12", "-o", tmp_path / "out"]
+    done = ctx("annotate", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "-l", "de-en", *flags)
+    assert done.code == 1 and f"error: {tmp_path}/b.jsonl: comet, row 21: " in done.err, done.err
 
 
 def test_a_full_disk(ctx, table, tmp_path):
@@ -558,22 +522,12 @@ def test_a_table_that_vanishes(ctx, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "flags, message",
     [
-        (
-            ["-m", "bertscore", "--bertscore-idf", "plus-one"],
-            "bertscore: a line's score depends on all other lines (inv",
-        ),
         (["-m", "rttchrf"], "rttchrf: needs round trips: name their column (--columns rtt=NAME)"),
-        (["-m", "comet", "-l", "de-sah", "--comet-model", "embedded"], None),
         (["-m", "bertr", "-l", "en-is", "--bertr-model", "gone/model"], "gone/model"),
     ],
 )
 def test_what_cannot_be_scored(ctx, table, tmp_path, flags, message):
     done = ctx("annotate", table, "-o", tmp_path / "out", *flags)
-    if message is None:
-        assert (
-            done.code == 0 and "the model reads only English, but the language is Yakut (sah); it is scored" in done.err
-        )
-        return
     assert done.code == 1 and message in done.err and done.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
@@ -708,20 +662,12 @@ def test_a_killed_worker_is_replaced(table, tmp_path):
         (["--columns", "mt=1", "src=b"], "--columns mixes names and numbers"),
         (["--columns", "mt=\u00b2", "src=1"], "--columns mixes names and numbers"),
         (["--names", "a", "b"], "--names has 2 names for 1 metric (chrf)"),
-        (["--names", "a\tb"], "--names has a name with a tab, a line end or another control character"),
-        (["--names", "a\n"], "--names has a name with a tab, a line end or another control character"),
         (["--names", "a\u2028b"], "--names has a name with a tab, a line end or another control character"),
-        (["--names", " "], "--names has an empty name"),
         (["--names", "caf\udce9"], "--names has a name that is not UTF-8"),
-        (["--drop", "copies", "--names", "a", "b", "c"], "--names has 3 names for 1 metric (chrf)"),
         (["--drop", "copy"], "argument --drop: 'copy' is not one of copies, wrong-language, repeats"),
         (["--drop", "none", "--no-text-checks"], "--drop needs the checks that --no-text-checks turns off"),
         (["--drop", "wrong-language"], "--drop wrong-language needs the language"),
-        (
-            ["--roundtrip", "a.txt"],
-            "--roundtrip: annotate reads tables; name the column of these texts (--columns rtt=NAME)",
-        ),
-        (["--block", "0"], "argument --block: 0 is not a whole number of at least 1"),
+        (["--roundtrip", "a.txt"], "--roundtrip: annotate reads tables; name the column of these texts"),
     ],
 )
 def test_flags_that_contradict(ctx, table, tmp_path, flags, message):

