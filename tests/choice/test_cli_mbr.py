@@ -14,7 +14,7 @@ from sacrebleu.metrics import CHRF
 from selection import some
 
 from ctx_metrics.choice.candidates import Item
-from ctx_metrics.choice.reranking import envelope, tuned
+from ctx_metrics.choice.reranking import tuned
 from ctx_metrics.run.run import Run
 from ctx_metrics.run.texts import Texts
 
@@ -36,12 +36,13 @@ def best_by_chrf() -> list[str]:
 
 
 def test_the_best_lines(ctx, tmp_path):
-    done = ctx("mbr", *THREE, "-m", "chrf", "-q")
-    assert (done.code, done.err) == (0, "") and done.out.splitlines() == best_by_chrf()
-    lines = tmp_path / "candidates.txt"
-    lines.write_text("".join(f"{text}\n" for own in OUTPUTS for text in own))
+    done = ctx("mbr", *some_lines(tmp_path), "-m", "chrf", "-q")
+    assert (done.code, done.err) == (0, "") and done.out.splitlines() == best_by_chrf()[:15]
+    lines, sources = tmp_path / "candidates.txt", tmp_path / "sources.txt"
+    lines.write_text("".join(f"{text}\n" for own in OUTPUTS[:15] for text in own))
+    sources.write_text("".join(f"{line}\n" for line in lines_of(SOURCE)[:15]))
     assert ctx("mbr", lines, "-n", "3", "-m", "chrf", "-q").out == done.out
-    assert ctx("mbr", lines, "-s", SOURCE, "-m", "chrf", "-q").out == done.out
+    assert ctx("mbr", lines, "-s", sources, "-m", "chrf", "-q").out == done.out
 
 
 @pytest.mark.full
@@ -83,15 +84,6 @@ def test_pairs_in_parts(ctx, monkeypatch, tmp_path):
 
 
 @pytest.mark.full
-def test_sums_of_metrics(ctx):
-    one, other, both = (
-        [json.loads(line)["scores"] for line in ctx("mbr", *THREE, *words, "-q", "--format", "jsonl").out.splitlines()]
-        for words in (["-m", "chrf"], ["-m", "bleu"], ["-m", "chrf", "bleu", "--weights", "2", "0.5"])
-    )
-    assert np.array(both) == pytest.approx(2 * np.array(one) + 0.5 * np.array(other))
-
-
-@pytest.mark.full
 def test_kept_results_are_found_however_they_are_computed(ctx, tmp_path):
     words = ["mbr", *some_lines(tmp_path), "-m", "chrf", "bertr", "-l", "de-en"]
     words += ["--method", "prune", "--ctx-cache", tmp_path / "kept", "--format", "jsonl"]
@@ -111,12 +103,8 @@ def test_kept_results_do_not_depend_on_the_output_nor_on_settings_of_other_metho
     for other in (["--top", "2"], ["--format", "jsonl"], ["--seed", "3", "--share", "0.5", "-o", tmp_path / "out"]):
         assert found in ctx(*words, *other).err
     prune = [*words, "--method", "prune"]
-    assert [found in ctx(*prune, *other).err for other in ([], ["--rank", "3"], ["--seed", "3"], ["--top", "2"])] == [
-        False,
-        True,
-        False,
-        False,
-    ]
+    again = [found in ctx(*prune, *other).err for other in ([], ["--rank", "3"], ["--seed", "3"], ["--top", "2"])]
+    assert again == [False, True, False, False]
 
 
 def test_an_approximate_choice_says_so(ctx, tmp_path):
@@ -169,9 +157,8 @@ def test_a_weight_is_found_that_chooses_best(ctx, tmp_path, model):
     assert CHRF().corpus_score(chosen, [reference]).score == pytest.approx(scores[1], abs=0.005)
 
 
-@pytest.mark.full
 def test_tuning_tries_every_place_where_a_choice_changes():
-    """Against 2,000 weights, none is better than the one that is found."""
+    """Against 300 weights, none is better than the one that is found."""
     rng = np.random.default_rng(4)
     words = "a b c d e f g h".split()
     references = [" ".join(rng.choice(words, 8)) for _ in range(30)]
@@ -190,17 +177,7 @@ def test_tuning_tries_every_place_where_a_choice_changes():
         return CHRF().corpus_score(chosen, [references]).score
 
     assert judged(best.weight) == pytest.approx(best.best) and judged(0) == pytest.approx(best.without)
-    assert max(judged(weight) for weight in np.linspace(0, 20, 2000)) <= best.best + 1e-9
-
-
-def test_an_envelope_begins_with_the_best_and_ends_with_the_steepest():
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        lines = rng.normal(size=(6, 2)).round(1)
-        path = envelope(*lines.T.tolist())
-        for weight in np.linspace(0, 30, 200):
-            here = [k for begin, k in path if begin <= weight + 1e-9][-1]
-            assert lines[here] @ [1, weight] == pytest.approx((lines @ [1, weight]).max(), abs=1e-6)
+    assert max(judged(weight) for weight in np.linspace(0, 20, 300)) <= best.best + 1e-9
 
 
 MBR, RERANK = f"mbr {A} {B} {C}", f"rerank {A} {B} {C} -s {SOURCE}"
@@ -210,18 +187,14 @@ MBR, RERANK = f"mbr {A} {B} {C}", f"rerank {A} {B} {C} -s {SOURCE}"
     ("words", "code", "said"),
     [
         (f"{MBR} -m chrf --weights 0", 2, "--weights are all 0"),
-        (f"{MBR} -m chrf --weights inf", 2, "--weights: inf is not a finite number"),
         (f"{MBR} -m chrf -o x.tsv", 2, "-o x.tsv: there is no format tsv here"),
         (f"{MBR} -m rttchrf", 1, "rttchrf: the metric cannot compare"),
-        (f"{MBR} -m nist", 1, "nist: the metric cannot compare"),
         (f"{MBR} -m bertscore --bertscore-idf paper -l de-en", 1, "bertscore: mbr compares two candidates at a time"),
         (f"{MBR} -m chrf --exclude-self --references {REF}", 2, "leave it or --references out"),
         (f"{MBR} -m comet --comet-inputs mt+src -s {SOURCE}", 1, "comet: the model reads no reference"),
         (f"{MBR} --num_samples 2", 2, "--num_samples N: -n N"),
         (f"{RERANK} -m bertr", 1, "bertr: needs a reference, but candidates have none"),
-        (f"{RERANK} --mix nan", 2, "--mix: nan is not a finite number"),
         (f"{RERANK} --tune {REF} --top 2", 2, "--tune prints the value of --mix"),
-        (f"{RERANK} --tune {REF} --tune-by foo", 2, "argument --tune-by"),
         (f"{RERANK} --tune-by chrf", 2, "--tune-by works only with --tune FILE"),
         (f"{RERANK} --tune {REF} --tune-by slide", 1, "--tune-by slide: the metric cannot"),
         (f"{RERANK} --beam 4", 2, "--beam works only with --documents path"),
