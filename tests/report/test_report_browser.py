@@ -151,15 +151,6 @@ def test_segments_are_sorted_and_filtered(driver, report):
     assert not errors(driver)
 
 
-def test_documents_open(driver, report):
-    opened(driver, report, "#documents")
-    click(driver, By.LINK_TEXT, "two")
-    heading = driver.find_element(By.ID, "document-heading")
-    assert heading.text == "two" and "Wir gehen nach Hause." in driver.find_element(By.ID, "document-text").text
-    click(driver, By.CSS_SELECTOR, "#document-text a[href='#segment-4']")
-    WebDriverWait(driver, 5).until(lambda each: "Sie liest" in each.find_element(By.ID, "segment-4").text)
-
-
 def drawn(driver):
     """Wait until each figure has its chart."""
     WebDriverWait(driver, 20).until(

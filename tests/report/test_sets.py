@@ -105,11 +105,13 @@ def test_metrics_that_only_one_set_has():
 
 
 @pytest.mark.full
-def test_the_names_of_sets_are_escaped():
-    names = ["<img src=x onerror=\"alert('1')\">", "__proto__"]
-    sets = [replace(made(), test_set=name) for name in names]
+def test_the_names_of_sets_and_systems_are_escaped():
+    sets = [
+        of_names(["<img src=y>", "b"], test_set=name) for name in ("<img src=x onerror=\"alert('1')\">", "__proto__")
+    ]
     html = page(sets, title_of(*sets))
-    assert "<img src=x" not in html and html.count("&lt;img src=x") >= 4 and "a and b on 2 test sets" in html
+    assert "<img src=x" not in html and "<img src=y" not in html and html.count("&lt;img src=x") >= 4
+    assert "&lt;img src=y&gt; and b on 2 test sets" in html
 
 
 @pytest.mark.full
@@ -157,9 +159,7 @@ def test_flags_before_the_first_set_are_of_all(ctx, tmp_path):
     shared = ["-t", A, B, "--names", "One", "Two", "-l", "de-en"]
     sets = ["--set", "x", "-r", REF, "--set", "y", "-r", C, "--names", "Two", "Three", "-m", "chrf", "-q"]
     done = ctx("report", *shared, *sets, "-o", page_of_sets)
-    assert done.code == 0 and [data_of(page_of_sets, k)["systems"] for k in (0, 1)] == [
-        ["One", "Two"],
-        ["Two", "Three"],
-    ]
+    assert done.code == 0
+    assert [data_of(page_of_sets, k)["systems"] for k in (0, 1)] == [["One", "Two"], ["Two", "Three"]]
     assert {data_of(page_of_sets, k)["source_lang"] for k in (0, 1)} == {"de"}
     assert "2 systems are not in every test set (One, Three)" in done.err
