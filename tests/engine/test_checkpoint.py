@@ -6,9 +6,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ctx_metrics.engine.checkpoint import EncoderFolder, read_config, weight_files
+from ctx_metrics.engine.checkpoint import EncoderFolder, weight_files
 from ctx_metrics.engine.encoder import TextEncoder
-from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.errors import ModelError
 
 
@@ -26,11 +25,6 @@ def tensors(tiny_bert):
 def same(found, tensors, without=("pooler",)):
     expected = {name: tensor for name, tensor in tensors.items() if not name.startswith(without)}
     return found.keys() == expected.keys() and all(torch.equal(found[name], expected[name]) for name in found)
-
-
-def test_safetensors(folder, tensors):
-    assert weight_files(folder) == [folder / "model.safetensors"]
-    assert same(EncoderFolder(folder).weights(), tensors)
 
 
 def test_shards(folder, tensors):
@@ -56,6 +50,7 @@ def test_pytorch_file(folder, tensors, zipped):
 
 def test_safetensors_are_preferred(folder, tensors):
     torch.save({}, folder / "pytorch_model.bin")
+    assert weight_files(folder) == [folder / "model.safetensors"]
     assert same(EncoderFolder(folder).weights(), tensors)
 
 
@@ -69,9 +64,7 @@ def test_pickled_code_is_refused_and_not_run(folder, tensors, tmp_path, zipped):
 
     (folder / "model.safetensors").unlink()
     torch.save({**tensors, "extra": Evil()}, folder / "pytorch_model.bin", _use_new_zipfile_serialization=zipped)
-    with pytest.raises(
-        ModelError, match="pytorch_model.bin is damaged or holds more than tensors, so it is not loaded"
-    ):
+    with pytest.raises(ModelError, match="pytorch_model.bin"):
         EncoderFolder(folder).weights()
     assert not trace.exists()
     torch.load(folder / "pytorch_model.bin", weights_only=False)
@@ -88,25 +81,18 @@ def test_old_names_of_layer_norms(folder, tensors):
     assert same(EncoderFolder(folder).weights(), tensors)
 
 
-def test_prefix_and_heads_go(folder, tensors, tiny_roberta):
+def test_prefix_and_heads_go(folder, tensors):
     save_file(
         {"bert." + name: tensor for name, tensor in tensors.items()} | {"cls.predictions.bias": torch.zeros(3)},
         folder / "model.safetensors",
     )
     assert same(EncoderFolder(folder).weights(), tensors)
-    saved = load_file(tiny_roberta / "model.safetensors")
-    assert any(name.startswith("lm_head.") for name in saved)
-    found = EncoderFolder(tiny_roberta).weights()
-    assert all("roberta." + name in saved for name in found) and "encoder.layer.2.output.dense.weight" in found
 
 
 def test_missing_tensor(folder, tensors):
     del tensors["encoder.layer.1.output.dense.bias"]
     save_file(tensors, folder / "model.safetensors")
-    config, found = read_config(folder), EncoderFolder(folder).weights()
-    with pytest.raises(ModelError, match="lacks the tensor 'encoder.layer.1.output.dense.bias'"):
-        PackedEncoder(config, found, torch.device("cpu"), torch.float32, layers=3)
     encoder = TextEncoder(folder)
     encoder.encode(encoder.tokenizer(["the cat"]), [(1,)])  # the first layer is whole
-    with pytest.raises(ModelError, match="lacks the tensor"):
+    with pytest.raises(ModelError, match="lacks the tensor 'encoder.layer.1.output.dense.bias'"):
         encoder.encode(encoder.tokenizer(["the cat"]), [(2,)])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctx_metrics.engine.device import token_batches
-from ctx_metrics.engine.encoder import TextEncoder, shared_encoder
+from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine.readout import SEGMENT, WINDOW, TokenStates
 from ctx_metrics.engine.store import EmbeddingStore
@@ -113,12 +113,6 @@ def test_a_few_texts_that_are_found_do_not_keep_what_the_store_drops(tiny_bert):
     assert all(torch.equal(states[3,], copy) for states, copy in zip(old, kept))  # what was given out stays
 
 
-def test_a_store_of_no_size_keeps_nothing(storeless, forwards):
-    states_of(storeless, ["a cat"])
-    states_of(storeless, ["a cat"])
-    assert len(forwards.calls) == 2 and storeless.store.size == 0
-
-
 def test_one_pass_serves_every_mix_that_was_announced(encoder, forwards):
     encoder.require([(1,)])
     encoder.require([(1, 2, 3)])
@@ -146,9 +140,8 @@ def test_what_is_announced_for_segments_is_not_read_of_windows(encoder, forwards
     segments = encoder.encode(tokens, [OfSegments((1,))])
     assert len(forwards.calls) > done
     assert all(states.keys() == {(3,), (2,), OfSegments((1,))} for states in segments)
-    assert torch.equal(
-        encoder.encode(tokens, [OfSegments((1,))], WINDOW)[0][OfSegments((1,))].cpu(), segments[0][OfSegments((1,))]
-    )
+    again = encoder.encode(tokens, [OfSegments((1,))], WINDOW)
+    assert torch.equal(again[0][OfSegments((1,))], segments[0][OfSegments((1,))])
 
 
 def test_texts_that_no_metric_reads_are_read_alone(encoder):
@@ -158,23 +151,10 @@ def test_texts_that_no_metric_reads_are_read_alone(encoder):
     encoder.require(LAST)
     assert all(states.keys() == {(1,)} for states in encoder.encode(encoder.tokenizer(["a dog"]), [(1,)], alone=True))
     assert all(states.keys() == set(LAST) for states in encoder.encode(tokens, LAST))
-    again = encoder.encode(tokens, [(1,)], alone=True)
-    assert gap([states[(1,)] for states in of_new], [states[(1,)] for states in again]) < 1e-6
-
-
-def test_texts_that_no_metric_reads_are_not_kept(encoder):
-    tokens = encoder.tokenizer(TEXTS)
-    encoder.encode(tokens, [(1,)], alone=True)
-    assert encoder.store.size == 0
-    encoder.encode(tokens, LAST)
     size = encoder.store.size
-    encoder.encode(tokens, [(1,)], alone=True)
-    assert encoder.store.size == size > 0
-
-
-def test_nothing_to_encode(encoder, forwards):
-    assert encoder.encode([], LAST) == [] and encoder.tokenizer([]) == []
-    assert forwards.calls == []
+    again = encoder.encode(tokens, [(1,)], alone=True)
+    assert encoder.store.size == size > 0  # what no metric reads is not kept
+    assert gap([states[(1,)] for states in of_new], [states[(1,)] for states in again]) < 1e-6
 
 
 @settings(max_examples=30)
@@ -191,17 +171,6 @@ def test_batches_keep_the_budget(tiny_bert, forwards):
     assert all(sum(lengths) <= 12 or len(lengths) == 1 for lengths in forwards.calls)
 
 
-def test_out_of_memory_once(encoder, forwards, alone, caplog):
-    forwards.fails = lambda calls: len(calls) == 1
-    total = sum(map(len, (text.ids for text in encoder.tokenizer(TEXTS))))
-    assert gap(states_of(encoder, TEXTS), alone) < 1e-5
-    assert encoder.budget.tokens == total // 2
-    assert sorted(length for lengths in forwards.calls[1:] for length in lengths) == sorted(forwards.calls[0])
-    assert [record.getMessage() for record in caplog.records] == [
-        f"out of memory on cpu with {total} tokens in a batch; continuing with {total // 2}"
-    ]
-
-
 def test_out_of_memory_over_a_number_of_tokens(tiny_bert, forwards, alone, caplog):
     """The batches made before the memory ran out must not run into it again, one by one."""
     encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=24))
@@ -211,8 +180,9 @@ def test_out_of_memory_over_a_number_of_tokens(tiny_bert, forwards, alone, caplo
     assert gap(states_of(encoder, TEXTS), alone) < 1e-5
     failed = [lengths for lengths in forwards.calls if sum(lengths) > 14]
     assert forwards.calls[:1] == failed
-    assert encoder.budget.tokens == sum(failed[0]) // 2
-    assert len(caplog.records) == 1
+    total = sum(failed[0])
+    assert encoder.budget.tokens == total // 2
+    assert caplog.messages == [f"out of memory on cpu with {total} tokens in a batch; continuing with {total // 2}"]
     done = [length for lengths in forwards.calls if lengths not in failed for length in lengths]
     assert sorted(done) == sorted(map(len, alone))  # none was run twice
 
@@ -228,9 +198,7 @@ def test_a_text_too_long_for_the_memory(encoder, forwards):
     forwards.fails = lambda calls: 10 in calls[-1]
     longest = max(len(text.ids) for text in encoder.tokenizer(TEXTS))
     assert longest == 10
-    with pytest.raises(
-        ResourceError, match="cpu has too little memory for a single text of 10 tokens; try device='cpu'"
-    ):
+    with pytest.raises(ResourceError, match="too little memory for a single text of 10 tokens"):
         states_of(encoder, TEXTS)
 
 
@@ -281,33 +249,3 @@ def test_texts_are_cut_to_what_the_encoder_reads(tiny_bert, tiny_roberta, tiny_x
         assert len(encoder.encode([found], LAST)[0][3,]) == most + 2
         assert encoder.tokenizer(["a " * 100], 5)[0].content == 5
         assert encoder.tokenizer(["a " * 100], 5000)[0].content == most
-
-
-def test_one_encoder_a_process_for_the_same_settings(tiny_bert, monkeypatch):
-    monkeypatch.chdir(tiny_bert.parent)
-    options = EngineOptions(store_mb=7)
-    encoder = shared_encoder(tiny_bert, options)
-    assert shared_encoder(tiny_bert.relative_to(tiny_bert.parent), EngineOptions(store_mb=7)) is encoder
-    assert shared_encoder(tiny_bert, EngineOptions(store_mb=8)) is not encoder
-    assert encoder.store.limit == 7 * 2**20
-
-
-def test_no_progress_bar_when_quiet(tiny_bert, capsys):
-    encoder = TextEncoder(tiny_bert, EngineOptions(quiet=True))
-    with encoder.progress("bertr", 3):
-        states_of(encoder, TEXTS)
-    assert capsys.readouterr() == ("", "")
-    assert isinstance(encoder.store, EmbeddingStore) and encoder._bar is None
-
-
-def test_the_next_batch_is_started_before_results_are_fetched(tiny_bert, monkeypatch):
-    """A GPU then works on one batch while the last one's results are stored."""
-    from ctx_metrics.engine.forward import LayersRead
-
-    events, start, fetch = [], PackedEncoder.__call__, LayersRead.wait
-    monkeypatch.setattr(PackedEncoder, "__call__", lambda *a: events.append("start") or start(*a))
-    monkeypatch.setattr(LayersRead, "wait", lambda *a: events.append("fetch") or fetch(*a))
-    encoder = TextEncoder(tiny_bert, EngineOptions(batch_tokens=12))
-    encoder.encode(encoder.tokenizer(["a cat sat on the mat", "the dog ran home", "rain"]), LAST)
-    assert events[:2] == ["start", "start"] and events[-1] == "fetch"
-    assert events.count("start") == events.count("fetch")

@@ -8,7 +8,7 @@ from selection import some
 from stand_in_gpu.varlen import attend
 
 from ctx_metrics.engine import forward
-from ctx_metrics.engine.checkpoint import read_config, read_weights, tensor_shapes
+from ctx_metrics.engine.checkpoint import read_config, read_weights
 from ctx_metrics.engine.forward import (
     Linear,
     PackedEncoder,
@@ -19,7 +19,7 @@ from ctx_metrics.engine.forward import (
     padded_attention,
     prepacking_fault,
 )
-from ctx_metrics.engine.readout import PackedTokens, PooledMix, TokenLabels, TokenStates
+from ctx_metrics.engine.readout import PackedTokens, PooledMix, TokenLabels
 
 FAMILIES = {
     "tiny_bert": "BertModel",
@@ -85,7 +85,7 @@ def gap(ours, theirs):
 
 
 @pytest.mark.parametrize("way", [grouped_attention, padded_attention])
-@pytest.mark.parametrize("lengths", [[1], [7], [9, 9, 9], [12, 12, 5, 5, 5, 2, 1], [4, 9, 4]], ids=str)
+@pytest.mark.parametrize("lengths", [[9, 9, 9], [12, 12, 5, 5, 5, 2, 1], [4, 9, 4]], ids=str)
 def test_every_layer_is_that_of_transformers(pair, lengths, way, monkeypatch):
     network, model = pair
     use(way, network, monkeypatch)
@@ -114,13 +114,6 @@ def test_mixes_are_means_of_layers(pair):
     assert ours.keys() == set(mixes)
     for mix in mixes:
         assert gap(torch.cat(ours[mix]), theirs[list(mix)].mean(dim=0)) < 2e-5
-
-
-def test_asking_for_more_mixes_changes_none(pair):
-    network, _ = pair
-    sequences = some_sequences([8, 3])
-    alone = states(network, sequences, (1,))
-    assert torch.equal(alone, torch.cat(read(network, sequences, [(1,), (1, 2), (0, 1, 3)])[1,]))
 
 
 def test_the_fixtures_weights_make_context_matter(pair):
@@ -228,15 +221,6 @@ def test_padding_tokens_have_no_place_of_their_own(tiny_xlmr):
     assert gap(states(network, [np.array(ids, np.int32)], (LAYERS,)), theirs) < 2e-5
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_shapes_are_those_of_the_checkpoint(family, request):
-    folder = request.getfixturevalue(family)
-    config = read_config(folder)
-    tensors = read_weights(folder, config)
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items() if not name.endswith("position_ids")}
-    assert tensor_shapes(config) == found
-
-
 def test_all_attentions_agree():
     packed = PackedTokens(some_sequences([6, 6, 4, 1]), 17, torch.device("cpu"))
     qkv = torch.randn(packed.total, 3, 2, 8, generator=torch.Generator().manual_seed(2))
@@ -279,12 +263,6 @@ def test_choice_of_attention(monkeypatch):
     assert choose_attention(cuda, half, 64) is padded_attention
 
 
-def test_a_tuple_is_the_mean_of_its_layers(pair):
-    network, _ = pair
-    sequences = some_sequences([3])
-    assert torch.equal(states(network, sequences, (1, 2)), states(network, sequences, TokenStates((1, 2))))
-
-
 @pytest.fixture
 def parts():
     """Weight, bias and input of 48 -> 80."""
@@ -319,17 +297,13 @@ def test_weights_that_are_views_are_packed_right(parts):
     assert (make_linear([weight.T.contiguous().T], [bias])(x) - F.linear(x, weight, bias)).abs().max() < 1e-5
 
 
-def test_fp32_on_cpu_takes_prepacking_where_it_works(parts, monkeypatch):
+def test_only_fp32_takes_prepacking_and_only_where_it_works(parts, monkeypatch):
     for fault, kind in ((None, PrepackedLinear), ("a fault", Linear)):
         if fault is None and prepacking_fault():
             continue
         monkeypatch.setattr(forward, "prepacking_fault", lambda fault=fault: fault)
         assert type(make_linear(*([part] for part in parts[:2]))) is kind
-
-
-def test_half_precision_takes_the_plain_path(parts):
-    made = make_linear([parts[0].bfloat16()], [parts[1].bfloat16()])
-    assert type(made) is Linear and made(parts[2].bfloat16()).dtype == torch.bfloat16
+        assert type(make_linear(*([part.bfloat16()] for part in parts[:2]))) is Linear
 
 
 @pytest.mark.parametrize(
@@ -352,19 +326,12 @@ def test_an_op_that_computes_something_else_is_not_used(parts, monkeypatch, fres
     assert torch.equal(made(x), F.linear(x, weight, bias))
 
 
-@pytest.mark.parametrize(
-    "error", [RuntimeError("refused\nat length"), AttributeError("gone"), NotImplementedError("no")]
-)
-def test_an_op_that_fails_is_not_used(error, parts, monkeypatch, fresh_self_test):
+@pytest.mark.parametrize("error, built", [(AttributeError, True), (RuntimeError, True), (RuntimeError, False)])
+def test_an_op_that_fails_or_lacks_is_not_used(error, built, parts, monkeypatch, fresh_self_test):
     def broken(self, weight, bias):
-        raise error
+        raise error("gone\nfor good")
 
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: built)
     monkeypatch.setattr(PrepackedLinear, "__init__", broken)
     assert type(make_linear(*([part] for part in parts[:2]))) is Linear
-    if torch.backends.mkldnn.is_available():
-        assert prepacking_fault() == f"{type(error).__name__}: {str(error).splitlines()[0]}"
-
-
-def test_torch_without_onednn(monkeypatch, fresh_self_test):
-    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    assert prepacking_fault() == "torch was built without oneDNN"
+    assert prepacking_fault() == (f"{error.__name__}: gone" if built else "torch was built without oneDNN")

@@ -52,10 +52,6 @@ def config(**changes):
     return other("config.json", **changes)
 
 
-def pytorch(content: str | bytes):
-    return in_turn(without("model.safetensors"), text("pytorch_model.bin", content))
-
-
 def expand(folder) -> None:
     path = folder / "pytorch_model.bin"
     torch.save({**torch.load(path), DENSE: torch.zeros(1).expand(2**40)}, path)
@@ -66,22 +62,15 @@ SAFE, BIN = "FOLDER/model.safetensors", "FOLDER/pytorch_model.bin"
 COMPRESSED = in_turn(as_pytorch, lambda folder: compress(folder / "pytorch_model.bin"))
 SHARDS = f"{SAFE}.index.json is not a readable index of shards"
 NO_CONFIG = "FOLDER holds no readable config.json"
-KIND = "FOLDER is of kind {}; a text encoder must be one of bert, roberta, xlm-roberta"
-TOO_SMALL = "numbers, more than the"
-ENCODERS = {  # what is damaged, and words of the line
+# what is damaged, and words of the line; models/test_comet_checkpoint_faults.py has more of files of torch.save
+ENCODERS = {
     "no weights": (without("model.safetensors"), "FOLDER holds no weights: none of model.safetensors, "),
     "nan": (weights(DENSE, lambda t: t * torch.nan), f"{SAFE}: {DENSE} is not finite"),
     "shape": (weights(DENSE, lambda t: t[:3].clone()), f"{DENSE} is of shape [3, 96], not [48, 96]"),
     "compressed": (COMPRESSED, f"{BIN} is compressed"),
-    "a refusal": (pytorch("Rate limit exceeded"), f"{BIN} cannot be read: it is not a PyTorch file"),
-    "bytes": (pytorch(b"\xff" * 64), f"{BIN} is damaged or holds more than tensors"),
-    "a cut file": (in_turn(as_pytorch, cut("pytorch_model.bin", 0.5)), f"{BIN} cannot be read: it is cut short"),
     "cut tensors": (cut("model.safetensors", 0.5), f"{SAFE} cannot be read: "),
-    **{
-        f"{held} for tensors": (text("model.safetensors", held), f"{SAFE} cannot be read: ")
-        for held in (b"", b"text", b"\xff" * 64)
-    },
-    **{f"the index {held}": (index(held), SHARDS) for held in ("{", "[]", "{}", '{"weight_map": []}')},
+    "no tensors": (text("model.safetensors", b"\xff" * 64), f"{SAFE} cannot be read: "),
+    **{f"the index {held}": (index(held), SHARDS) for held in ("{", "{}", '{"weight_map": []}')},
     "shards that are numbers": (index('{"weight_map": {"a": 3, "b": "x"}}'), SHARDS),
     "a deep index": (index('{"weight_map":' + DEEP), SHARDS),
     "a missing shard": (
@@ -91,29 +80,20 @@ ENCODERS = {  # what is damaged, and words of the line
     "2^40 numbers of one": (in_turn(as_pytorch, expand), f"{BIN} cannot be read: its tensors have "),
     "a header of safetensors that promises 2^40 numbers": (promise, f"{SAFE} cannot be read: "),
     "no config": (without("config.json"), NO_CONFIG),
-    **{f"the config {held!r}": (text("config.json", held), NO_CONFIG) for held in ("", "{", "[1]", "null", b"\xff")},
+    **{f"the config {held!r}": (text("config.json", held), NO_CONFIG) for held in ("{", "null", b"\xff")},
     "of COMET": (text("hparams.yaml", ""), "FOLDER is a COMET checkpoint, not a text encoder"),
-    **{f"kind {kind!r}": (config(model_type=kind), KIND.format(repr(kind))) for kind in ("t5", None)},
+    **{f"kind {kind!r}": (config(model_type=kind), f"FOLDER is of kind {kind!r}; ") for kind in ("t5", None)},
     **{
-        f"{key} {value}": (config(**{key: value}), f"FOLDER: {key} {value!r} is not supported")
-        for key, value in (
-            ("hidden_act", "relu"),
-            ("hidden_act", "gelu_new"),
-            ("position_embedding_type", "relative_key"),
-        )
+        key: (config(**{key: value}), f"FOLDER: {key} {value!r} is not supported")
+        for key, value in (("hidden_act", "gelu_new"), ("position_embedding_type", "relative_key"))
     },
-    **{f"{key}": (config(**{key: True}), "FOLDER is a decoder") for key in ("is_decoder", "add_cross_attention")},
+    **{key: (config(**{key: True}), "FOLDER is a decoder") for key in ("is_decoder", "add_cross_attention")},
     **{
-        f"{key} {value!r}": (config(**{key: value}), f"FOLDER: config.json gives no number for {key}")
-        for key, value in (
-            ("hidden_size", None),
-            ("num_hidden_layers", "3"),
-            ("num_attention_heads", 0),
-            ("num_attention_heads", "4"),
-        )
+        key: (config(**{key: value}), f"FOLDER: config.json gives no number for {key}")
+        for key, value in (("hidden_size", None), ("num_hidden_layers", "3"), ("num_attention_heads", 0))
     },
     "5 heads": (config(num_attention_heads=5), "config.json gives hidden_size 48, which 5 attention heads cannot"),
-    "10^12 layers": (config(num_hidden_layers=10**12), f"describes 18960000000009360 {TOO_SMALL}"),
+    "10^12 layers": (config(num_hidden_layers=10**12), "describes 18960000000009360 numbers, more than the"),
     "one position": (config(max_position_embeddings=1), "FOLDER: config.json gives max_position_embeddings 1"),
     "20 words": (config(vocab_size=20), "FOLDER: its tokenizer gives token 100, but the model has 20: they do not"),
 }
@@ -159,27 +139,15 @@ KINDS = {
         ("classifier", config(num_labels=10**9, id2label=None), "gives 1000000000 for num_labels, more than"),
         ("classifier", COMPRESSED, "pytorch_model.bin is compressed"),
         ("classifier", text("config.json", DEEP), "it is nested too deeply"),
-        (
-            "classifier",
-            other("tokenizer_config.json", model_max_length="x"),
-            "its model_max_length is 'x', which is not a number",
-        ),
+        ("classifier", other("tokenizer_config.json", model_max_length="x"), "model_max_length is 'x'"),
         ("translation", config(encoder_layers=10**6), "gives 1000000 for encoder_layers, more than"),
         ("translation", COMPRESSED, "pytorch_model.bin is compressed"),
         ("translation", other("generation_config.json", num_beams="x"), "its num_beams is 'x', which is not a number"),
         ("library", config(n_layers=10**6), "gives 1000000 for n_layers, more than"),
         ("library", COMPRESSED, "pytorch_model.bin is compressed"),
         ("sentence", text("modules.json", DEEP), "modules.json is not a readable list of modules"),
-        (
-            "sentence",
-            text("sentence_bert_config.json", '{"max_seq_length": 1e999}'),
-            "max_seq_length inf is not a number",
-        ),
-        (
-            "sentence",
-            weights("linear.bias", lambda t: t[:3].clone(), "2_Dense"),
-            "a layer of 48 inputs cannot be of shape [20, 48] and [3]",
-        ),
+        ("sentence", text("sentence_bert_config.json", '{"max_seq_length": 1e999}'), "max_seq_length inf"),
+        ("sentence", weights("linear.bias", lambda t: t[:3].clone(), "2_Dense"), "of shape [20, 48] and [3]"),
     ],
 )
 def test_other_models(tiny_bert, tmp_path, kind, damage, words):
@@ -200,10 +168,7 @@ class PanicException(BaseException):
     "error, said",
     [
         (PanicException("called unwrap\non None"), "x.bin cannot be read: called unwrap; copy or fetch it again"),
-        (
-            IndexError("pop from empty list"),
-            "x.bin cannot be read: IndexError: pop from empty list; copy or fetch it again",
-        ),
+        (IndexError("pop"), "x.bin cannot be read: IndexError: pop; copy or fetch it again"),
         (InputError("as it is"), "as it is"),
     ],
 )
@@ -222,8 +187,7 @@ def test_what_is_said_of_an_error(tmp_path, error, said):
     ],
 )
 def test_too_little_memory_is_no_damage(error):
-    said = "x.bin needs more memory than is available; free some, or raise the limit that `ulimit -v` shows"
-    with pytest.raises(ResourceError, match=f"^{said}$"), opening("x.bin"):
+    with pytest.raises(ResourceError, match="^x.bin needs more memory than is available; "), opening("x.bin"):
         raise error
 
 

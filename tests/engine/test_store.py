@@ -50,12 +50,6 @@ def test_a_miss_does_not_count_as_use():
     assert [key for key in "abc" if store.get(key, {(1,)})] == ["b", "c"]
 
 
-def test_what_alone_exceeds_the_bound_is_not_kept():
-    store = EmbeddingStore(16)
-    store.put("a", states(2))
-    assert store.get("a", {(1,)}) is None and store.size == 0
-
-
 @given(st.integers(0, 200), st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 6)), max_size=30))
 def test_the_bound_holds_and_the_size_is_what_is_kept(limit, puts):
     store = EmbeddingStore(limit)

@@ -54,12 +54,6 @@ def test_specials_are_found_as_they_stand_alone(ours):
     assert 0 not in ours(["＜s＞"])[0]  # NFKC makes them the same letters
 
 
-def test_the_best_path_costs_least(ours):
-    """ab a (-5 -4) beats aba (-8) nowhere, a b a (-12) never; a run of unknown letters is one."""
-    names = [*SPECIALS, *PIECES]
-    assert [names[i] for i in ours(["aba xx aba"])[0]] == ["▁", "aba", "▁", "<unk>", "▁", "aba"]
-
-
 def test_texts_of_many_parts(ours, theirs, monkeypatch):
     """What is segmented together bounds the memory, and changes nothing."""
     texts = ["".join("ab猫é"[(i * k) % 4] for i in range(k % 9)) + " ba" for k in range(60)]
