@@ -18,7 +18,9 @@ def input_choices(recipe: Recipe) -> list[tuple[str, ...]]:
     return [recipe.inputs]
 
 
-def our_estimates(folder: Path, recipe: Recipe, texts: Sequence[tuple[str, str, str]], keys, **settings) -> list:
+def our_estimates(
+    folder: Path, recipe: Recipe, texts: Sequence[tuple[str, str, str]], keys, engine=None, **settings
+) -> list:
     """What our estimator says of each (source, hypothesis, reference), reading the texts of `keys`."""
     from ctx_metrics.engine_options import EngineOptions
     from ctx_metrics.models.estimator import Example
@@ -28,7 +30,7 @@ def our_estimates(folder: Path, recipe: Recipe, texts: Sequence[tuple[str, str, 
         settings["inputs"] = "+".join(keys)
     if recipe.word_level and recipe.kind != "xcomet_metric":
         settings["spans"] = True
-    estimator = load_estimator(str(folder), EngineOptions(device="cpu", quiet=True), **settings)
+    estimator = load_estimator(str(folder), engine or EngineOptions(device="cpu", quiet=True), **settings)
     assert estimator.inputs == "+".join(keys)
     examples = [
         Example(mt, ref if "ref" in estimator.inputs else None, src if "src" in estimator.inputs else None)
