@@ -74,16 +74,13 @@ class Recipe:
 
 
 SPARSE = {"transformation": "sparsemax", "layers": 4}
+SPARSE_MIX = {"scalars": (0.3, -2.0, 0.6, 0.5, -1.5), **SPARSE}
+WORDS_OF_THREE = {"word_level": True, "labels": 3, "bias": 0.95}
 RECIPES = {
     "regression": Recipe("regression_metric"),
-    "regression-sparsemax": Recipe("regression_metric", scalars=(0.3, -2.0, 0.6, 0.5, -1.5), **SPARSE),
+    "regression-sparsemax": Recipe("regression_metric", **SPARSE_MIX),
     "regression-patch": Recipe(
-        "regression_metric",
-        yaml_transformation="sparsemax_patch",
-        scalars=(0.3, -2.0, 0.6, 0.5, -1.5),
-        final_activation="Sigmoid",
-        gain=4.0,
-        **SPARSE,
+        "regression_metric", yaml_transformation="sparsemax_patch", final_activation="Sigmoid", gain=4.0, **SPARSE_MIX
     ),
     "regression-layernorm": Recipe(
         "regression_metric",
@@ -125,11 +122,9 @@ RECIPES = {
     "xcomet": Recipe(
         "xcomet_metric",
         encoder="XLM-RoBERTa-XL",
-        word_level=True,
-        labels=3,
         word_layer=4,
         scalars=(-2.0, 0.5, 0.3, 0.6, -1.5),
-        bias=0.95,
+        **WORDS_OF_THREE,
         **SPARSE,
     ),
     "regression-deberta": Recipe("regression_metric", encoder="DeBERTa", pool="max", layer_norm=True, gain=2.0),
@@ -137,25 +132,12 @@ RECIPES = {
     "xcomet-lite": Recipe(
         "xcomet_metric",
         encoder="DeBERTa",
-        word_level=True,
-        labels=3,
         word_layer=8,
         layers=9,
-        bias=0.95,
         sharpness=1.0,
         gain=1.6,
         tag_bias=1.4,
-    ),
-    "regression-small": Recipe("regression_metric", layers=6, width=256, hidden_sizes=(256, 128)),
-    "xcomet-small": Recipe(
-        "xcomet_metric",
-        word_level=True,
-        labels=3,
-        word_layer=6,
-        layers=6,
-        width=256,
-        hidden_sizes=(256, 128),
-        bias=0.95,
+        **WORDS_OF_THREE,
     ),
 }
 # of a class that unbabel-comet lacks; their candidates are the inputs mt2 and so on
@@ -165,7 +147,6 @@ OF_POLY = {
     "polycand-ref": Recipe(POLYCAND, inputs=("mt", "src", "mt2", "mt4", "ref"), outputs=3, gain=2.0, layer_norm=True),
     "polycand-none": Recipe(POLYCAND, inputs=("mt", "src"), gain=2.0),
 }
-TINY = [name for name in RECIPES if not name.endswith("-small")]
 
 
 WORDS = "the a cat dog sat ran on under mat tree and old red fast home rain river city light slow bird song".split()
@@ -438,8 +419,8 @@ def read_tensors(folder: Path) -> dict:
 
 
 def main(folder: Path) -> None:
-    """Write folder/tiny-NAME for each tiny recipe and for `polycand`, and folder/noenc: tiny-kiwi without the encoder's files."""
-    for name in TINY:
+    """Write folder/tiny-NAME for each recipe and for `polycand`, and folder/noenc: tiny-kiwi without the encoder's files."""
+    for name in RECIPES:
         print(build(RECIPES[name], folder / f"tiny-{name}", "encoder"))
     print(build(OF_POLY["polycand"], folder / "tiny-polycand", "encoder"))
     print(build(RECIPES["kiwi"], folder / "noenc", "microsoft/infoxlm-large"))

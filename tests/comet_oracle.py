@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from comet_agreement import STORED, input_choices
-from comet_checkpoints import RECIPES, TINY, build, digest, read_tensors
+from comet_checkpoints import RECIPES, build, digest, read_tensors
 from comet_texts import TEXTS
 
 SPAN = ("text", "severity", "confidence", "start", "end")
@@ -114,7 +114,7 @@ def store() -> None:
     """Write the scores of the tiny checkpoints, and the digests of their tensors."""
     stored = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for name in TINY:
+        for name in RECIPES:
             folder = build(RECIPES[name], Path(scratch) / name)
             model = load(folder)
             scores = {"+".join(keys): rounded(predict(model, TEXTS, keys)) for keys in input_choices(RECIPES[name])}

@@ -32,15 +32,11 @@ class StubEncoder:
 
     def __init__(self):
         self.store = EmbeddingStore(2**20)
-        self.vectors = {
-            "[": (0, -1),
-            "east": (1, 0),
-            "north": (0, 2),
-            "steep": (3, 4),
-            "flat": (4, 3),
-            "west": (-5, 0),
-            "]": (-1, 0),
-        }
+        ends, words = (
+            {"[": (0, -1)},
+            {"east": (1, 0), "north": (0, 2), "steep": (3, 4), "flat": (4, 3), "west": (-5, 0)},
+        )
+        self.vectors = {**ends, **words, "]": (-1, 0)}
         self.tokenizer = StubTokenizer(list(self.vectors))
 
     def require(self, mixes):

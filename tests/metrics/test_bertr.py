@@ -73,14 +73,6 @@ def test_max_length_cuts_and_counts(stub, caplog):
     assert metric.get_signature().info["maxlen"] == 2
 
 
-def test_a_notice_of_every_system_is_said_once(stub, caplog):
-    metric = BERTR([["", "east"]], [["east", "east"], ["east east", "east"]])
-    metric.corpus_score(["east", "east"], None)
-    assert caplog.messages == [
-        "bertr: every system: 1 segment has an empty hypothesis or reference and scores 0 (segment 1)"
-    ]
-
-
 def test_a_maximum_length_beyond_the_model_is_said(stub, caplog):
     assert BERTR().signature["maxlen"] == BERTR(max_length=51).signature["maxlen"] == StubEncoder.max_content
     assert caplog.messages == [f"bertr: the model reads at most {StubEncoder.max_content} tokens per text, not 51"]
@@ -123,7 +115,7 @@ def test_layers_agree_with_a_plain_implementation(bertr, tiny_bert, layers, comb
     assert segment_scores(bertr(layers=layers), *zip(*pairs)) == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize("layers", ["4", 4, -1, "-1", "1,9", [], [0, 7], "", "last", "1;2", "1.5"])
+@pytest.mark.parametrize("layers", ["4", 4, -1, [], [0, 7], "", "last", "1.5"])
 def test_layers_that_are_not_there(bertr, layers):
     with pytest.raises(InputError, match="^bertr: layers "):
         bertr(layers=layers)
@@ -135,45 +127,25 @@ def test_concat_last4_wants_four_layers():
         layer_mixes("concat_last4", 2, "bertr")
 
 
-@pytest.mark.parametrize(
-    "language, model",
-    [
-        ("en", "google-bert/bert-base-uncased"),
-        ("EN-us", "google-bert/bert-base-uncased"),
-        ("zh", "google-bert/bert-base-chinese"),
-        ("zh_CN", "google-bert/bert-base-chinese"),
-        ("de", "google-bert/bert-base-multilingual-cased"),
-        ("cs", "google-bert/bert-base-multilingual-cased"),
-    ],
-)
-def test_the_papers_model(resolved, language, model):
-    BERTR(model="paper", target_lang=language)
-    assert resolved == [model]
-
-
-def test_the_papers_model_wants_a_language(resolved):
+def test_the_papers_model(resolved):
     for language in (None, ""):
         with pytest.raises(InputError, match="depends on the target language; name the language with target_lang"):
             BERTR(model="paper", target_lang=language)
-    assert resolved == []
+    for language in ("EN-us", "zh_CN", "cs"):
+        BERTR(model="paper", target_lang=language)
+    assert resolved == [f"google-bert/bert-base-{name}" for name in ("uncased", "chinese", "multilingual-cased")]
 
 
 def test_another_language_is_said_when_asked(resolved, caplog):
+    BERTR(layers="mean", target_lang="en").corpus_score(HYPOTHESES, [REFERENCES])
+    BERTR(model="owner/multilingual", target_lang="de").corpus_score(["der hund"], [["der hund"]])
+    assert caplog.messages == []
     metric = BERTR(model="embedded", target_lang="de", layers="mean")
     assert metric.corpus_score(["der hund"], [["der hund"]]).score == pytest.approx(100, abs=1e-4)
     assert len(caplog.messages) == 1 and "it is scored because model=... asks for it" in caplog.text
 
 
-def test_english_and_other_models_pass_in_silence(resolved, caplog):
-    german = ["der alte hund sitzt unter dem roten baum und sieht auf den fluss"] * 4
-    BERTR(layers="mean", target_lang="en").corpus_score(german, [german])
-    BERTR(model="owner/multilingual", target_lang="de").corpus_score(german, [german])
-    BERTR(model="owner/multilingual").corpus_score(german, [german])
-    BERTR(layers="mean").corpus_score(HYPOTHESES, [REFERENCES])
-    assert caplog.messages == []
-
-
-def test_signature(tiny_bert, tmp_path):
+def test_signature(tiny_bert, tmp_path, monkeypatch):
     folder = shutil.copytree(tiny_bert, tmp_path / "a:b|c d")
     metric = BERTR([REFERENCES], model=str(folder), layers="1, 3", multiref="mean")
     metric.corpus_score(HYPOTHESES, None)
@@ -183,21 +155,8 @@ def test_signature(tiny_bert, tmp_path):
     text = signature.format()
     given = {key for key, value in signature.info.items() if value is not None}
     assert dict(part.split(":") for part in text.split("|")).keys() == given
-    for part in (
-        "nrefs:1",
-        "inputs:mt+ref",
-        "layers:1,3",
-        "multiref:mean",
-        "dtype:fp32",
-        "maxlen:68",
-        "long:truncate",
-        "scale:100",
-        f"ckpt:{hub.checkpoint_hash(folder)}",
-    ):
-        assert part in text.split("|")
-
-
-def test_the_signature_of_a_hub_model_has_its_revision(tiny_bert, monkeypatch):
+    parts = "nrefs:1 inputs:mt+ref layers:1,3 multiref:mean dtype:fp32 maxlen:68 long:truncate scale:100".split()
+    assert {*parts, f"ckpt:{hub.checkpoint_hash(folder)}"} <= {*text.split("|")}
     model = hub.ResolvedModel("owner/name", tiny_bert, "abcdef012345", "0" * 12)
     monkeypatch.setattr(hub, "resolve", lambda name: model)
     info = BERTR([REFERENCES], model="owner/name").get_signature().info

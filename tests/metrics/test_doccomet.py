@@ -20,21 +20,17 @@ CORPUS = Corpus(["h1", "h2", "h3", "h4"], [["r1", "r2", None, "r4"]], ["s1", "s2
         (3, 0, 1, ("h4", "r4", "s3 | s4")),  # the reference before it is missing
         (3, 0, 3, ("r1 | r2 | h4", "r1 | r2 | r4", "s1 | s2 | s3 | s4")),
         (1, 0, 0, ("h2", "r2", "s2")),
+        (2, 0, 2, None),  # which has no reference
     ],
 )
 def test_context_of_models_that_read_references(segment, start, context, example):
-    assert context_examples(
-        CORPUS, segment, document_start=start, context=context, separator=" | ", inputs="mt+src+ref"
-    ) == [Example(*example)]
+    given = {"document_start": start, "context": context, "separator": " | ", "inputs": "mt+src+ref"}
+    assert context_examples(CORPUS, segment, **given) == ([Example(*example)] if example else [])
 
 
 def test_context_without_references_is_the_hypothesis_own():
     (example,) = context_examples(CORPUS, 3, document_start=1, context=2, separator=" </s> ", inputs="mt+src")
     assert example == Example("h2 </s> h3 </s> h4", None, "s2 </s> s3 </s> s4")
-
-
-def test_a_segment_without_reference_has_no_example():
-    assert context_examples(CORPUS, 2, document_start=0, context=2, separator=" | ", inputs="mt+src+ref") == []
 
 
 @pytest.fixture

@@ -2,18 +2,16 @@
 
 import json
 import pickle
-import random
 import shutil
 
 import laws
 import numpy as np
 import pytest
-import torch
 from cli_conftest import ctx, error  # noqa: F401  a fixture
 from comet_checkpoints import OF_POLY, build, candidates_of
 from comet_texts import TEXTS
+from damage import change_ckpt
 from laws import DOC_IDS, EXAMPLES, REFERENCES, SOURCES, SYSTEMS
-from plugin_conftest import fresh_sacrebleu as sacrebleu
 from polycand_oracle import ByHand, candidates_beside
 from sacrebleu.metrics import METRICS
 from selection import some
@@ -90,11 +88,6 @@ def test_equal_outputs_are_no_candidates(folders, caplog):
     assert f"comet: every system: {said}" in caplog.messages
 
 
-def test_an_output_beside_the_run_is_compared_with_all_systems(folders):
-    metric = made(folders["polycand"], [A, B])
-    assert values(metric, C) == pytest.approx(values(made(folders["polycand"], [A, B, C]), C), abs=1e-6)
-
-
 def test_windows_are_compared_with_the_same_windows(folders):
     metric = made(folders["polycand-2"], EXAMPLE, cls=SLIDE, doc_ids=DOC_IDS, window=3)
     metric.corpus_score(B, None)
@@ -112,31 +105,6 @@ def test_a_head_without_candidates_is_a_model_without_references(folders):
     assert not metric.can.compares_systems and "candidates" not in str(metric.get_signature())
     beside_another = made(folders["polycand-none"], [A, B])
     assert values(beside_another, A) == pytest.approx(values(metric, A), abs=1e-6)
-
-
-def test_several_references(folders):
-    one, other = REFERENCES, C
-    systems = EXAMPLE
-    each = [values(made(folders["polycand-ref"], systems, references=[stream]), A) for stream in (one, other)]
-    for multiref, function in (("max", np.max), ("mean", np.mean)):
-        metric = made(folders["polycand-ref"], systems, references=[one, other], multiref=multiref)
-        assert values(metric, A) == pytest.approx(function(each, axis=0).tolist(), abs=1e-6)
-
-
-def test_order_and_batch(folders):
-    base = values(made(folders["polycand-2"], EXAMPLE), B)
-    assert max(base) - min(base) > 0.02
-    order = laws.reordered(random.Random(1))
-    systems = [[system[i] for i in order] for system in EXAMPLE]
-    engine = EngineOptions(batch_tokens=1, store_mb=1, quiet=True)
-    metric = made(folders["polycand-2"], systems, [SOURCES[i] for i in order], engine=engine)
-    assert values(metric, systems[1]) == pytest.approx([base[i] for i in order], abs=1e-5)
-
-
-def test_bf16_is_close(folders):
-    exact = values(made(folders["polycand"], EXAMPLE), B)
-    found = values(made(folders["polycand"], EXAMPLE, engine=EngineOptions(dtype="bf16", quiet=True)), B)
-    assert found == pytest.approx(exact, abs=0.01 * (max(exact) - min(exact)) + 0.01)
 
 
 def test_each_text_is_encoded_once(folders, monkeypatch):
@@ -163,12 +131,6 @@ def test_laws(folders):
     assert values(again, C) == pytest.approx(values(made(folders["polycand"], EXAMPLE), C), abs=1e-6)
 
 
-def test_odd_lines(folders):
-    for hypotheses, others in laws.odd_lines():
-        metric = made(folders["polycand-2"], [hypotheses, others, others[::-1]], others)
-        assert all(map(np.isfinite, values(metric, hypotheses)))
-
-
 @pytest.mark.full
 def test_the_signature_names_the_candidates_and_hashes_all_texts(folders, ctx):
     model = ["-m", "comet", "--comet-model", str(folders["polycand"])]
@@ -182,32 +144,6 @@ def test_the_signature_names_the_candidates_and_hashes_all_texts(folders, ctx):
     assert signature(*FILES[:2])["pool"] != all_three["pool"]
     other = signature(FILES[1], FILES[0], FILES[2])
     assert (other["candidates"], other["pool"] == all_three["pool"]) == ("system_b.en+system_a.en", False)
-
-
-@pytest.mark.full
-def test_commands_give_the_same_scores(folders, ctx, tmp_path):
-    model, own = ["--comet-model", str(folders["polycand"])], made(folders["polycand"], [A, B, C])
-    expected = [own.corpus_score(system, None).score for system in (A, B, C)]
-    done = ctx("score", *RUN, "-m", "comet", *model, "--format", "tsv")
-    found = [float(row["score"]) for row in done.rows() if row["level"] == "system"]
-    assert found == pytest.approx(expected, abs=1e-5)
-    command = sacrebleu("source.de.txt", "-i", *FILES, "-m", "comet", *model, "--source", "source.de.txt", "-w", "6")
-    assert [float(each["COMET"]) for each in json.loads(command.stdout)] == pytest.approx(expected, abs=1e-5)
-
-
-@pytest.mark.full
-def test_more_commands(folders, ctx, tmp_path):
-    model, own = ["-m", "comet", "--comet-model", str(folders["polycand"])], made(folders["polycand"], [A, B, C])
-    compared = ctx("compare", *RUN, *model)
-    scores = [own.corpus_score(system, None).score for system in (A, B, C)]
-    assert compared.code == 0 and all(f"{score:.1f}" in compared.out for score in scores)
-    assert ctx("report", *RUN, *model, "-o", str(tmp_path / "page.html")).code == 0
-    assert "candidates:system_a.en+system_b.en" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    meta = ctx("meta", "judged.tsv", "-m", f"comet:model={folders['polycand']}", "chrf")
-    assert meta.code == 0 and "comet" in meta.out
-    documents = ["--docids", "docids.txt", "-s", "source.de.txt", "-o", str(tmp_path / "best.txt")]
-    assert ctx("rerank", *FILES, *documents, *model).code == 0
-    assert {*(tmp_path / "best.txt").read_text(encoding="utf-8").splitlines()} <= {*A, *B, *C}
 
 
 def test_candidates_are_reranked_beside_each_other(folders, ctx, tmp_path):
@@ -238,10 +174,7 @@ def test_candidates_are_reranked_beside_each_other(folders, ctx, tmp_path):
 
 def test_commands_that_see_one_output_at_a_time_say_so(folders, ctx, tmp_path):
     model = ["-m", "comet", "--comet-model", str(folders["polycand"])]
-    alone = (
-        "comet: polycand compares outputs with those of 1 other system, but there are none: score at least 2 systems in"
-    )
-    assert error(ctx("score", *RUN[:4], *model)).startswith(alone)
+    assert "compares outputs with those of 1 other system" in error(ctx("score", *RUN[:4], *model))
     table = tmp_path / "table.tsv"
     table.write_text("src\tmt\nEin Hund.\tA dog.\n", encoding="utf-8")
     why = "(its candidates are the other systems' outputs)"
@@ -250,9 +183,7 @@ def test_commands_that_see_one_output_at_a_time_say_so(folders, ctx, tmp_path):
 
 
 def test_what_cannot_be_scored(folders):
-    with pytest.raises(
-        InputError, match=r"those of 2 other systems, but there is 1: give all of them as systems, or name"
-    ):
+    with pytest.raises(InputError, match=r"those of 2 other systems, but there is 1"):
         made(folders["polycand-2"], [A, B]).corpus_score(A, None)
     with pytest.raises(InputError, match=r"system 2 has 3 segments, but the one that is scored has 59"):
         made(folders["polycand"], [A, B[:3]])._results_of_windows(
@@ -266,21 +197,14 @@ def test_what_cannot_be_scored(folders):
         with_peers(METRICS["COMET"])([REFERENCES], EXAMPLE, sources=SOURCES, model=str(folders["polycand-ref"]))
 
 
-def changed(folder, path, **hyperparameters):
-    """A copy of a checkpoint with other hyper-parameters."""
-    shutil.copytree(folder, path)
-    file = path / "checkpoints" / "model.ckpt"
-    loaded = torch.load(file, weights_only=True)
-    loaded["hyper_parameters"] |= hyperparameters
-    torch.save(loaded, file)
-    return path
-
-
 def test_checkpoints_that_cannot_be_used(folders, tmp_path):
-    with pytest.raises(ModelError, match=r"additional_translation_in is 'yes', which no COMET model has"):
-        made(changed(folders["polycand"], tmp_path / "odd", additional_translation_in="yes"), [A, B])
-    with pytest.raises(ModelError, match=r"where \[24, 448\] and \[24\] are expected"):
-        made(changed(folders["polycand"], tmp_path / "more", additional_translation_in=[True, True]), [A, B])
+    for number, (value, fault) in enumerate(
+        (("yes", "additional_translation_in is 'yes'"), ([True, True], r"where \[24, 448\] and \[24\] are expected"))
+    ):
+        folder = shutil.copytree(folders["polycand"], tmp_path / str(number))
+        change_ckpt(folder, hyper_parameters={"additional_translation_in": value})
+        with pytest.raises(ModelError, match=fault):
+            made(folder, [A, B])
 
 
 @pytest.mark.parametrize("name", ["polycand-2", "polycand-ref"])
@@ -295,7 +219,11 @@ def test_converted_checkpoints_score_the_same(folders, tmp_path, name):
 def test_meta_leaves_out_sets_without_every_output(folders, ctx, tmp_path):
     header, *rows = (EXAMPLES / "judged.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "gaps.tsv").write_text("".join([header, *rows[1:]]), encoding="utf-8")
-    done = ctx(
-        "meta", str(tmp_path / "gaps.tsv"), "-m", f"comet:model={folders['polycand']}", "chrf", "-p", "seg-pearson"
-    )
+    model = f"comet:model={folders['polycand']}"
+    done = ctx("meta", str(tmp_path / "gaps.tsv"), "-m", model, "chrf", "-p", "seg-pearson")
     assert done.code == 0 and "left out on gaps: not every system's output of each segment" in done.err
+
+
+def test_an_output_beside_the_run_is_compared_with_all_systems(folders):
+    metric = made(folders["polycand"], [A, B])
+    assert values(metric, C) == pytest.approx(values(made(folders["polycand"], [A, B, C]), C), abs=1e-6)

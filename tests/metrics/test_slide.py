@@ -9,7 +9,6 @@ from ctx_metrics import BERTR, COMET, SLIDE, InputError
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.metrics import estimated
-from ctx_metrics.metrics.estimated import window_examples
 from ctx_metrics.metrics.slide import blank_lines, slide_grid
 from ctx_metrics.models import load
 from ctx_metrics.models.estimator import Estimate, Estimator, Example
@@ -84,12 +83,6 @@ def test_credit_of_each_sentence(stub):
     assert sum(row[1] for row in rows) == pytest.approx(11)
 
 
-def test_windows_end_with_documents(stub):
-    metric = SLIDE(doc_ids=list("aaabbcc"), window=2)
-    metric.corpus_score(SEVEN, [SEVEN])
-    assert [example.hypothesis for example in stub.calls[0]] == ["w10 w20", "w30", "w40 w50", "w60 w70"]
-
-
 def test_counts_coverage_and_dropped_windows(stub, caplog):
     metric = SLIDE(doc_ids=list("aaaabbb"), window=4, partial="drop")
     score = metric.corpus_score(SEVEN, [SEVEN])
@@ -135,12 +128,6 @@ def test_several_references_and_missing_lines(stub):
     assert "unreferenced = 1" in score.format() and "coverage = 57.1%" in score.format()
 
 
-def test_one_pass_for_all_systems(stub):
-    metric = SLIDE([SEVEN], [SEVEN, SEVEN[::-1]], doc_ids=["d"] * 7)
-    assert metric.corpus_score(SEVEN, None).score > metric.corpus_score(SEVEN[::-1], None).score
-    assert len(stub.calls) == 1
-
-
 @pytest.mark.parametrize(
     "shares, together, calls, second", [(True, 0, 1, "w70"), (False, 14, 1, "w70"), (False, 13, 2, "w20")]
 )
@@ -166,23 +153,15 @@ def test_inputs_decide_what_is_read(stub):
     assert stub.calls[-1][0] == Example("w10 w20", None, "w0 w1")
 
 
-def test_window_examples_join_by_one_space(stub):
-    from ctx_metrics import Corpus
-
-    corpus = Corpus(["a", "", "c"], [["x", "y", "z"], ["x", None, "z"]])
-    assert [e.hypothesis for e in window_examples(corpus, Window(0, 3, 3.0), "mt+ref")] == ["a  c"]
-    assert [e.reference for e in window_examples(corpus, Window(2, 3, 1.0), "mt+ref")] == ["z", "z"]
-
-
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"window": 3, "stride": 4}, "the stride must be from 1 to the window"),
+        ({"window": 3, "stride": 4}, "window 3, stride 4"),
         ({"window": 0}, "window 0"),
-        ({"partial": "keep"}, "'keep' is not one of drop, include, weight"),
+        ({"partial": "keep"}, "'keep' is not one of "),
         ({"tokens": 9, "window": 3}, "leave out window"),
-        ({"tokens": 0}, "token budget and the stride must be at least 1"),
-        ({"tokens": 9, "stride": 0}, "token budget and the stride must be at least 1"),
+        ({"tokens": 0}, "token budget"),
+        ({"tokens": 9, "stride": 0}, "token budget"),
         ({"multiref": "min"}, "neither max nor mean"),
     ],
 )
@@ -191,49 +170,23 @@ def test_settings_are_checked(stub, settings, message):
         SLIDE(**settings)
 
 
-def test_no_ids_are_said(stub, caplog):
-    SLIDE().corpus_score(SEVEN, [SEVEN])
-    assert "no document ids (doc_ids), so all segments form one document" in caplog.text
-
-
-HYPOTHESES = [
-    "The harbour was closed on Monday.",
-    "It opens again in May.",
-    "Nobody knows why it took so long.",
-    "The end.",
-]
-REFERENCES = [
-    "The port was shut on Monday.",
-    "It will open again in May.",
-    "No one knows why it took that long.",
-    "The end.",
-]
-
-
 def test_bertr_and_comet_share_one_pass(monkeypatch):
-    encoded = []
-    forward = PackedEncoder.__call__
-    monkeypatch.setattr(
-        PackedEncoder,
-        "__call__",
-        lambda self, sequences, *others: (
-            encoded.extend(s.tobytes() for s in sequences) or forward(self, sequences, *others)
-        ),
+    encoded, forward = [], PackedEncoder.__call__
+
+    def noted(network, sequences, *others):
+        encoded.extend(each.tobytes() for each in sequences)
+        return forward(network, sequences, *others)
+
+    monkeypatch.setattr(PackedEncoder, "__call__", noted)
+    hypotheses, references = (
+        ["The harbour was closed.", "It opens.", "The end."],
+        ["The port was shut.", "So.", "The end."],
     )
-    options = EngineOptions(store_mb=33)  # a store of their own
-    systems = [HYPOTHESES, HYPOTHESES[::-1]]
-    bertr = BERTR([REFERENCES], systems, target_lang="en", engine=options)
-    comet = COMET([REFERENCES], systems, target_lang="en", engine=options)
-    for metric in (bertr, comet):
+    systems, options = [hypotheses, hypotheses[::-1]], EngineOptions(store_mb=33)  # a store of their own
+    for metric in [cls([references], systems, target_lang="en", engine=options) for cls in (BERTR, COMET)]:
         for system in systems:
             metric.corpus_score(system, None)
-    assert len(encoded) == len(set(encoded)) == 7  # "The end." stands on both sides
-
-
-def test_segment_scores_keep_the_windows(stub):
-    metric = SLIDE(doc_ids=["d"] * 7, window=4, stride=2, partial="drop")
-    scores = [score.score for score in metric.segment_scores(SEVEN, [SEVEN])]
-    assert scores[:6] == pytest.approx([25, 25, 35, 35, 45, 45]) and math.isnan(scores[6])
+    assert len(encoded) == len(set(encoded)) == 5  # "The end." stands on both sides
 
 
 def test_windows_of_one_are_segments_to_the_estimator(stub):
@@ -252,11 +205,8 @@ def test_a_notice_places_segments_or_where_windows_begin(stub, caplog, window, p
 
 
 def test_rows_depend_in_windows_only(stub):
-    assert [SLIDE(**settings).can.dependent_rows for settings in ({}, {"tokens": 50}, {"window": 1})] == [
-        True,
-        True,
-        False,
-    ]
+    dependent = [SLIDE(**settings).can.dependent_rows for settings in ({}, {"tokens": 50}, {"window": 1})]
+    assert dependent == [True, True, False]
 
 
 def test_blank_lines_are_those_beside_others(stub):
@@ -294,13 +244,18 @@ def test_equals_separate_runs(stub, partial):
         )
 
 
+def test_nothing_scored_is_nan(stub):
+    grid = slide_grid(SLIDE(doc_ids=GRID_IDS, partial="drop"), [SEVEN], [SEVEN], 5)
+    assert [math.isnan(grid[w, w][0]) for w in (1, 2, 4, 5)] == [False, False, False, True]
+
+
+def test_no_ids_are_said(stub, caplog):
+    SLIDE().corpus_score(SEVEN, [SEVEN])
+    assert "no document ids (doc_ids), so all segments form one document" in caplog.text
+
+
 def test_each_distinct_window_is_read_once(stub):
     slide_grid(SLIDE(doc_ids=["d"] * 7), [SEVEN], [SEVEN], 3)
     (examples,) = stub.calls
     # 7 of one sentence, 6 of two, 5 of three; the partial windows are among them
     assert len(examples) == len(set(examples)) == 18
-
-
-def test_nothing_scored_is_nan(stub):
-    grid = slide_grid(SLIDE(doc_ids=GRID_IDS, partial="drop"), [SEVEN], [SEVEN], 5)
-    assert [math.isnan(grid[w, w][0]) for w in (1, 2, 4, 5)] == [False, False, False, True]

@@ -7,6 +7,7 @@ import pytest
 import torch
 import yaml
 from damage import CKPT, change_ckpt, compress, cut, line, other, text, without, write_ckpt
+from selection import some
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.comet.checkpoint import convert
@@ -89,7 +90,7 @@ DAMAGES = {  # what is damaged, and words of the line
     # the .ckpt as a file
     "no .ckpt": (without(CKPT), "FOLDER/checkpoints must hold one .ckpt file (found: none)"),
     "an empty file": (cut(CKPT, 0), f"{UNREAD}EOFError"),
-    **{f"a file cut to {part}": (cut(CKPT, part), f"{UNREAD}it is cut short") for part in (0.01, 0.5, 0.999)},
+    **{f"a file cut to {part}": (cut(CKPT, part), f"{UNREAD}it is cut short") for part in (0.01, 0.999)},
     "compressed": (lambda folder: compress(folder / CKPT), f"{FILE} is compressed"),
     "a refusal": (text(CKPT, "Rate limit exceeded"), f"{UNREAD}it is not a PyTorch file"),
     "html": (text(CKPT, "<!DOCTYPE html>\n<html><head><title>404</title>"), "begins with '<!DOCTYPE html> <html>"),
@@ -101,15 +102,12 @@ DAMAGES = {  # what is damaged, and words of the line
     "a state dict alone": (content(lambda found: found["state_dict"]), NO_COMET),
     "a list": (content(lambda found: [found]), f"{UNREAD}it holds no dictionary of tensors"),
     "a list of names": (content(lambda found: {**found, "state_dict": [*found["state_dict"]]}), NO_COMET),
-    "no state dict": (content(lambda found: {"hyper_parameters": found["hyper_parameters"]}), NO_COMET),
-    "no hyper-parameters": (content(lambda found: {"state_dict": found["state_dict"]}), NO_COMET),
     "text for hyper-parameters": (content(lambda found: {**found, "hyper_parameters": "text"}), NO_COMET),
     "no tensors": (content(lambda found: {**found, "state_dict": {}}), f"describes 49984 {TOO_SMALL}"),
     "text for tensors": (content(lambda found: {**found, "state_dict": {HEAD: "text"}}), TOO_SMALL),
     "one tensor more": (tensor("adapter.weight", torch.zeros(3)), f"{UNFIT}not expected: adapter.weight;"),
     "nan": (tensor(HIDDEN, lambda t: t * torch.nan), f"{FILE}: {HIDDEN} is not finite"),
     "inf in the head": (tensor(HEAD, lambda t: t + torch.inf), f"{FILE}: {HEAD} is not finite"),
-    "integers": (tensor(HEAD, torch.Tensor.long), f"{FILE}: {HEAD} is a strided tensor of int64 on cpu"),
     "bools": (tensor(HIDDEN, torch.Tensor.bool), f"{FILE}: {HIDDEN} is a strided tensor of bool on cpu"),
     "sparse": (tensor(HIDDEN, torch.Tensor.to_sparse), f"{FILE}: {HIDDEN} is a sparse_coo tensor of float32 on cpu"),
     "meta": (tensor(HEAD, lambda t: t.to("meta")), f"{FILE}: {HEAD} is a strided tensor of float32 on meta"),
@@ -130,12 +128,12 @@ DAMAGES = {  # what is damaged, and words of the line
     "a value without end": (parameter("pretrained_model", nested()), f"{FILE}: pretrained_model is a list"),
     # hparams.yaml
     "no hparams.yaml": (without("hparams.yaml"), "FOLDER/hparams.yaml is missing"),
-    **{f"hparams.yaml: {held}": (hparams(held), UNNAMED) for held in ("", "- a", "just text", "pool: avg")},
+    **{f"hparams.yaml: {held}": (hparams(held), UNNAMED) for held in ("", "- a", "pool: avg")},
     "a list without end": (hparams("a: ["), f"{UNREAD_HPARAMS}while parsing a flow node"),
     "a zero byte": (hparams("\x00"), f"{UNREAD_HPARAMS}unacceptable character #x0000"),
     "code": (
         hparams("class_identifier: !!python/object/apply:os.mkdir ['ran']"),
-        f"{UNREAD_HPARAMS}could not determine a constructor for the tag 'tag:yaml.org,2002:python/object/apply:os.mkdir'",
+        f"{UNREAD_HPARAMS}could not determine a constructor for the tag",
     ),
     "merge keys": (hparams(MERGES), f"{UNREAD_HPARAMS}it holds a merge key (<<)"),
     "deep YAML": (hparams(f"class_identifier: {'[' * 500}"), f"{UNREAD_HPARAMS}it is nested too deeply"),
@@ -145,7 +143,7 @@ DAMAGES = {  # what is damaged, and words of the line
         f"{UNREAD_HPARAMS}month must be in 1..12",
     ),
     "aliases": (hparams(yaml.safe_dump({"class_identifier": nested(12)})), NO_CLASS.format("a list")),
-    **{f"class {kind}": (hparams(f"class_identifier: {kind}"), NO_CLASS.format(kind)) for kind in (3, "''", "'x'")},
+    **{f"class {kind}": (hparams(f"class_identifier: {kind}"), NO_CLASS.format(kind)) for kind in (3, "''")},
     "another class": (hparams("class_identifier: unified_metric"), "is class_identifier right?"),
     # the encoder's files
     "no config": (without("encoder/config.json"), "needs the configuration and tokenizer of its encoder 'FOLDER/enc"),
@@ -155,29 +153,18 @@ DAMAGES = {  # what is damaged, and words of the line
     "1,000,000 layers": (config(num_hidden_layers=1_000_000), f"describes 8544024352 {TOO_SMALL}"),
     "large words": (config(hidden_size=4 * 10**3000), f"describes over 1e60 {TOO_SMALL}"),
     "one position": (config(max_position_embeddings=1), "FOLDER/encoder: config.json gives max_position_embeddings 1"),
-    "more positions": (config(max_position_embeddings=600), f"{UNFIT}of another shape: encoder.model.embeddings.pos"),
-    "fewer words": (config(vocab_size=10), f"{UNFIT}of another shape: encoder.model.embeddings.word_embeddings"),
     "wider": (config(hidden_size=64), f"{UNFIT}of another shape: encoder.model.embeddings.word_embeddings.weight [244"),
     "fewer layers": (config(num_hidden_layers=2), f"{UNFIT}not expected: encoder.model.encoder.layer.2."),
     "more layers": (config(num_hidden_layers=4), f"{UNFIT}missing: encoder.model.encoder.layer.3."),
     "a kind that is a list": (config(model_type=[]), "FOLDER/encoder is of kind a list"),
-    **{
-        f"of kind {kind}": (
-            config(model_type=kind),
-            f"is of kind '{kind}', but the checkpoint's encoder is XLM-RoBERTa",
-        )
-        for kind in ("bert", "xlm-roberta-xl")
-    },
+    "of kind bert": (config(model_type="bert"), "is of kind 'bert', but the checkpoint's encoder is XLM-RoBERTa"),
     "an epsilon that is a word": (config(layer_norm_eps="x"), "config.json gives 'x' for layer_norm_eps"),
     "no tokenizer": (
         without("encoder/tokenizer.json", "encoder/tokenizer_config.json"),
         "FOLDER/encoder: its tokenizer is missing",
     ),
     "a broken tokenizer": (text("encoder/tokenizer.json", "[]"), "FOLDER/encoder: its tokenizer cannot be loaded"),
-    "another tokenizer": (
-        more_pieces,
-        "FOLDER/encoder: its tokenizer gives token 4207, but the model has 244: they do",
-    ),
+    "another tokenizer": (more_pieces, "FOLDER/encoder: its tokenizer gives token 4207, but the model has 244: "),
 }
 
 
@@ -197,10 +184,8 @@ LAYERS = "FOLDER/encoder: the encoder has layers 0 to {}, but the checkpoint rea
     "name, setting, value, words",
     [
         ("regression", "encoder_model", "GPT", f"{FILE}: encoder_model 'GPT' is not one of XLM-RoBERTa, "),
-        ("regression", "encoder_model", "BERT", "is of kind 'xlm-roberta', but the checkpoint's encoder is BERT"),
         ("regression", "pool", "median", f"{FILE}: pool 'median' is not one of avg, "),
         *(("regression", "layer", each, LAYERS.format(3, f"layer {each!r}")) for each in (4, -1, "first")),
-        ("regression", "activations", "Wobble", f"{FILE}: torch.nn has no activation 'Wobble'"),
         ("regression", "activations", "Module", f"{FILE}: torch.nn has no activation 'Module'"),
         ("regression", "final_activation", "Linear", f"{FILE}: torch.nn has no activation 'Linear'"),
         ("regression", "final_activation", 5, f"{FILE}: final_activation is 5, "),
@@ -226,13 +211,10 @@ def test_unfit_settings(copy, name, setting, value, words):
 @pytest.mark.parametrize(
     "name, tensor",
     [
-        ("regression", "encoder.model.embeddings.word_embeddings.weight"),
         ("regression", "encoder.model.encoder.layer.2.output.dense.bias"),
         ("regression", "layerwise_attention.scalar_parameters.2"),
         ("regression", "layerwise_attention.gamma"),
         ("regression", "estimator.ff.3.weight"),
-        ("regression", "estimator.ff.6.bias"),
-        ("kiwi", "hidden2tag.weight"),
         ("xcomet", "hidden2tag.bias"),
         ("xcomet", "encoder.model.encoder.LayerNorm.weight"),
     ],
@@ -247,14 +229,7 @@ def test_a_tensor_is_missing_or_misshaped(copy, name, tensor):
         assert said.startswith(FILE) and tensor in said
 
 
-def test_a_path_that_is_no_file(copy):
-    path = copy() / CKPT
-    path.unlink()
-    path.mkdir()
-    assert "no checkpoint file FOLDER" in line(lambda: load_estimator(str(path), QUIET), path)
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some(range(12), range(4)))
 def test_a_checkpoint_of_random_bytes(copy, seed):
     """Bytes are changed where the archive's directory or the pickle lies."""
     folder, generator = copy(), torch.Generator().manual_seed(seed)

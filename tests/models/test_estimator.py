@@ -15,16 +15,21 @@ from ctx_metrics.models.estimator import EMBEDDED_FOLDER
 from ctx_metrics.models.load import load_estimator
 
 
-def test_embedded_is_the_default():
+def test_embedded_is_the_default_and_leaves_no_choice(tmp_path):
     for name in (None, "embedded"):
         estimator = load_estimator(name, EngineOptions())
         assert estimator.inputs == "mt+ref" and estimator.english_only
         assert estimator.signature()["model"] == "embedded-alignment-regressor"
-
-
-def test_a_regressor_folder_loads(tmp_path):
     folder = shutil.copytree(EMBEDDED_FOLDER, tmp_path / "mine")
-    assert load_estimator(str(folder), EngineOptions()).model.ckpt == load_estimator(None, EngineOptions()).model.ckpt
+    assert load_estimator(str(folder), EngineOptions()).model.ckpt == estimator.model.ckpt
+    for settings, what in (
+        ({"context": True}, "document context"),
+        ({"inputs": "mt+src"}, "mt.src"),
+        ({"inputs": "mt+ref", "spans": True}, "error spans"),  # naming what it reads anyway changes nothing
+    ):
+        with pytest.raises(ModelError, match=f"does not support .*{what}"):
+            load_estimator(None, EngineOptions(), **settings)
+    assert load_estimator(None, EngineOptions(), inputs="mt+ref").inputs == "mt+ref"
 
 
 def test_a_learned_folder_loads(tmp_path, tiny_bert):
@@ -37,37 +42,32 @@ def test_a_learned_folder_loads(tmp_path, tiny_bert):
         load_estimator(str(folder), EngineOptions(), inputs="mt+src")
 
 
-def test_other_folders(tmp_path, tiny_bert):
-    with pytest.raises(ModelError, match="^no model folder 'nowhere'; name embedded, .* of the hub$"):
-        load_estimator("nowhere", EngineOptions())
-    for name, owner in (("XCOMET-lite", "myyycroft"), ("COMET-poly-cand1-wmt25", "zouharvi"), ("XCOMET-XL", "Unbabel")):
-        with pytest.raises(ModelError, match=rf"of the hub \(perhaps {owner}/{name}\)$"):
-            load_estimator(name, EngineOptions())
-    with pytest.raises(ModelError, match=r"of the hub \(perhaps Unbabel/wmt22-comet-da\)$"):
-        load_estimator("wmt22-comet-da", EngineOptions())
-    with pytest.raises(ModelError, match="is a page of the hub; name the model itself: Unbabel/XCOMET-XL$"):
-        load_estimator("https://huggingface.co/Unbabel/XCOMET-XL", EngineOptions())
+def test_other_names_and_folders(tmp_path, tiny_bert):
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(ModelError, match="notes.txt is a file; name the checkpoint's folder"):
-        load_estimator(str(tmp_path / "notes.txt"), EngineOptions())
-    cached = tmp_path / "models--Unbabel--wmt22-comet-da"
-    cached.mkdir()
-    with pytest.raises(ModelError, match="of the hub's cache; name the model itself: Unbabel/wmt22-comet-da$"):
-        load_estimator(str(cached), EngineOptions())
-    with pytest.raises(ModelError, match="^the name of the model is empty"):
-        load_estimator("", EngineOptions())
-    for name in ("./absent", "~/absent", "/absent/model"):
-        with pytest.raises(ModelError, match="^no model folder .*absent.* and it is not a hub name"):
-            load_estimator(name, EngineOptions())
-    with pytest.raises(ModelError, match="^no checkpoint file x/model.ckpt; check the path$"):
-        load_estimator("x/model.ckpt", EngineOptions())
-    with pytest.raises(ModelError, match="holds neither a COMET checkpoint .* nor a trained regressor"):
-        load_estimator(str(tmp_path), EngineOptions())
-    with pytest.raises(ModelError, match="is not a quality model"):
-        load_estimator(str(tiny_bert), EngineOptions())
-    folder = write_pairwise(tmp_path / "pairwise")
-    with pytest.raises(ModelError, match="is a pairwise model: use the metric pairwise with model='.*/pairwise'$"):
-        load_estimator(str(folder), EngineOptions())
+    (tmp_path / "models--Unbabel--wmt22-comet-da").mkdir()
+    (tmp_path / "checkpoint.ckpt").mkdir()
+    (tmp_path / "empty").mkdir()
+    for name, fault in (
+        ("nowhere", "no model folder 'nowhere'; .* of the hub$"),
+        ("XCOMET-lite", r"\(perhaps myyycroft/XCOMET-lite\)$"),
+        ("COMET-poly-cand1-wmt25", r"\(perhaps zouharvi/COMET-poly-cand1-wmt25\)$"),
+        ("wmt22-comet-da", r"\(perhaps Unbabel/wmt22-comet-da\)$"),
+        ("https://huggingface.co/Unbabel/XCOMET-XL", "is a page of the hub; name the model itself: Unbabel/XCOMET-XL$"),
+        (tmp_path / "notes.txt", "notes.txt is a file; name the checkpoint's folder"),
+        (tmp_path / "models--Unbabel--wmt22-comet-da", "hub's cache; name the model itself: Unbabel/wmt22-comet-da$"),
+        ("", "^the name of the model is empty"),
+        ("~/absent", "^no model folder .*absent.* and it is not a hub name"),
+        ("x/model.ckpt", "^no checkpoint file x/model.ckpt"),
+        (tmp_path / "checkpoint.ckpt", "^no checkpoint file "),
+        (tmp_path / "empty", "holds neither a COMET checkpoint .* nor a trained regressor"),
+        (tiny_bert, "is not a quality model"),
+        (
+            write_pairwise(tmp_path / "pairwise"),
+            "is a pairwise model: use the metric pairwise with model='.*/pairwise'$",
+        ),
+    ):
+        with pytest.raises(ModelError, match=fault):
+            load_estimator(str(name), EngineOptions())
 
 
 def test_a_model_of_another_package(tmp_path, monkeypatch):
@@ -106,19 +106,6 @@ def test_a_model_of_another_package(tmp_path, monkeypatch):
     del entry_points[1]
     with pytest.raises(CtxMetricsError, match="toy_models:Missing"):
         load_estimator(str(tmp_path), options)
-
-
-def test_the_embedded_model_leaves_no_choice():
-    for settings, what in (
-        ({"spans": True}, "error spans"),
-        ({"context": True}, "document context"),
-        ({"inputs": "mt+src"}, "mt.src"),
-    ):
-        with pytest.raises(ModelError, match=f"reads mt.ref and does not support .*{what}"):
-            load_estimator(None, EngineOptions(), **settings)
-    assert load_estimator(None, EngineOptions(), inputs="mt+ref").inputs == "mt+ref"
-    with pytest.raises(ModelError, match="does not support error spans"):  # naming what it reads anyway changes nothing
-        load_estimator(None, EngineOptions(), inputs="mt+ref", spans=True)
 
 
 def test_the_folder_of_the_ckpt_file_will_do(tmp_path):

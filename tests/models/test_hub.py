@@ -25,26 +25,20 @@ def other_package(tmp_path, monkeypatch) -> Path:
     return model
 
 
-def test_embedded():
+def test_embedded(other_package):
+    """Its package is not imported."""
     model = hub.resolve("embedded")
-    assert model.embedded and model.revision is None and (model.folder / "config.json").exists()
+    assert model.embedded and model.revision is None and model.folder == other_package
     assert model.signature() == {"model": "embedded-all-MiniLM-L6-v2", "rev": None, "ckpt": hub.EMBEDDED_SHA256[:12]}
     assert file_sha256(model.folder / "model.safetensors") == hub.EMBEDDED_SHA256
 
 
-def test_the_embedded_package_is_not_imported(other_package):
-    model = hub.resolve("embedded")
-    assert model.ckpt == hub.EMBEDDED_SHA256[:12] and model.folder == other_package
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "tokenizer.json", "1_Pooling/config.json"])
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "1_Pooling/config.json"])
 def test_embedded_files_that_were_changed_or_removed_are_refused(other_package, name):
     path = other_package / name
     for damage in (lambda: path.write_bytes(path.read_bytes() + b" "), path.unlink):
         damage()
-        with pytest.raises(
-            ModelError, match="embedded encoder's files hash to .*, not 6825c09709a3, so it is not used"
-        ):
+        with pytest.raises(ModelError, match="embedded encoder's files hash to "):
             hub.resolve("embedded")
 
 
@@ -90,26 +84,19 @@ def test_the_hash_of_shards_depends_on_each(tmp_path):
     (tmp_path / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(ModelError, match="cannot read .*model-00002"):
         hub.resolve(str(tmp_path))
-
-
-def test_a_local_folder_without_weights(tmp_path):
+    (tmp_path / "model.safetensors.index.json").unlink()
     with pytest.raises(ModelError, match="holds no weights"):
         hub.resolve(str(tmp_path))
 
 
 @pytest.mark.parametrize(
-    "name", ["/no/such/folder", "./here", "../up", "~/home", "a/b/c", "has space", "own/name@", "@rev", "a:b", "ü/x"]
+    "name", ["/no/such/folder", "../up", "~/home", "a/b/c", "has space", "own/name@", "@rev", "ü/x"]
 )
 def test_names_that_are_neither(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(hub, "_snapshot", lambda *a: pytest.fail(f"the hub was asked for {a}"))
     with pytest.raises(ModelError, match="is not a hub name"):
         hub.resolve(name)
-
-
-def test_an_empty_name_is_refused():
-    with pytest.raises(ModelError, match="the name of the model is empty"):
-        hub.resolve("")
 
 
 def test_names_that_the_hub_refuses(monkeypatch):
@@ -146,13 +133,9 @@ def test_the_hint_to_fetch_names_the_revision(monkeypatch):
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", absent)
     monkeypatch.setattr(huggingface_hub.HfApi, "model_info", absent)
-    for name, hint in (
-        ("some/model", "(hf download some/model)"),
-        ("some/model@v2", "(hf download some/model --revision v2)"),
-    ):
-        with pytest.raises(ModelError) as error:
+    for name, more in (("some/model", ""), ("some/model@v2", " --revision v2")):
+        with pytest.raises(ModelError, match=rf"\(hf download some/model{more}\)"):
             hub.resolve(name)
-        assert hint in str(error.value)
 
 
 # which weights
@@ -166,15 +149,15 @@ def test_the_hint_to_fetch_names_the_revision(monkeypatch):
         (
             {
                 "model.safetensors.index.json",
-                "model-00001-of-00002.safetensors",
-                "model-00002-of-00002.safetensors",
+                "model-1-of-2.safetensors",
+                "model-2-of-2.safetensors",
                 "pytorch_model.bin",
             },
-            ["model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
+            ["model.safetensors.index.json", "model-1-of-2.safetensors", "model-2-of-2.safetensors"],
         ),
         (
-            {"pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin", "model-00001-of-00001.safetensors"},
-            ["pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin"],
+            {"pytorch_model.bin.index.json", "pytorch_model-1-of-1.bin", "model-1-of-1.safetensors"},
+            ["pytorch_model.bin.index.json", "pytorch_model-1-of-1.bin"],
         ),
     ],
     ids=["safetensors", "bin", "shards", "bin shards"],

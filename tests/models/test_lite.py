@@ -7,7 +7,7 @@ import pytest
 import torch
 from comet_checkpoints import RECIPES, build_lite
 from comet_texts import TEXTS
-from damage import change, change_json, line, text, without
+from damage import change, line, other, text, without
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.models.comet.checkpoint import convert
@@ -47,16 +47,9 @@ def test_scores_and_spans_are_those_of_the_same_tensors_in_a_ckpt_file(lite, com
 @pytest.mark.parametrize("safetensors", [True, False])
 def test_a_config_of_how_the_class_was_made(lite, comet_checkpoint, tmp_path, safetensors):
     """As newer releases of huggingface_hub save it; what it says counts."""
-    made = {
-        "encoder_model": "DeBERTa",
-        "hidden_sizes": list(RECIPES["xcomet-lite"].hidden_sizes),
-        "layer_transformation": "softmax",
-        "load_pretrained_weights": False,
-        "pretrained_model": "microsoft/mdeberta-v3-base",
-        "validation_data": [],
-        "word_layer": 8,
-        "word_level_training": True,
-    }
+    made = {"encoder_model": "DeBERTa", "hidden_sizes": list(RECIPES["xcomet-lite"].hidden_sizes), "word_layer": 8}
+    made |= {"layer_transformation": "softmax", "load_pretrained_weights": False, "word_level_training": True}
+    made |= {"pretrained_model": "microsoft/mdeberta-v3-base", "validation_data": []}
     folder = build_lite(comet_checkpoint("xcomet-lite"), tmp_path / "made", safetensors, **made)
     assert estimates(folder) == estimates(lite)
     values = [each.value for each in estimates(lite)]
@@ -104,10 +97,6 @@ def test_a_converted_folder_needs_nothing_else(lite, copy, tmp_path):
     assert signature(tmp_path / "converted") == {**signature(lite), "model": "converted"}
 
 
-def config_of_encoder(**changes):
-    return lambda folder: change_json(folder / "encoder" / "config.json", **changes)
-
-
 def tensors(change):
     def damage(folder):
         path = folder / "pytorch_model.bin"
@@ -135,49 +124,32 @@ DAMAGES = {
         f"{FILE} does not fit its hyper-parameters; of another shape: {TABLE} [8, 32], not [64, 32]",
     ),
     "text for a config": (text("config.json", "x"), "FOLDER holds no readable config.json"),
-    "another kind of model": (lambda folder: change(folder, model_type="bert"), "FOLDER is not a quality model"),
-    "no tokenizer": (
-        without("encoder/tokenizer.json", "encoder/tokenizer_config.json"),
-        "FOLDER/encoder: its tokenizer is missing: none of tokenizer.json, ",
-    ),
+    "another kind of model": (other("config.json", model_type="bert"), "FOLDER is not a quality model"),
     "a word layer that is a word": (
-        lambda folder: (folder / "config.json").write_text('{"encoder_model": "DeBERTa", "word_layer": "x"}'),
+        text("config.json", '{"encoder_model": "DeBERTa", "word_layer": "x"}'),
         "FOLDER/config.json: word_layer is 'x', which no COMET model has; fetch it again",
     ),
     "another encoder": (
-        lambda folder: (folder / "config.json").write_text('{"encoder_model": "BERT"}'),
+        text("config.json", '{"encoder_model": "BERT"}'),
         "FOLDER/encoder: config.json is of kind 'deberta-v2', but the checkpoint's encoder is BERT",
     ),
-    "absolute positions": (
-        config_of_encoder(position_biased_input=True),
-        "FOLDER/encoder: position_biased_input True is not supported, only False",
-    ),
-    "a convolution": (
-        config_of_encoder(conv_kernel_size=3),
-        "FOLDER/encoder: conv_kernel_size 3 is not supported, only 0",
-    ),
-    "one of the two products": (
-        config_of_encoder(pos_att_type=["c2p"]),
-        "FOLDER/encoder: pos_att_type 'c2p' is not supported, only 'c2p|p2c'",
-    ),
-    "no kinds of products": (
-        config_of_encoder(pos_att_type=7),
-        "FOLDER/encoder: pos_att_type '7' is not supported, only 'c2p|p2c'",
-    ),
-    "types of tokens": (
-        config_of_encoder(type_vocab_size=2),
-        "FOLDER/encoder: type_vocab_size 2 is not supported, only 0",
-    ),
-    "no buckets": (
-        config_of_encoder(position_buckets=-1),
-        "FOLDER/encoder: config.json gives no number for position_buckets",
-    ),
-    "one bucket": (config_of_encoder(position_buckets=1), "FOLDER/encoder: config.json gives 1 for position_buckets"),
-    "10^9 positions": (
-        config_of_encoder(max_position_embeddings=10**9),
-        "FOLDER/encoder: config.json gives max_position_embeddings 1000000000, more than 8192",
-    ),
-    "10^12 buckets": (config_of_encoder(position_buckets=10**12), "numbers, more than the"),
+    **{
+        f"{key} {value}": (
+            other("encoder/config.json", **{key: value}),
+            f"FOLDER/encoder: {key} {shown} is not supported",
+        )
+        for key, value, shown in (
+            ("position_biased_input", True, "True"),
+            ("conv_kernel_size", 3, "3"),
+            ("pos_att_type", ["c2p"], "'c2p'"),
+            ("pos_att_type", 7, "'7'"),
+            ("type_vocab_size", 2, "2"),
+        )
+    },
+    "no buckets": (other("encoder/config.json", position_buckets=-1), "gives no number for position_buckets"),
+    "one bucket": (other("encoder/config.json", position_buckets=1), "gives 1 for position_buckets"),
+    "10^9 positions": (other("encoder/config.json", max_position_embeddings=10**9), "1000000000, more than 8192"),
+    "10^12 buckets": (other("encoder/config.json", position_buckets=10**12), "numbers, more than the"),
 }
 
 

@@ -21,7 +21,6 @@ CASES = [  # layer_transformation of the .ckpt, of hparams.yaml, and what is com
     ("sparsemax", "softmax", "sparsemax"),
     ("sparsemax", None, "sparsemax"),
     ("softmax", "sparsemax", "softmax"),
-    ("softmax", "sparsemax_patch", "softmax"),
 ]
 
 

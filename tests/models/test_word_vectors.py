@@ -28,11 +28,13 @@ def as_lists(vectors):
 
 
 @pytest.mark.parametrize("name", ["vectors.txt", "vectors.txt.gz", "vectors.txt.xz"])
-def test_only_what_is_wanted_at_length_1(tmp_path, name):
-    found = read_vectors(written(tmp_path, GLOVE, name), {"the", "The", "1", "absent", "nothing", ".", "at"})
+def test_only_what_is_wanted_at_length_1_or_as_it_stands(tmp_path, name):
+    path, wanted = written(tmp_path, GLOVE, name), {"the", "The", "1", "absent", "nothing", ".", "at"}
+    found, plain = read_vectors(path, wanted), read_vectors(path, wanted, unit=False)
     # (3, 4, 0) / 5; zeros have no direction; a line of a word with blanks is not of its first or last part
     assert as_lists(found) == {"the": [0.6, 0.8, 0], "The": [0, -1, 0], "1": [1, 0, 0]}
-    assert all(vector.dtype == np.float32 for vector in found.values())
+    assert as_lists(plain) == {"the": [3, 4, 0], "The": [0, -5, 0], "1": [1, 0, 0], "nothing": [0, 0, 0]}
+    assert all(vector.dtype == np.float32 for vector in [*found.values(), *plain.values()])
 
 
 @pytest.mark.parametrize(
@@ -61,12 +63,9 @@ def test_files_of_many_kinds(tmp_path, text, found):
         ("the 1 0\ncat 1 0 5\n", "line 2: it is not a word and 2 numbers"),  # not the word "cat 1"
         ("the 1 0\n\ncat 1 0\n", "line 2: it is not a word and 2 numbers"),
         ("2 3\nthe 1 0\n", "line 2: it is not a word and 3 numbers"),
-        ("the 1 0\ncat 1 x\n", "line 2: the vector of 'cat' holds a number that is not finite"),
         ("the 1 0\ncat 1  0\n", "line 2: "),
-        ("the 1 0\ncat nan 0\n", "line 2: the vector of 'cat' holds a number that is not finite"),
-        ("the 1 0\ncat 1 inf\n", "line 2: the vector of 'cat' holds a number that is not finite"),
+        *((f"the 1 0\ncat {held}\n", "line 2: the vector of 'cat' ") for held in ("1 x", "nan 0", "1 inf")),
         ("the cat sat\n", "line 1: it is not a word and its vector"),
-        ("{\n", "line 1: it is not a word and its vector"),
         ("", "is empty"),
         (f"1 {'9' * 5000}\ncat 1 0\n", "line 2: it is not a word and 1 numbers, as in the first line"),
         ("3 2\nthe 1 0\ncat 0 1\n", "announces 3 words, but 2 follow"),
@@ -78,6 +77,9 @@ def test_bad_files_are_one_line(tmp_path, text, words):
     with pytest.raises(InputError) as error:
         read_vectors(path, {"cat"})
     assert path in str(error.value) and words in str(error.value) and "\n" not in str(error.value)
+    if "line 1: it" in words or words == "is empty":  # which is seen when the file is opened
+        with pytest.raises(InputError, match=words):
+            VectorFile(path)
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -95,23 +97,11 @@ def test_files_that_cannot_be_read(tmp_path):
             VectorFile(str(tmp_path / name.split(".*")[0]))
 
 
-def test_vectors_as_they_stand(tmp_path):
-    found = read_vectors(written(tmp_path, GLOVE), {"the", "The", "nothing", "absent"}, unit=False)
-    assert as_lists(found) == {"the": [3, 4, 0], "The": [0, -5, 0], "nothing": [0, 0, 0]}
-    assert all(vector.dtype == np.float32 for vector in found.values())
-
-
 def test_numbers_that_fp32_does_not_hold(tmp_path):
     path = written(tmp_path, "the 1 0\ncat 1e39 0\n")
     assert as_lists(read_vectors(path, {"cat"})) == {"cat": [1, 0]}
     with pytest.raises(InputError, match="line 2: the vector of 'cat' holds a number that is not finite"):
         read_vectors(path, {"cat"}, unit=False)
-
-
-def test_a_file_that_holds_no_vectors_is_refused_when_it_is_opened(tmp_path):
-    for content, said in (("no vectors here\n", "line 1: it is not a word and its vector"), ("", "is empty")):
-        with pytest.raises(InputError, match=f"vectors.txt.* {said}"):
-            VectorFile(written(tmp_path, content))
 
 
 # a file that is asked for the words of texts

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 from classifiers import write_classifier
-from comet_checkpoints import RECIPES, TINY, WORDS, build, encoder_config, save_tokenizer, state_dict, tokenizer_family
+from comet_checkpoints import RECIPES, WORDS, build, encoder_config, save_tokenizer, state_dict, tokenizer_family
 from learned_folders import write_learned
 from pairwise_folders import write_pairwise
 from safetensors.torch import save_file
@@ -64,7 +64,7 @@ def write_models(folder: Path) -> None:
     """Models of every kind; those that name an encoder name it in their own folder or the embedded one."""
     from ctx_metrics.learned.networks import Shape
 
-    for name in TINY:
+    for name in RECIPES:
         build(RECIPES[name], folder / f"tiny-{name}", "encoder")
     build(RECIPES["kiwi"], folder / "noenc", "microsoft/infoxlm-large")
     shutil.rmtree(folder / "noenc" / "encoder")
