@@ -11,22 +11,8 @@ from safetensors.torch import load_file, save_file
 from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 MOST = 512
-SIZES = {
-    "tiny": {
-        "hidden_size": 36,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 3,
-        "intermediate_size": 40,
-        "embedding_size": 16,
-    },
-    "base": {
-        "hidden_size": 768,
-        "num_hidden_layers": 12,
-        "num_attention_heads": 12,
-        "intermediate_size": 3072,
-        "embedding_size": 128,
-    },
-}
+FIELDS = "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "embedding_size"
+SIZES = {"tiny": (36, 3, 3, 40, 16), "base": (768, 12, 12, 3072, 128)}
 TEXTS = [
     "The cat sat on the mat, and the dog looked at it.",
     "Die Katze sitzt auf der Matte.",
@@ -78,7 +64,7 @@ def make(folder: Path, size: str = "tiny", act: str = "gelu", seed: int = 1, tex
         "vocab_size": 120300 if size == "base" else rows,
         "pad_token_id": 0,
         "num_labels": 1,
-        **SIZES[size],
+        **dict(zip(FIELDS, SIZES[size], strict=True)),
     }
     (folder / "config.json").write_text(json.dumps(stated))
     network = RemBertForSequenceClassification(_config(stated, act)).eval()

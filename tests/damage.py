@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import zipfile
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -112,3 +113,20 @@ def as_pytorch(folder: Path) -> None:
     """Write the tensors as pytorch_model.bin in place of model.safetensors."""
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
+
+
+def in_form(folder: Path, target: Path, form: str) -> Path:
+    """A copy of a checkpoint with its weights in another form: "bin" or "safetensors", with " shards" after it or without."""
+    kind, _, shards = form.partition(" ")
+    write, stem = (torch.save, "pytorch_model.bin") if kind == "bin" else (save_file, "model.safetensors")
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("model.safetensors"))
+    tensors = load_file(folder / "model.safetensors")
+    if not shards:
+        write(tensors, target / stem)
+        return target
+    name, _, ending = stem.partition(".")
+    owner = {each: f"{name}-0000{number % 2 + 1}-of-00002.{ending}" for number, each in enumerate(sorted(tensors))}
+    for file in set(owner.values()):
+        write({each: tensor for each, tensor in tensors.items() if owner[each] == file}, target / file)
+    (target / f"{stem}.index.json").write_text(json.dumps({"metadata": {}, "weight_map": owner}))
+    return target

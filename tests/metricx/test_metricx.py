@@ -13,8 +13,8 @@ import pytest
 import sentencepiece
 import torch
 import transformers
+from damage import in_form, other, weights, without
 from metricx_folders import TEXTS, make, oracle
-from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from ctx_metrics import EngineOptions, InputError, ModelError
@@ -63,27 +63,7 @@ def test_all_forms_of_weights_give_the_same_scores(folder, tmp_path, form):
     def numbers(path) -> list[float]:
         return scores(MetricX(model=str(path), sources=SOURCES, engine=EngineOptions(quiet=True)))
 
-    assert numbers(rewritten(folder, tmp_path / "metricx-24-rewritten", form)) == numbers(folder)
-
-
-def rewritten(folder: Path, path: Path, form: str) -> Path:
-    """The same checkpoint with its weights in another form."""
-    kind, _, shards = form.partition(" ")
-    write, stem = (torch.save, "pytorch_model.bin") if kind == "bin" else (save_file, "model.safetensors")
-    path.mkdir()
-    for name in ("config.json", "tokenizer.json"):
-        (path / name).write_bytes((folder / name).read_bytes())
-    tensors = load_file(folder / "model.safetensors")
-    if not shards:
-        write(tensors, path / stem)
-        return path
-    name, _, ending = stem.partition(".")
-    files = [f"{name}-{number}-of-00002.{ending}" for number in ("00001", "00002")]
-    owner = {each: files[number % 2] for number, each in enumerate(sorted(tensors))}
-    for file in files:
-        write({each: tensor for each, tensor in tensors.items() if owner[each] == file}, path / file)
-    (path / f"{stem}.index.json").write_text(json.dumps({"metadata": {}, "weight_map": owner}))
-    return path
+    assert numbers(in_form(folder, tmp_path / "metricx-24-rewritten", form)) == numbers(folder)
 
 
 @pytest.mark.full
@@ -135,33 +115,18 @@ def test_the_mean_and_the_best_of_several_references(folder):
 
 
 def test_scores_end_at_0_and_25(tmp_path, folder):
-    path = tmp_path / "metricx-24-wide"
-    path.mkdir()
-    for name in ("config.json", "tokenizer.json"):
-        (path / name).write_bytes((folder / name).read_bytes())
-    tensors = load_file(folder / "model.safetensors")
-    tensors["lm_head.weight"][metricx_folders.ROW] *= 40
-    save_file(tensors, path / "model.safetensors")
-    assert {0.0, 25.0} & set(np.round(scores(MetricX(model=str(path), sources=SOURCES)), 9))
-    assert all(0 <= score <= 25 for score in scores(MetricX(model=str(path), sources=SOURCES)))
-
-
-def test_bf16_is_close(folder):
-    exact = scores(MetricX(model=str(folder), sources=SOURCES))
-    found = scores(MetricX(model=str(folder), sources=SOURCES, engine=EngineOptions(dtype="bf16", quiet=True)))
-    assert found == pytest.approx(exact, abs=0.25)
+    path = shutil.copytree(folder, tmp_path / "metricx-24-wide")
+    weights("lm_head.weight", lambda table: table * 40)(path)
+    found = scores(MetricX(model=str(path), sources=SOURCES))
+    assert {0.0, 25.0} & set(np.round(found, 9)) and all(0 <= score <= 25 for score in found)
 
 
 def test_the_signature_and_the_direction(folder):
     metric = MetricX(model=str(folder), sources=SOURCES)
     metric.corpus_score(HYPOTHESES, [REFERENCES])
     signature = metric.get_signature().info
-    assert (
-        signature["inputs"] == "mt+src+ref"
-        and signature["metricx"] == "24"
-        and signature["maxlen"] == 1536
-        and signature["multiref"] == "min"
-    )
+    wanted = {"inputs": "mt+src+ref", "metricx": "24", "maxlen": 1536, "multiref": "min"}
+    assert {name: signature[name] for name in wanted} == wanted
     assert json.dumps(signature) and "mx:24" in metric.get_signature().format(short=True)
     assert not metric.can.higher_is_better
     again = pickle.loads(pickle.dumps(metric))
@@ -177,7 +142,7 @@ def test_buckets_are_those_of_transformers():
 
 
 def test_the_tokenizer_may_stand_elsewhere(folder, tmp_path):
-    path = rewritten(folder, tmp_path / "metricx-24-bare", "bin")
+    path = in_form(folder, tmp_path / "metricx-24-bare", "bin")
     elsewhere = tmp_path / "tokenizer"
     elsewhere.mkdir()
     (path / "tokenizer.json").rename(elsewhere / "tokenizer.json")
@@ -190,7 +155,7 @@ def test_the_tokenizer_may_stand_elsewhere(folder, tmp_path):
 
 def test_a_sentencepiece_model_needs_no_warning(folder, tmp_path, caplog, monkeypatch, recwarn):
     """As google/mt5-xl comes: transformers converts it, and warns about how mT5 was trained."""
-    path = rewritten(folder, tmp_path / "metricx-24-pieces", "bin")
+    path = in_form(folder, tmp_path / "metricx-24-pieces", "bin")
     (path / "tokenizer.json").unlink()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(ALL),
@@ -219,36 +184,18 @@ def test_a_sentencepiece_model_needs_no_warning(folder, tmp_path, caplog, monkey
     assert [*ids, 1] == theirs(ALL[0])["input_ids"]
 
 
-def lacking_a_shard(folder: Path) -> None:
-    next(folder.glob("*-00002-of-00002.*")).unlink()
-
-
-def of_plain_mt5(folder: Path) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"architectures": ["MT5ForConditionalGeneration"]}))
-
-
-def of_a_small_vocabulary(folder: Path) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"vocab_size": 32128}))
-
-
-def without_a_tokenizer(folder: Path) -> None:
-    (folder / "tokenizer.json").unlink()
-
-
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lacking_a_shard, "model-00002-of-00002.safetensors"),
-        (of_plain_mt5, "is not a MetricX checkpoint: config.json names .*MT5ForConditionalGeneration"),
-        (of_a_small_vocabulary, "32,128 rows"),
-        (without_a_tokenizer, r"has no tokenizer, and mT5's \(google/mt5-xl\) is not in the cache"),
+        (without("model-00002-of-00002.safetensors"), "model-00002-of-00002.safetensors"),
+        (other("config.json", architectures=["MT5ForConditionalGeneration"]), "is not a MetricX checkpoint"),
+        (other("config.json", vocab_size=32128), "32,128 rows"),
+        (without("tokenizer.json"), r"has no tokenizer, and mT5's \(google/mt5-xl\) is not in the cache"),
     ],
 )
 def test_a_folder_that_cannot_be_used(folder, tmp_path, monkeypatch, damage, words):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    path = rewritten(folder, tmp_path / "metricx-24-damaged", "safetensors shards")
+    path = in_form(folder, tmp_path / "metricx-24-damaged", "safetensors shards")
     damage(path)
     with pytest.raises(ModelError, match=words) as caught:
         MetricX(model=str(path), sources=SOURCES)
