@@ -29,8 +29,8 @@ def device_name(text: str) -> str:
     if names.fullmatch(text):
         return text
     meant = re.sub(r"^(?=\d)", "cuda:", text.lower().replace("gpu", "cuda"))
-    hint = f"; did you mean {meant}?" if names.fullmatch(meant) else ""
-    raise ArgumentTypeError(f"unknown device {text!r}; the devices are auto, cpu, mps, cuda and cuda:N{hint}")
+    fix = f"; did you mean {meant}?" if names.fullmatch(meant) else ""
+    raise ArgumentTypeError(f"unknown device {text!r}; the devices are auto, cpu, mps, cuda and cuda:N{fix}")
 
 
 def format_name(text: str) -> str:
@@ -43,8 +43,8 @@ def format_name(text: str) -> str:
     if text in FORMATS:
         return text
     meant = _OTHER_NAMES.get(text.lower(), text.lower())
-    hint = f"; did you mean {meant}?" if meant in FORMATS else ""
-    raise ArgumentTypeError(f"unknown number format {text!r}; the formats are {', '.join(FORMATS)}{hint}")
+    fix = f"; did you mean {meant}?" if meant in FORMATS else ""
+    raise ArgumentTypeError(f"unknown number format {text!r}; the formats are {', '.join(FORMATS)}{fix}")
 
 
 @dataclass(frozen=True)

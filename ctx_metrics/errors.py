@@ -95,8 +95,8 @@ def _lacks_host_memory(error: BaseException) -> bool:
     return of_host and not isinstance(error, CtxMetricsError)
 
 
-def memory_remedy(error: BaseException, on_device: str | None = None) -> str:
-    """Return advice for an out-of-memory error; `on_device` is that for a GPU, by default what helps with any model."""
+def memory_fix(error: BaseException, on_device: str | None = None) -> str:
+    """Return the fix for an out-of-memory error; `on_device` is that for a GPU, by default what helps with any model."""
     if _lacks_host_memory(error):
         return MORE_MEMORY
     return on_device or worded(
@@ -118,7 +118,7 @@ def as_line(error: Exception) -> str | None:
     elif _lacks_host_memory(error):
         line = f"there is too little memory ({shown}); {MORE_MEMORY}"
     elif lacks_memory(error):
-        line = f"the device has too little memory; {memory_remedy(error)} ({memory_words(error)})"
+        line = f"the device has too little memory; {memory_fix(error)} ({memory_words(error)})"
     elif package := _not_imported(error):
         line = f"{package} cannot be imported ({shown}); `ctx-metrics doctor` shows what is broken"
     elif isinstance(error, OSError):

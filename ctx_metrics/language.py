@@ -163,7 +163,7 @@ def guard_english(
     *,
     language: str | None,
     texts: Iterable[str | None],
-    mend: str = "",
+    fix: str = "",
     multilingual: bool = False,
 ) -> None:
     """Raise InputError, or give notice, if the embedded English encoder is about to read another language.
@@ -187,9 +187,9 @@ def guard_english(
     elif not looks_english(texts):
         if multilingual:
             another = worded(f"{flag} multilingual", "model='multilingual'")
-            mend = f"{name_the_language()}, or another model, such as {another}"
-        mend = mend or worded("name another model, or the language pair with -l", "name another model, or the language")
-        notice(f"the embedded models read only English, but the text does not look English; {mend}")
+            fix = f"{name_the_language()}, or another model, such as {another}"
+        fix = fix or worded("name another model, or the language pair with -l", "name another model, or the language")
+        notice(f"the embedded models read only English, but the text does not look English; {fix}")
 
 
 LANGUAGES = ("source_lang", "target_lang")

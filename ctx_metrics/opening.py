@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .errors import CtxMetricsError, ModelError, ResourceError, lacks_memory, memory_remedy
+from .errors import CtxMetricsError, ModelError, ResourceError, lacks_memory, memory_fix
 
 JSON_LIMIT = 16 * 2**20  # bytes; once parsed, a JSON file takes up to twenty times as much memory
 _SETTLED_NS = 2 * 10**9  # file times are as coarse as 2 s: a younger file may change and keep its times
@@ -26,7 +26,7 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
     """Turn any exception in the block, which reads a file or folder, into a one-line ModelError.
 
     path    what the line names
-    says    the rest of the line; "{why}" stands for the exception's message
+    says    the rest of the line, of which the part after "; " is the fix; "{why}" stands for the exception's message
 
     Damaged and malicious files make libraries raise anything: IndexError, RecursionError, a Rust panic. So only code that
     reads belongs in the block; errors in code that uses the model must stay visible. Our own errors pass unchanged. Raises
@@ -44,9 +44,10 @@ def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it aga
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # raised by Rust libraries
             raise
         if lacks_memory(error):
-            raise ResourceError(f"{path} needs more memory than is available; {memory_remedy(error)}") from error
-        line = says.replace("{why}", reason(error))
-        raise ModelError(f"{path}{'' if line.startswith(':') else ' '}{line}") from error
+            raise ResourceError(f"{path} needs more memory than is available", fix=memory_fix(error)) from error
+        fault, _, fix = says.partition("; ")
+        fault = fault.replace("{why}", reason(error))
+        raise ModelError(f"{path}{'' if fault.startswith(':') else ' '}{fault}", fix=fix) from error
 
 
 def reason(error: BaseException) -> str:

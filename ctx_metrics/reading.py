@@ -67,13 +67,13 @@ def decode(content: bytes, name: str, encoding: str | None = None, first: int = 
             raise InputError(
                 f"cannot read {name}: unknown encoding {encoding!r}", fix=f"{name_it} accepts one such as utf-8"
             ) from error
-        mend = "save it as UTF-8" + (f" or name its encoding with {name_it}" if encoding else "")
+        fix = "save it as UTF-8" + (f" or name its encoding with {name_it}" if encoding else "")
         encoding = encoding or "utf-8"
         if not isinstance(error, UnicodeDecodeError):  # encodings such as punycode do not say where
-            raise InputError(f"{name} is not {encoding}", fix=mend) from error
+            raise InputError(f"{name} is not {encoding}", fix=fix) from error
         line = first + content.count(b"\n", 0, error.start)
         column, byte = error.start - content.rfind(b"\n", 0, error.start), content[error.start]
-        raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}", fix=mend) from error
+        raise InputError(f"{name}, line {line}: byte {column} (0x{byte:02x}) is not {encoding}", fix=fix) from error
 
 
 def without_mark(text: str, name: str) -> str:

@@ -173,10 +173,10 @@ def model_named(name: str, table: MetricTable) -> Model | None:
     return Model(metric, name if "/" in name else given)
 
 
-def model_hint(name: str, table: MetricTable) -> str:
-    """Return advice if a model's name was given instead of a metric's; "" otherwise.
+def model_fix(name: str, table: MetricTable) -> str:
+    """Return the fix if a model's name was given instead of a metric's; "" otherwise.
 
-    >>> model_hint("xcomet", {})
+    >>> model_fix("xcomet", {})
     'xcomet is a model, not a metric: give -m comet --comet-model Unbabel/XCOMET-XL'
     """
     model = model_named(name, table)

@@ -81,7 +81,7 @@ def check_new_folder(folder: Path) -> None:
 
 
 @contextmanager
-def replacing(path: str, mend: str = "") -> Iterator[str]:
+def replacing(path: str, fix: str = "") -> Iterator[str]:
     """Yield a temporary name for a file or folder, which replaces `path` if the block succeeds and is removed if it fails.
 
     The name is next to `path`, in a randomly named folder that only this user can enter, so nobody can predict it or
@@ -92,7 +92,7 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
     whatever else the block raises.
     """
     path = os.fspath(path)
-    with os_errors(f"cannot write {path}", mend):
+    with os_errors(f"cannot write {path}", fix):
         if is_stream(path):
             yield path
             return
@@ -113,9 +113,7 @@ def replacing(path: str, mend: str = "") -> Iterator[str]:
             os.replace(beside, path)
 
 
-def write_whole(
-    path: str, text: str, comfort: str = "", encoding: str = "utf-8", errors: str = "surrogateescape"
-) -> None:
+def write_whole(path: str, text: str, fix: str = "", encoding: str = "utf-8", errors: str = "surrogateescape") -> None:
     """Write a text atomically; raises InputError if that fails.
 
     encoding    the user's choice, by -e; a character that it does not have raises InputError
@@ -130,13 +128,13 @@ def write_whole(
         line, lacking = text.count("\n", 0, error.start) + 1, text[error.start]
         raise InputError(
             f"cannot write {path}: line {line}: {lacking!r} (U+{ord(lacking):04X}) is not in {encoding}",
-            fix=f"save the texts as UTF-8 and leave out -e {encoding}{comfort}",
+            fix=f"save the texts as UTF-8 and leave out -e {encoding}{fix and f'; {fix}'}",
         ) from error
-    write_bytes(path, content, comfort)
+    write_bytes(path, content, fix)
 
 
-def write_bytes(path: str, content: bytes, mend: str = "") -> None:
-    with replacing(path, mend) as beside, open(beside, "wb") as file:
+def write_bytes(path: str, content: bytes, fix: str = "") -> None:
+    with replacing(path, fix) as beside, open(beside, "wb") as file:
         file.write(content)
 
 
@@ -217,21 +215,21 @@ def checksum(*parts: bytes) -> int:
 
 
 @contextmanager
-def os_errors(what: str, mend: str = "") -> Iterator[None]:
-    """Context that turns an error of the operating system into the InputError `what: why`, with `mend` at its end."""
+def os_errors(what: str, fix: str = "") -> Iterator[None]:
+    """Context that turns an error of the operating system into the InputError `what: why`."""
     try:
         yield
     except CtxMetricsError:
         raise
     except FileExistsError as error:
-        raise InputError(f"{what}: {error.filename} is a file, but a folder is needed there{mend}") from error
+        raise InputError(f"{what}: {error.filename} is a file, but a folder is needed there", fix=fix) from error
     except OSError as error:
-        raise InputError(f"{what}: {error.strerror or error}{mend}") from error
+        raise InputError(f"{what}: {error.strerror or error}", fix=fix) from error
     except Exception as error:
         number = re.search(r"\(os error (\d+)\)", str(error))  # how safetensors and tokenizers, in Rust, report it
         if number is None:
             raise
-        raise InputError(f"{what}: {os.strerror(int(number[1]))}{mend}") from error
+        raise InputError(f"{what}: {os.strerror(int(number[1]))}", fix=fix) from error
 
 
 def _status(path: str) -> os.stat_result | None:

@@ -1,4 +1,4 @@
-"""What a user can mend ends both commands with one line: packages that cannot be imported, too little memory, tokenizers."""
+"""What a user can fix ends both commands with one line: packages that cannot be imported, too little memory, tokenizers."""
 
 import json
 import threading

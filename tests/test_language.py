@@ -76,7 +76,7 @@ def test_an_unknown_language_is_said_when_the_text_is_not_english(caplog):
     guard_english("bertr", "--flag", False, language=None, texts=[ENGLISH] * 3)
     assert not caplog.records
     guard_english("bertr", "--flag", False, language=None, texts=[GERMAN] * 3)
-    guard_english("bertr", "--flag", False, language=None, texts=[GERMAN] * 3, mend="ask another")
+    guard_english("bertr", "--flag", False, language=None, texts=[GERMAN] * 3, fix="ask another")
     looks = "the embedded models read only English, but the text does not look English; "
     assert caplog.messages == [looks + "name another model, or the language", looks + "ask another"]
 

@@ -76,7 +76,7 @@ class AlignedTexts(Wrapper):
         needed = "outputs are aligned within documents: name the column of their ids (--columns doc=NAME)"
         return needed if settings.align and "doc" not in roles else ""
 
-    def hint(self, prefix: str) -> str:
+    def fix(self, prefix: str) -> str:
         fits = "aligns documents whose lines do not match"
         return worded(f"{prefix}align {fits}, and reads folders of them", f"align=True {fits}")
 

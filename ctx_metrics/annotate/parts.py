@@ -128,7 +128,7 @@ class Parts:
         if self.has_summary():
             self._folder.remove(SUMMARY)
         self._folder.write(
-            self._part(number), content, "; make room and run the same command again: finished parts are kept"
+            self._part(number), content, "make room and run the same command again: finished parts are kept"
         )
         self.changed += 1
         return self._folder.state(self._part(number)) or ""

@@ -229,8 +229,8 @@ class TextReader:
                     self._first = line
                     continue
                 if heads := [cells[place] for place in places if cells[place].strip().lower() in HEADS]:
-                    mend = "if it is a header, name columns (--columns mt=NAME), not their numbers"
-                    notice(f"{self.table.path}: its first row holds {heads[0]!r} and is scored as text; {mend}")
+                    fix = "if it is a header, name columns (--columns mt=NAME), not their numbers"
+                    notice(f"{self.table.path}: its first row holds {heads[0]!r} and is scored as text; {fix}")
             if len(cells) != width:
                 there = counted(len(cells), "column", "columns")
                 raise InputError(

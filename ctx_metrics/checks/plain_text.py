@@ -34,7 +34,7 @@ class Kind:
     """A kind of lines that are not plain text.
 
     words      what the lines are
-    mend       what reads them, or makes plain text of them; a function gets the lines, and those of a text in the same
+    fix        what reads them, or makes plain text of them; a function gets the lines, and those of a text in the same
                language, if there is one
     found      says of each line whether it is of the kind
     share      of the lines, above which a text is of the kind
@@ -43,7 +43,7 @@ class Kind:
 
     name: str
     words: str
-    mend: str | Callable[[Lines, Lines], str]
+    fix: str | Callable[[Lines, Lines], str]
     found: Callable[[Lines], list[bool]]
     share: float = 0.5
     content: bool = False
@@ -74,8 +74,8 @@ def check_plain_text(
         more = f" and of {len(found) - SHOWN} more texts" if len(found) > SHOWN else ""
         same = [] if named is source else references if any(named is each for each in systems) else systems
         like = [line for line in next(iter(same), ()) if line]
-        mend = kind.mend if isinstance(kind.mend, str) else kind.mend(lines, like)
-        notice(f"not plain text: {', '.join(shares)}{more} {kind.words}; {mend}")
+        fix = kind.fix if isinstance(kind.fix, str) else kind.fix(lines, like)
+        notice(f"not plain text: {', '.join(shares)}{more} {kind.words}; {fix}")
     return odd
 
 

@@ -64,10 +64,10 @@ def parse(argv: Sequence[str]) -> CommandLine:
         parser.error(f"no subcommand given; did you mean: ctx-metrics score {shlex.join(argv)}")
     args, unknown = parser.parse_known_args(argv, CommandLine())
     if unknown:
-        hint = args.hints(unknown) if args.hints else ""
+        fix = args.fix_of_unknown(unknown) if args.fix_of_unknown else ""
         flag = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
-        meant = "" if hint or not flag else closest(flag, args.parser._option_string_actions, abbreviated=True)
-        args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{hint or meant}")
+        meant = "" if fix or not flag else closest(flag, args.parser._option_string_actions, abbreviated=True)
+        args.outer.error(f"unrecognized arguments: {' '.join(unknown)}{fix or meant}")
     args.argv = list(argv[1:])
     return args
 

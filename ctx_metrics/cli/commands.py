@@ -2,8 +2,9 @@
 
 A module says what its subcommand is: SUMMARY (a line for `ctx-metrics --help`), its docstring, `run`, which gets the
 settings.CommandLine and returns the exit code, and if need be USAGE, EPILOG, FLAGS (as settings.add_all takes them),
-`add_arguments` (adds flags that depend on the command line), `hints` (what to add to the error on words that the parser
-does not know) and `lines` (the command lines of which one consists, if its flags can be given again for further inputs).
+`add_arguments` (adds flags that depend on the command line), `fix_of_unknown` (the end of the error on words that the
+parser does not know) and `lines` (the command lines of which one consists, if its flags can be given again for further
+inputs).
 
 An entry point named `train.pairwise` is what `ctx-metrics train pairwise` runs, in place of `train`. Where the module of the
 outer name has no `run`, its subcommand only groups others: `pairwise.rank`.
@@ -19,7 +20,7 @@ from ..settings import add_all
 
 GROUP = "ctx_metrics.commands"
 WHAT = "the subcommand"
-RESERVED = ("argv", "hints", "lines", "outer", "parser", "run")  # what CommandLine holds besides the settings
+RESERVED = ("argv", "fix_of_unknown", "lines", "outer", "parser", "run")  # what CommandLine holds besides the settings
 
 
 def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
@@ -53,7 +54,7 @@ def _add_level(
         )
         subparser.set_defaults(parser=subparser, run=getattr(module, "run", None), lines=getattr(module, "lines", None))
         if not prefix:
-            subparser.set_defaults(outer=subparser, hints=getattr(module, "hints", None))
+            subparser.set_defaults(outer=subparser, fix_of_unknown=getattr(module, "fix_of_unknown", None))
         if groups:
             _add_level(subparser, commands, f"{whole}.", argv[1:])
         add_all(subparser, getattr(module, "FLAGS", ()))

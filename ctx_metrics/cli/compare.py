@@ -21,8 +21,8 @@ from .common.inputs import TextFlags, checked_texts, read_run
 from .common.metrics import Metrics, add_wrapper_flags, chosen_metrics, metrics_setting, model_setting
 from .common.outputs import add_output_flags, check_outputs, given_outputs, reads_of, write_outputs
 from .common.work import Kept, Work, checked_work, in_blocks
-from .hints import COMET_COMPARE, COMET_SCORE, SACREBLEU, flag_hints
 from .score import DEFAULT_METRIC, add_metric_flags, check_resample
+from .unknown_flags import COMET_COMPARE, COMET_SCORE, SACREBLEU, fix_of_flags
 
 SUMMARY = "compare all pairs of systems: differences, p-values, ranks"
 
@@ -81,8 +81,8 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
     add_all(parser, [("work", Work), Kept, flags.quiet("No progress bars, and with TSV no signatures on stderr.")])
 
 
-def hints(words: Sequence[str]) -> str:
-    return flag_hints(words, COMET_COMPARE, COMET_SCORE, SACREBLEU)
+def fix_of_unknown(words: Sequence[str]) -> str:
+    return fix_of_flags(words, COMET_COMPARE, COMET_SCORE, SACREBLEU)
 
 
 def run(line: CommandLine) -> int:

@@ -46,13 +46,13 @@ class Finding(NamedTuple):
     """One line of the report.
 
     fault    what is broken, or None if nothing is
-    mend     the command or step that fixes it
+    fix      the command or step that fixes it
     """
 
     name: str
     text: str
     fault: str | None = None
-    mend: str = ""
+    fix: str = ""
 
 
 def run(line: CommandLine) -> int:
@@ -81,7 +81,7 @@ def run(line: CommandLine) -> int:
                 broken.append(finding)
         print()
     for finding in broken:
-        print(f"BROKEN: {finding.name}: {finding.fault}\n  fix: {finding.mend}")
+        print(f"BROKEN: {finding.name}: {finding.fault}\n  fix: {finding.fix}")
     print(f"{len(broken)} broken" if broken else "Nothing essential is broken.")
     return 1 if broken else 0
 
@@ -165,8 +165,8 @@ def metrics() -> Iterator[Finding]:
         try:
             cls = table[name.upper()]
         except CtxMetricsError as error:
-            mend = REINSTALL if name in own else "update or uninstall the package that adds it"
-            yield Finding(name, "", str(error), mend)
+            fix = REINSTALL if name in own else "update or uninstall the package that adds it"
+            yield Finding(name, "", str(error), fix)
         else:
             yield Finding(name, f"{cls.__module__}.{cls.__qualname__}")
     for name in sorted({"bertr", "comet", "doccomet", "slide"} - set(table.plugins)):

@@ -297,7 +297,7 @@ def checked_tensor(
     path: Path,
     shape: tuple[int, ...] | None = None,
     finite: bool = True,
-    mend: str = "fetch it again",
+    fix: str = "fetch it again",
 ) -> "torch.Tensor":
     """Return the tensor; raise ModelError unless it holds plain floats, finite unless told otherwise, in the given shape."""
     import torch
@@ -308,12 +308,12 @@ def checked_tensor(
         kind = "no tensor"
         if isinstance(tensor, torch.Tensor):
             kind = f"a {tensor.layout} tensor of {tensor.dtype} on {tensor.device}".replace("torch.", "")
-        raise ModelError(f"{path}: {name} is {kind}, but plain floats are needed", fix=mend)
+        raise ModelError(f"{path}: {name} is {kind}, but plain floats are needed", fix=fix)
     if shape is not None and tuple(tensor.shape) != shape:
-        raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}", fix=mend)
+        raise ModelError(f"{path}: {name} is of shape {list(tensor.shape)}, not {list(shape)}", fix=fix)
     # one pass for the sum is enough, unless it overflows
     if finite and not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():
-        raise ModelError(f"{path}: {name} is not finite everywhere", fix=mend)
+        raise ModelError(f"{path}: {name} is not finite everywhere", fix=fix)
     return tensor
 
 

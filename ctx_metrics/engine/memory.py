@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar, Union, runtime_checkable
 
-from ..errors import ResourceError, lacks_memory, memory_remedy, memory_words
+from ..errors import ResourceError, lacks_memory, memory_fix, memory_words
 
 if TYPE_CHECKING:
     import torch
@@ -84,24 +84,24 @@ def release() -> None:
 
 
 @contextmanager
-def memory_for(what: str, device: Union[str, "torch.device"], remedy: str | None = None) -> Iterator[None]:
-    """Turn an out-of-memory error in the block into a ResourceError that names the device, what needs memory, and a remedy.
+def memory_for(what: str, device: Union[str, "torch.device"], fix: str | None = None) -> Iterator[None]:
+    """Turn an out-of-memory error in the block into a ResourceError that names the device, what needs memory, and a fix.
 
     what      what needs the memory, such as "the weights of NAME"
-    remedy    what to do if a GPU runs out of memory; None: the advice that helps with any model
+    fix    what to do if a GPU runs out of memory; None: one that helps with any model
     """
     try:
         yield
     except RuntimeError as error:
-        check_memory(error, what, device, remedy)
+        check_memory(error, what, device, fix)
         raise
 
 
-def check_memory(error: RuntimeError, what: str, device: Union[str, "torch.device"], remedy: str | None = None) -> None:
+def check_memory(error: RuntimeError, what: str, device: Union[str, "torch.device"], fix: str | None = None) -> None:
     if lacks_memory(error):
         from .device import resolve_device
 
         raise ResourceError(
             f"device {resolve_device(str(device))} has too little memory for {what}; "
-            f"{memory_remedy(error, remedy)} ({memory_words(error)})"
+            f"{memory_fix(error, fix)} ({memory_words(error)})"
         ) from error

@@ -82,8 +82,8 @@ class TextTokenizer:
             (folder / name).exists() for name in (path.name, *VOCABULARIES)
         ):  # transformers would make one up
             raise ModelError(f"{folder}: its tokenizer is missing: none of tokenizer.json, {', '.join(VOCABULARIES)}")
-        mend = "" if path.exists() else "; to read older formats: pip install 'sentencepiece>=0.2' protobuf"
-        with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
+        fix = "" if path.exists() else "; to read older formats: pip install 'sentencepiece>=0.2' protobuf"
+        with opening(folder, f": its tokenizer cannot be loaded: {{why}}{fix}"):
             if is_quantised(folder):
                 backend = read_quantised(folder).tokenizer()
             elif path.exists():

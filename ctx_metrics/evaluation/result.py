@@ -221,7 +221,7 @@ class Evaluation(Mapping[str, SystemScores]):
         with one_run() as notices:
             _, columns, design = self._compared(SystemTests())
         content = Content(self.context, design, columns, [*dict.fromkeys([*self.notices, *notices])])
-        write_whole(file, page([content], title or title_of(content)), "")
+        write_whole(file, page([content], title or title_of(content)))
 
     def write(self, output: str, path: str | os.PathLike[str]) -> None:
         """Write a file that an installed package adds to runs: the one that --OUTPUT writes in `ctx-metrics score`."""
@@ -233,7 +233,7 @@ class Evaluation(Mapping[str, SystemScores]):
         with one_run():
             known[output].check(self.context, USUAL)
             text = known[output].text(self.of_run, USUAL)
-        write_whole(os.fspath(path), text, "")
+        write_whole(os.fspath(path), text)
 
     def _compared(self, testing: SystemTests) -> SystemComparisons:
         return compared(self.of_run, testing)

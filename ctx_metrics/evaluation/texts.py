@@ -9,7 +9,7 @@ from ..corpus import Segments, checked_stream, document_id, list_of_strings, nam
 from ..errors import InputError
 from ..notices import counted, notice
 from ..run.texts import Texts
-from ..run.wrappers import reader_hint
+from ..run.wrappers import reader_fix
 from ..scoring.context import MetricSettings, capabilities
 from ..scoring.inputs import FileInput, Input
 
@@ -48,7 +48,7 @@ def texts_of(
     source = None if sources is None else _stream("sources", sources)
     doc_ids = None if docs is None else named([document_id(each) for each in list_of_strings("docs", docs)], "docs")
     given = {} if source is None or aligned else {"sources": "the sources"}
-    return Texts(names, systems, against, source, doc_ids, *languages, given=given, fix=reader_hint())
+    return Texts(names, systems, against, source, doc_ids, *languages, given=given, fix=reader_fix())
 
 
 def input_values(names: Sequence[str], metrics: Sequence[MetricSettings], given: Mapping[str, Any]) -> dict[str, Any]:

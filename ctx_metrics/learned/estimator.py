@@ -173,8 +173,8 @@ def load_learned(kind: str, name: str | None, options: EngineOptions) -> Learned
     if own_kind != kind:
         others = {CONFIG_KIND: ("a regressor", "comet"), "ctx-pairwise": ("a pairwise model", "pairwise")}
         what, metric = others.get(str(read_config(folder).get("model_type")), (f"one of {own_kind}", own_kind or ""))
-        mend = f"but {what}: use {metric_with_model(metric, name)}"
-        if not metric:
-            mend = f"nor one of {' or '.join(other for other in NETWORKS if other != kind)}; name a folder of {kind}"
-        raise ModelError(f"{name} holds no {kind} model, {mend}")
+        if metric:
+            raise ModelError(f"{name} holds no {kind} model, but {what}: use {metric_with_model(metric, name)}")
+        known = " or ".join(other for other in NETWORKS if other != kind)
+        raise ModelError(f"{name} holds no {kind} model, nor one of {known}", fix=f"name a folder of {kind}")
     return LearnedEstimator(folder, options, repo)

@@ -49,10 +49,10 @@ class Candidates:
         there = len(self.systems) - any(corpus.hypotheses == hypotheses for corpus in self._corpora)
         if there < self.number:
             others = counted(self.number, "other system", "other systems")
-            give = worded(f"score at least {self.number + 1} systems in one run", "give all of them as systems")
+            fix = worded(f"score at least {self.number + 1} systems in one run", "give all of them as systems")
             raise InputError(
                 f"{self.metric}: {self.model} compares outputs with those of {others}, but there "
-                f"{'is' if there == 1 else 'are'} {there or 'none'}: {give}, or name another model"
+                f"{'is' if there == 1 else 'are'} {there or 'none'}: {fix}, or name another model"
             )
         for number, corpus in enumerate(self._corpora, 1):
             if len(corpus) != len(hypotheses):

@@ -329,12 +329,12 @@ class EstimatorMetric(ContextMetric):
             return
         if "ref" in estimator.inputs and not references:
             both = f"the model reads {estimator.inputs}, and neither sources nor references are given"
-            give = worded("--source FILE and a reference (-r FILE)", "sources, and references when you score")
-            raise InputError(f"{metric}: {both}: give {give}")
+            needed = worded("--source FILE and a reference (-r FILE)", "sources, and references when you score")
+            raise InputError(f"{metric}: {both}: give {needed}")
         if estimator.choices and not references:
-            give = worded("--source FILE, or a reference (-r FILE)", "sources, or references when you score")
+            needed = worded("--source FILE, or a reference (-r FILE)", "sources, or references when you score")
             reads = f"without references the model reads {estimator.inputs} and needs the sources"
-            raise InputError(f"{metric}: {reads}: give {give}")
+            raise InputError(f"{metric}: {reads}: give {needed}")
         raise InputError(self._needs("src", worded("--source FILE", "sources")))
 
     def _needs(self, name: str, flag: str) -> str:

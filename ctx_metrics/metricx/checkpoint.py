@@ -242,12 +242,12 @@ class PromptTokenizer:
 
     @staticmethod
     def _read(folder: Path) -> "Tokenizer":
-        mend = (
+        fix = (
             ""
             if (folder / "tokenizer.json").exists()
             else "; to read older formats: pip install sentencepiece protobuf"
         )
-        with opening(folder, f": its tokenizer cannot be loaded: {{why}}{mend}"):
+        with opening(folder, f": its tokenizer cannot be loaded: {{why}}{fix}"):
             if (path := folder / "tokenizer.json").exists():
                 from tokenizers import Tokenizer
 

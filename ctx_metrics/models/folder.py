@@ -109,7 +109,7 @@ def load_weights(folder: Path, network: nn.Module) -> None:
         except RuntimeError as error:  # whose message has several lines
             raise ValueError(textwrap.shorten(str(error).replace("\n\t", " "), 160, placeholder=" ...")) from error
     for name, tensor in tensors.items():
-        checked_tensor(tensor, name, path=path, mend="train the model again")
+        checked_tensor(tensor, name, path=path, fix="train the model again")
     network.eval()
 
 

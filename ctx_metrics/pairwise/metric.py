@@ -149,8 +149,8 @@ class Pairwise(ContextMetric):
         try:
             settings = feature_settings(self.features, None, self._context.target_lang, self._context.engine)
         except InputError as error:
-            mend = self._other_language()
-            why = f"{error.fault}; {mend}train the model again" if mend else error
+            fix = self._other_language()
+            why = f"{error.fault}; {fix}train the model again" if fix else error
             raise ModelError(f"pairwise: the model {self.model.model.name} cannot be used here: {why}") from error
         for feature, now, was in zip(self.features, settings, self.model.feature_signatures, strict=True):
             if now.signature != was:
@@ -161,7 +161,7 @@ class Pairwise(ContextMetric):
         return settings
 
     def _other_language(self) -> str:
-        """Return the first half of the advice if the language may be at fault; "" if it is one of the model's."""
+        """Return the first half of the fix if the language may be at fault; "" if it is one of the model's."""
         if not self._context.target_lang:
             return f"{name_the_language()}, or "
         code = primary(self._context.target_lang)

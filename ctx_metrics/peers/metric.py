@@ -90,8 +90,8 @@ class Peers(OfInnerMetric):
         self._judged_by: dict[str, Any] = {key: given.get(key) for key in JUDGE} | {"sources": sources}
         self._judged_by["engine"] = given.get("engine") or EngineOptions()
         if self.by_source and sources is None:
-            give = worded("give --source FILE", "give sources")
-            raise InputError(f"{name.lower()}: to weight peers by the source, {give}")
+            fix = worded("give --source FILE", "give sources")
+            raise InputError(f"{name.lower()}: to weight peers by the source, {fix}")
         super().__init__(None, systems)
         self.title = f"{getattr(self.inner, 'title', name)}-peers"
         self.num_refs = self.inner.num_refs if self.share < 1 else 0

@@ -15,7 +15,7 @@ from ..flag_types import MOST_DECIMALS, File, KeptIn, NewFile
 from ..language import bleu_language, language_name, language_pair
 from ..notices import notice, say
 from ..paths import Reads, Writes, check_paths
-from ..registry import MetricTable, asks_for_help, model_hint, wanted_metrics
+from ..registry import MetricTable, asks_for_help, model_fix, wanted_metrics
 from ..run.outputs import RunOutput, installed_outputs
 from ..run.references import REFERENCE_KIND, ReferenceKind, reference_entry
 from ..run.wrappers import (
@@ -309,7 +309,7 @@ class PluginArgumentParser(SuggestingParser):
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
             if action.dest == "metrics":  # without the usage, which is long
-                hint = model_hint(value, self.command.table) or error
+                hint = model_fix(value, self.command.table) or error
                 self.exit(2, f"{self.prog}: error: {printable(str(hint))}\n")
             raise
 

@@ -12,7 +12,7 @@ from ..notices import begin_run, counted, notice
 from ..reading import read_lines
 from ..registry import MetricTable
 from ..run.streams import test_set_lines
-from ..run.wrappers import reader_hint
+from ..run.wrappers import reader_fix
 from ..scoring.context import MetricSettings, capabilities, say_unread, with_lines
 from ..scoring.inputs import FileInput, InputFiles
 from ..system_names import names_fault, system_names
@@ -267,18 +267,19 @@ class CommandRun:
     def check_lengths(self, number: int, system: Sequence[str], references: Sequence[Sequence[str]]) -> None:
         for k, stream in enumerate(references):
             if len(stream) != len(system):
-                hint = ""
-                if not self.asked.flags.input and len(system) > len(stream):
-                    hint = "; on stdin a lone carriage return ends a line, in files (-i) it does not"
+                fix = ""
+                if self.asked.flags.input:
+                    fix = reader_fix("--ctx-")
+                elif len(system) > len(stream):
+                    fix = "on stdin a lone carriage return ends a line, in files (-i) it does not"
                 lines = counted(len(system), "line", "lines")
                 name = self._reference_name(k)
-                fix = reader_hint("--ctx-") if self.asked.flags.input else ""
                 if not self.asked.settings.ctx_no_text_checks:  # the kind of the texts often says why
                     from ..run.texts import Texts  # needs NumPy
 
                     own, reference = named(system, self.system_name(number)), named(stream, name)
                     Texts(systems=[own], references=[reference]).say_kinds()
-                raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}{hint}", fix=fix)
+                raise InputError(f"{self.system_name(number)} has {lines}, but {name} has {len(stream)}", fix=fix)
 
     def names(self) -> Sequence[str]:
         """Return the systems' names for output files: those of --ctx-names, or else from their files."""

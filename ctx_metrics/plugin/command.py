@@ -21,7 +21,7 @@ from ..errors import CtxMetricsError, InputError, as_line
 from ..notices import counted, notice, quiet_libraries, say
 from ..reading import read_stream, read_text, split_lines
 from ..registry import MetricTable
-from ..run.wrappers import reader_hint, wrapped
+from ..run.wrappers import reader_fix, wrapped
 from ..scoring.context import MetricSettings, building, capabilities
 from ..wording import by_flags
 from ..writing import lost, printing
@@ -186,7 +186,7 @@ class Replacements:
             return []  # filter_subset has all that is read, and lets the reader fill it in
         if os.path.isdir(file):
             own = file in (run.asked.flags.input or ())
-            fix = reader_hint("--ctx-") if own else f"in ctx-metrics score, {reader_hint()}"
+            fix = reader_fix("--ctx-") if own else f"in ctx-metrics score, {reader_fix()}"
             raise InputError(f"cannot read {file}: it is a folder", fix=fix)
         lines = split_lines(read_text(file, encoding), file)
         if not lines:

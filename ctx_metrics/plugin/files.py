@@ -60,7 +60,7 @@ def write(run: "CommandRun") -> None:
         scored = RunScores(context, run.metrics, of_metrics)
         texts |= {path: output.text(scored, run.testing) for output, path in asked.outputs.items()}
     for path, text in texts.items():
-        write_whole(path, text, "; the scores above are complete")
+        write_whole(path, text, "the scores above are complete")
 
 
 def detail_lines(metric: Metric, systems: Sequence[str]) -> str:

@@ -26,8 +26,8 @@ def reference_entry(*kinds: ReferenceKind | None) -> dict[str, str]:
 def kind_entry(kind: ReferenceKind | None, references: Sequence[Sequence[str | None]] | None) -> dict[str, str]:
     """The entry of the kind that a user names; raises InputError without references."""
     if kind and not references:
-        named, give = worded("--kind-of-references", "kind_of_references"), worded("give -r", "give references")
+        named, fix = worded("--kind-of-references", "kind_of_references"), worded("give -r", "give references")
         raise InputError(
-            f"{named} says how the references were made, but there are none", fix=f"{give}, or leave it out"
+            f"{named} says how the references were made, but there are none", fix=f"{fix}, or leave it out"
         )
     return reference_entry(kind)

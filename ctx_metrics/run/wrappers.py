@@ -123,7 +123,7 @@ class Wrapper:
         """What looks at the metrics that score the systems in these files (none: other texts); None for nothing."""
         return None
 
-    def hint(self, prefix: str) -> str:
+    def fix(self, prefix: str) -> str:
         """How it reads texts of the wrong length; `prefix` is the start of its flags."""
         return ""
 
@@ -205,6 +205,6 @@ def checks_of(asked: WrapperSettings, paths: Sequence[str]) -> list[Check]:
     return [check for check in found if check is not None]
 
 
-def reader_hint(prefix: str = "--") -> str:
+def reader_fix(prefix: str = "--") -> str:
     """What to say of texts of the wrong length, or of a folder of texts."""
-    return next(filter(None, (each.hint(prefix) for each in installed_wrappers())), "")
+    return next(filter(None, (each.fix(prefix) for each in installed_wrappers())), "")

@@ -34,7 +34,7 @@ class Folder(Protocol):
     def read(self, name: str, most: int) -> bytes | None:
         """The content of a file; None if it does not exist. Raises Unusable for one of more than `most` bytes."""
 
-    def write(self, name: str, content: bytes, mend: str = "") -> None: ...
+    def write(self, name: str, content: bytes, fix: str = "") -> None: ...
 
 
 class LocalFolder:
@@ -72,7 +72,7 @@ class LocalFolder:
         """As read_file; raises Unusable also for another user's file in a private folder."""
         return read_file(self._at(name), most, self._private)
 
-    def write(self, name: str, content: bytes, mend: str = "") -> None:
+    def write(self, name: str, content: bytes, fix: str = "") -> None:
         path = os.path.join(self.path, name)
         if self._private and not os.path.isdir(self.path):
             with os_errors(f"cannot write into {self.path}"):
@@ -85,7 +85,7 @@ class LocalFolder:
                     os.unlink(ours)
         with os_errors(f"cannot write into {above}"):
             os.makedirs(above, mode=0o700 if self._private else 0o777, exist_ok=True)
-        write_bytes(path, content, mend)
+        write_bytes(path, content, fix)
 
 
 def read_file(path: str, most: int, private: bool = False) -> bytes | None:

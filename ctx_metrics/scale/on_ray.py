@@ -56,9 +56,9 @@ class OnRay:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
         except (ConnectionError, OSError, RuntimeError, ImportError, ValueError) as error:
             where = address or os.environ.get("RAY_ADDRESS") or "this machine"
-            mend = "" if alone else "; check that the versions of Ray and the tokens (RAY_AUTH_TOKEN) are the same"
+            fix = "" if alone else "check that the versions of Ray and the tokens (RAY_AUTH_TOKEN) are the same"
             raise InputError(
-                f"--on ray: {where} cannot be reached: {' '.join(str(error).split()):.300}{mend}"
+                f"--on ray: {where} cannot be reached: {' '.join(str(error).split()):.300}", fix=fix
             ) from error
         _repeat_messages()
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]

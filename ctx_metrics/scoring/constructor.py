@@ -79,8 +79,8 @@ def signature_of(constructor: Callable, settings: type, can: Capabilities) -> in
 def unexpected(cls: type, name: str, known: Iterable[str]) -> TypeError:
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
-    return TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}; {hint}")
+    fix = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+    return TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}; {fix}")
 
 
 def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context:

@@ -137,9 +137,10 @@ class Design:
             say_few_documents(self.units)
         for name, metric in metrics.items():
             if self.ranges is None and self.units > 1 and capabilities(metric).dependent_rows:
-                out = f"leave out {setting_named(self.testing.flag, 'resample', 'segment')}"
-                mend = out if self.testing.resample == "segment" else f"give {worded('--docids FILE', 'docs')}"
-                notice(f"{name}: segments share scores, so p-values of single segments are too small; {mend}")
+                fix = f"give {worded('--docids FILE', 'docs')}"
+                if self.testing.resample == "segment":
+                    fix = f"leave out {setting_named(self.testing.flag, 'resample', 'segment')}"
+                notice(f"{name}: segments share scores, so p-values of single segments are too small; {fix}")
         if self.pairs:
             self._say_undecidable()
         if self.units < 2:

@@ -21,10 +21,10 @@ def metric(text: str) -> str:
     if name.upper() not in table:
         known = [each.lower() for each in table]
         if model := model_named(text, table):
-            hint = f"; give {model.flags}"
+            fix = f"; give {model.flags}"
         else:
-            hint = closest(name, known) or f"; there are {', '.join(known)}"
-        raise ArgumentTypeError(f"there is no metric {text!r}{hint}")
+            fix = closest(name, known) or f"; there are {', '.join(known)}"
+        raise ArgumentTypeError(f"there is no metric {text!r}{fix}")
     return name
 
 

@@ -36,7 +36,7 @@ NOISE = 0.1
 # glibc's mallopt: the size from which memory is mapped, and how much freed memory stays at the top of the heap
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _MAPPED_FROM, _KEPT = 2**30, 2**31 - 1
-# advice if a device has too little memory for a training
+# fix if a device has too little memory for a training
 SMALLER = "give a smaller --batch or --max-length, or --ctx-device cpu"
 
 

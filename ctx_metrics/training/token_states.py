@@ -35,7 +35,7 @@ RECENT_BYTES = 2**28  # memory for recent chunks beyond the size limit
 TOKENIZED_AT_ONCE = 10_000  # the tokenizer's own results take much more memory than the ids
 IDENTITY, LOCK = "cache.json", "lock"
 SUM_BYTES = 4
-MEND = "; name another --cache folder"
+OTHER_CACHE = "name another --cache folder"
 
 
 class Chunk(NamedTuple):
@@ -256,10 +256,10 @@ class EmbeddingCache:
         if identity.exists():
             check_identity(identity, made_with)
         else:
-            write_bytes(str(identity), json.dumps(made_with, indent=2).encode(), MEND)
+            write_bytes(str(identity), json.dumps(made_with, indent=2).encode(), OTHER_CACHE)
         for path in sorted(self.folder.glob("plan-*")):
             if (content := read_cached(path)) is None:
-                raise InputError(f"{path}: the file is damaged{MEND} or delete this one")
+                raise InputError(f"{path}: the file is damaged", fix=f"{OTHER_CACHE} or delete this one")
             self._know(from_bytes(content), int(path.name.split("-")[1]))
         self._kept = {number for number, chunk in enumerate(self._chunks) if chunk.file and chunk.file.exists()}
 
@@ -267,20 +267,20 @@ class EmbeddingCache:
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
     def _os_errors(self) -> AbstractContextManager[None]:
-        return os_errors(f"cannot use {self.folder} as embedding cache", MEND)
+        return os_errors(f"cannot use {self.folder} as embedding cache", OTHER_CACHE)
 
 
 def check_identity(path: Path, made_with: dict) -> None:
     try:
         written = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: the file is damaged{MEND} or delete this one") from error
+        raise InputError(f"{path}: the file is damaged", fix=f"{OTHER_CACHE} or delete this one") from error
     other = [
         f"{name} {written.get(name)}, not {value}" for name, value in made_with.items() if written.get(name) != value
     ]
     if other:
         raise InputError(
-            f"embedding cache {path.parent} was made with {'; '.join(other)}:{MEND[1:]} or delete this one"
+            f"embedding cache {path.parent} was made with {'; '.join(other)}: {OTHER_CACHE} or delete this one"
         )
 
 
@@ -311,7 +311,7 @@ def chunked(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
 
 def write_cached(path: Path, content: bytes, of: bytes = b"") -> None:
     """Write a file; `read_cached` treats it as damaged if its content or its identity `of` differs."""
-    write_bytes(str(path), content + checksum(of, content).to_bytes(SUM_BYTES, "little"), MEND)
+    write_bytes(str(path), content + checksum(of, content).to_bytes(SUM_BYTES, "little"), OTHER_CACHE)
 
 
 def read_cached(path: Path, of: bytes = b"") -> bytes | None:

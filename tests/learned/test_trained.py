@@ -289,13 +289,13 @@ def test_a_config_that_lies_about_the_kind(folder):
 def test_models_that_are_none_of_the_three(regressor, tiny_bert, tmp_path):
     pairwise = write_pairwise(tmp_path / "pairwise")
     assert read(regressor)["model_type"] == CONFIG_KIND
-    for folder, mend in (
+    for folder, fix in (
         (regressor, "but a regressor: use the metric comet with model='FOLDER'"),
         (pairwise, "but a pairwise model: use the metric pairwise with model='FOLDER'"),
         (tiny_bert, "nor one of bilstm or bilstmatt; name a folder of esim"),
     ):
         said = line(lambda folder=folder: load_learned("esim", str(folder), QUIET), folder)
-        assert said.startswith(f"FOLDER holds no esim model, {mend}")
+        assert said.startswith(f"FOLDER holds no esim model, {fix}")
 
 
 @pytest.mark.parametrize(

@@ -308,8 +308,8 @@ def test_english_alone(tmp_path, caplog):
 def test_another_language_than_an_english_models(tmp_path, caplog, feature, language, says):
     """The error names what can be at fault, and nothing says that the texts are scored all the same."""
     folder = write_pairwise(tmp_path / "model", (feature,), languages=["en"])
-    mend = "; name en as target_lang, or train the model again$"
-    with pytest.raises(ModelError, match=f"{says}[^;]*{mend}"):
+    fix = "; name en as target_lang, or train the model again$"
+    with pytest.raises(ModelError, match=f"{says}[^;]*{fix}"):
         Pairwise(target_lang=language, model=str(folder))
     assert caplog.messages == []
 

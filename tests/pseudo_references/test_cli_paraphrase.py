@@ -274,8 +274,8 @@ def test_the_embedded_one_minds_its_language(command, tmp_path):
     rows = ["Die Katze saß auf der Matte und wartete nicht auf die Maus\tDie Katze wartet nicht auf eine Maus"] * 4
     german.write_text("\n".join(["sentence1\tsentence2", *rows]) + "\n")
     done = command("score", german)
-    mend = "the text does not look English; name a model of its language with --model\n"
-    assert done.code == 0 and mend in done.err
+    fix = "the text does not look English; name a model of its language with --model\n"
+    assert done.code == 0 and fix in done.err
     assert "paraphrase|model:embedded-paraphrase|ckpt:" in done.err
 
 

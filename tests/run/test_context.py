@@ -96,11 +96,11 @@ def test_sacrebleus_own_classes_are_left_alone():
     assert checked(CHRF)._extract_corpus_statistics is before
 
 
-@pytest.mark.parametrize("dtype, mend", [("fp32", "fetch or train it again"), ("bf16", "bf16 may be too small")])
-def test_the_mend_names_the_number_format(dtype, mend):
+@pytest.mark.parametrize("dtype, fix", [("fp32", "fetch or train it again"), ("bf16", "bf16 may be too small")])
+def test_the_fix_names_the_number_format(dtype, fix):
     with pytest.raises(ModelError) as caught:
         check_finite("m", [[math.nan, 1.0]], "b.txt", dtype)
-    assert caught.value.about == "m: b.txt" and mend in caught.value.fix
+    assert caught.value.about == "m: b.txt" and fix in caught.value.fix
 
 
 def test_nan_is_not_lost_on_the_way():

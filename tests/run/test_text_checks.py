@@ -132,16 +132,16 @@ def test_says_which_lines_fit_another_line(said):
 def test_says_where_entities_are(said):
     escaped = [line.replace(" ", " &quot; ", 1) if i % 3 == 0 else line for i, line in enumerate(HYP)]
     few = [*HYP[:-1], "Tom &amp; I"]
-    mend = "`ctx-metrics score` and `ctx-metrics meta` replace them with --unescape"
+    fix = "`ctx-metrics score` and `ctx-metrics meta` replace them with --unescape"
     such = "HTML entities such as &quot; are in 100 of 300 lines (33.3 %) of a.txt"
-    assert said([("a.txt", escaped), ("b.txt", HYP)], [("ref.txt", REF)]) == [f"{such}; ref.txt: none; {mend}"]
-    assert said([("a.txt", escaped)], [("ref.txt", few)]) == [f"{such}; ref.txt: 1 line; {mend}"]
-    assert said([("a.txt", escaped)]) == [f"{such}; no reference was given to compare with; {mend}"]
+    assert said([("a.txt", escaped), ("b.txt", HYP)], [("ref.txt", REF)]) == [f"{such}; ref.txt: none; {fix}"]
+    assert said([("a.txt", escaped)], [("ref.txt", few)]) == [f"{such}; ref.txt: 1 line; {fix}"]
+    assert said([("a.txt", escaped)]) == [f"{such}; no reference was given to compare with; {fix}"]
     [of_reference] = said([("a.txt", HYP), ("b.txt", HYP)], [("ref.txt", escaped)])
-    assert of_reference == f"{such.replace('a.txt', 'ref.txt')}; a.txt, b.txt: none; {mend}"
+    assert of_reference == f"{such.replace('a.txt', 'ref.txt')}; a.txt, b.txt: none; {fix}"
     [all_of_them] = said([("a.txt", escaped)], [("ref.txt", escaped)])
     assert all_of_them == (
-        f"{such}, 100 of 300 lines (33.3 %) of ref.txt; the test set is escaped too, or about HTML; {mend}"
+        f"{such}, 100 of 300 lines (33.3 %) of ref.txt; the test set is escaped too, or about HTML; {fix}"
     )
     assert said([("a.txt", few)], [("ref.txt", REF)]) == []  # one line in 300 does not move a score
     assert said([("a.txt", ["AT&T; IBM", "R&D", "&copy; &unknown;"])], [("ref.txt", ["x"] * 3)]) == []

@@ -33,7 +33,7 @@ def test_signatures_name_every_keyword():
 
 
 @pytest.mark.parametrize(
-    "cls, keyword, hint",
+    "cls, keyword, fix",
     [
         (COMET, "modle", "did you mean 'model'?"),
         (COMET, "source", "did you mean 'sources'?"),
@@ -41,10 +41,10 @@ def test_signatures_name_every_keyword():
         (METEOR, "sources", "it takes references, stem, systems, target_lang, tokenize"),
     ],
 )
-def test_an_unknown_keyword_is_refused_with_the_one_that_was_meant(cls, keyword, hint):
+def test_an_unknown_keyword_is_refused_with_the_one_that_was_meant(cls, keyword, fix):
     with pytest.raises(TypeError) as raised:
         cls(**{keyword: "x"})
-    assert str(raised.value) == f"{cls.__name__}() got an unexpected keyword argument {keyword!r}; {hint}"
+    assert str(raised.value) == f"{cls.__name__}() got an unexpected keyword argument {keyword!r}; {fix}"
 
 
 def test_repr_is_a_call_with_counted_texts():

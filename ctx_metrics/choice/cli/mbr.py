@@ -61,4 +61,4 @@ def run(line: CommandLine) -> int:
     return 0
 
 
-hints = partial(choices.hints_of, "mbr")
+fix_of_unknown = partial(choices.fix_of_unknown, "mbr")

@@ -143,4 +143,4 @@ def _of_documents(asked: choices.ChoiceRun, documents: Documents, ids: str, item
     return found
 
 
-hints = partial(choices.hints_of, "rerank")
+fix_of_unknown = partial(choices.fix_of_unknown, "rerank")

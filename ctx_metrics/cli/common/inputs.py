@@ -18,7 +18,7 @@ from ...run.references import REFERENCE_KIND, ReferenceKind
 from ...run.run import Run, give_references
 from ...run.streams import file_segments, test_set_lines
 from ...run.texts import Texts
-from ...run.wrappers import asked_by_line, reader_hint, reader_of, wrapped, wraps_of
+from ...run.wrappers import asked_by_line, reader_fix, reader_of, wrapped, wraps_of
 from ...scoring.context import MetricSettings, check_references, with_lines
 from ...scoring.inputs import FileInput, InputFiles, installed_inputs
 from ...settings import CommandLine, setting
@@ -56,8 +56,8 @@ def column_names(text: str) -> list[Column]:
         raise ArgumentTypeError(f"{text!r} has no column mt")
     for column in columns:
         if column.role != "ref" and columns.count(column) > 1:
-            hint = "; name the systems: mt:NAME" if column.role == "mt" else ""
-            raise ArgumentTypeError(f"{text!r} has two columns {column.role}{hint}")
+            fix = "; name the systems: mt:NAME" if column.role == "mt" else ""
+            raise ArgumentTypeError(f"{text!r} has two columns {column.role}{fix}")
     return columns
 
 
@@ -165,7 +165,7 @@ def read_run(line: CommandLine, texts: TextFlags, metrics: Sequence[MetricSettin
     if not reader:
         for path in (*texts.files, *(path for files in folders.values() for path in files)):
             if os.path.isdir(path):
-                raise InputError(f"{path} is a folder", fix=reader_hint())
+                raise InputError(f"{path} is a folder", fix=reader_fix())
     read_files(streams, texts.encoding, paths, subtitles=reader is not None)
     read_files(streams, texts.encoding, {each.name: of_input.paths for each, of_input in given.items()})
     source_lang, target_lang = texts.language_pair or (None, None)
@@ -223,7 +223,7 @@ def read_run(line: CommandLine, texts: TextFlags, metrics: Sequence[MetricSettin
             {each.name: streams[each.name] for each in given if each.name in streams},
             words,
             read,
-            reader_hint(),
+            reader_fix(),
         ),
         [with_lines(each, lines) for each in metrics],
         wrappers,

@@ -9,15 +9,15 @@ from typing import Annotated, Any
 from sacrebleu.metrics import BLEU
 
 from ...flag_types import Name, Number, Whole
-from ...registry import MetricTable, asks_for_help, metric_table, model_hint, wanted_metrics
+from ...registry import MetricTable, asks_for_help, metric_table, model_fix, wanted_metrics
 from ...run.wrappers import installed_wrappers
 from ...scoring.context import MetricSettings, capabilities, checked_flags, own_prefixes
 from ...settings import CommandLine, add_flags, setting
 
 
 def named_metric(text: str) -> str:
-    if hint := model_hint(text, metric_table()):
-        raise ArgumentTypeError(hint)
+    if fix := model_fix(text, metric_table()):
+        raise ArgumentTypeError(fix)
     return text.lower()
 
 

@@ -209,7 +209,7 @@ def write(text: str, path: str | None) -> None:
     """
     if path is not None:
         try:
-            write_whole(path, text, "; the output is on the standard output instead")
+            write_whole(path, text, "the output is on the standard output instead")
             return
         except InputError:
             sys.stdout.write(text)  # so that hours of scoring are not lost

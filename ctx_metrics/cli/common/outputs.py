@@ -44,4 +44,4 @@ def check_outputs(outputs: Outputs, context: Context, testing: SystemTests) -> N
 def write_outputs(outputs: Outputs, scores: RunScores, testing: SystemTests) -> None:
     """Write the files whole; raises InputError for one that cannot be written."""
     for each, path in outputs.items():
-        write_whole(path, each.text(scores, testing), "; the scores are complete")
+        write_whole(path, each.text(scores, testing), "the scores are complete")

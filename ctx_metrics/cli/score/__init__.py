@@ -31,7 +31,7 @@ from ..common.metrics import (
 )
 from ..common.outputs import add_output_flags, check_outputs, given_outputs, reads_of, write_outputs
 from ..common.work import Kept, Work, checked_work, in_blocks
-from ..hints import COMET_SCORE, COMPARE, SACREBLEU, flag_hints
+from ..unknown_flags import COMET_SCORE, COMPARE, SACREBLEU, fix_of_flags
 
 SUMMARY = "score translations with any metrics"
 
@@ -152,8 +152,8 @@ def _chosen(line: CommandLine, asked: ScoreFlags, texts: TextFlags) -> list[Metr
     return chosen
 
 
-def hints(words: Sequence[str]) -> str:
-    found = flag_hints(words, COMET_SCORE, COMPARE, SACREBLEU)
+def fix_of_unknown(words: Sequence[str]) -> str:
+    found = fix_of_flags(words, COMET_SCORE, COMPARE, SACREBLEU)
     if not words[0].startswith("-"):
         found += "\n  give files with their flags: -t FILE (translations), -r FILE (references), -s FILE (source)"
     return found

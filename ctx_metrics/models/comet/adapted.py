@@ -121,7 +121,7 @@ class AdaptedCheckpoint:
         self.matching.load_state_dict({name: self._changes.pop(f"matching.{name}") for name in ("mean", "deviation")})
 
     def _checked(self, tensor: Any, name: str) -> torch.Tensor:
-        return checked_tensor(tensor, name, path=self.file, mend="train the model again").float()
+        return checked_tensor(tensor, name, path=self.file, fix="train the model again").float()
 
     def _check_shapes(self, rank: int) -> None:
         wanted: dict[str, tuple[int, ...]] = {}

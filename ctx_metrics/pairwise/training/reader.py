@@ -17,7 +17,7 @@ from ...meta.judgements.judged import JudgedSet
 from ...models import hub
 from ...notices import counted, notice
 from ...training.state import digest
-from ...training.token_states import MEND, read_cached, write_cached
+from ...training.token_states import OTHER_CACHE, read_cached, write_cached
 from ...writing import os_errors
 from ..features import feature_scores, feature_settings
 from ..features.specs import Feature
@@ -144,7 +144,7 @@ class FeatureCache:
         return values
 
     def _os_errors(self) -> AbstractContextManager[None]:
-        return os_errors(f"cannot use {self.folder} as feature cache", MEND)
+        return os_errors(f"cannot use {self.folder} as feature cache", OTHER_CACHE)
 
 
 def texts_key(streams: Sequence[Sequence[str | None] | None]) -> str:

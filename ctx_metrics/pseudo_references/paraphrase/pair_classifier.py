@@ -131,7 +131,7 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
             raise ModelError(
                 f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes})", fix="copy the folder again"
             )
-        checked_tensor(tensors[name], name, path=folder / WEIGHTS, mend="train the model again")
+        checked_tensor(tensors[name], name, path=folder / WEIGHTS, fix="train the model again")
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=False)
     merge(model)
     return model.eval(), encoder.folder

@@ -209,10 +209,10 @@ def _say(path: str, count: Counter, scores: str, most: int | None) -> None:
     flat = count[FLAT]
     left = left_out({why: n for why, n in count.items() if why != FLAT}, "row", "rows")
     if not count["kept"]:
-        mend = ""
+        fix = ""
         if most is not None and count[beyond(most)]:
-            mend = "; documents are taken whole, and none is that small: allow more rows (PATH:WEIGHT:ROWS)"
-        raise InputError(f"{path}: no rows are left to learn from; {left}{mend}")
+            fix = "documents are taken whole, and none is that small: allow more rows (PATH:WEIGHT:ROWS)"
+        raise InputError(f"{path}: no rows are left to learn from; {left}", fix=fix)
     messages = [f"{counted(count['kept'], 'row', 'rows')} to learn from"]
     if scores:
         messages.append(f"scored by {scores}")

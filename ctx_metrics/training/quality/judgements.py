@@ -185,10 +185,10 @@ def check_inputs(of_set: JudgementSet, inputs: str) -> None:
     if not any(getattr(row, partner) for row in of_set.rows for partner in partners):
         if len(partners) > 1:
             raise InputError(f"{of_set.name}: has neither sources nor references, which the inputs {inputs} read")
-        mend = "mt+ref reads references instead"
+        fix = "mt+ref reads references instead"
         if inputs == "mt+ref":
-            mend = "mt+src reads sources instead, and of MQM errors --reference names the system that is the reference"
-        raise InputError(f"{of_set.name}: has no {partners[0]}s, which the inputs {inputs} read", fix=mend)
+            fix = "mt+src reads sources instead, and of MQM errors --reference names the system that is the reference"
+        raise InputError(f"{of_set.name}: has no {partners[0]}s, which the inputs {inputs} read", fix=fix)
 
 
 def averaged(rows: Sequence[Judgement], values: np.ndarray) -> tuple[list[Judgement], np.ndarray]:

@@ -51,8 +51,8 @@ def taught(
     for judged, rows in parts:
         if what := lacking(judged, teacher.cls):
             of_rows = f"{counted(len(rows), 'training row', 'training rows')} of {judged.name}"
-            mend = "choose another teacher, data or --inputs"
-            raise InputError(f"teacher {teacher.name}: cannot score {of_rows}: {what}", fix=mend)
+            fix = "choose another teacher, data or --inputs"
+            raise InputError(f"teacher {teacher.name}: cannot score {of_rows}: {what}", fix=fix)
     signature = _signature([judged for judged, _ in parts], teacher, engine)
     columns = training.hypotheses, training.references, training.sources
     texts = [text for column in columns for row in own if (text := column[row]) is not None]

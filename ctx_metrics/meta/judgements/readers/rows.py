@@ -47,7 +47,7 @@ def read_rows(path: str, needed: Sequence[str] = (), *, ragged: bool = False) ->
     ragged   whether rows may lack columns that are not needed, or have more cells than the header
     """
     records = tsv_records(table_lines(path))
-    return _rows(path, records, needed, ragged, "; a text must not hold a tab or a line end")
+    return _rows(path, records, needed, ragged, "a text must not hold a tab or a line end")
 
 
 def read_csv(path: str, needed: Sequence[str], delimiter: str = ",") -> tuple[list[str], list[Row]]:
@@ -58,9 +58,9 @@ def read_csv(path: str, needed: Sequence[str], delimiter: str = ",") -> tuple[li
 
 
 def _rows(
-    path: str, records: Iterator[Record], needed: Sequence[str], ragged: bool = False, mend: str = ""
+    path: str, records: Iterator[Record], needed: Sequence[str], ragged: bool = False, fix: str = ""
 ) -> tuple[list[str], list[Row]]:
-    """Build the header and rows from records; `mend` is appended to errors about the number of cells."""
+    """Build the header and rows from records; `fix` is that of errors about the number of cells."""
     _, _, header = next(records, (1, "", []))
     if len(set(header)) < len(header):
         twice = next(name for k, name in enumerate(header) if name in header[:k])
@@ -72,7 +72,7 @@ def _rows(
     for k, _, cells in records:
         where = f"{path}, line {k}"
         if len(cells) != len(header) and not ragged:
-            raise InputError(f"{where}: {len(cells)} columns, but the header names {len(header)}{mend}")
+            raise InputError(f"{where}: {len(cells)} columns, but the header names {len(header)}", fix=fix)
         row = dict(zip(header, cells, strict=not ragged))
         if len(row) < len(header) and (lacking := [column for column in needed if column not in row]):
             raise InputError(f"{where}: column {lacking[0]} is missing")

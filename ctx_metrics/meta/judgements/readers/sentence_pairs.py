@@ -142,8 +142,8 @@ def _sts(path: str) -> list[_Pair]:
 def _label(pair: _Pair, column: str) -> float:
     if not LABEL.fullmatch(pair.label.strip()):
         grade = column == "label" and NUMBER.fullmatch(pair.label.strip())
-        mend = "write 0 or 1" + (", or name the column score if it holds grades" if grade else "")
-        raise InputError(f"{pair.where}: {column} {pair.label!r} is neither 0 nor 1", fix=mend)
+        fix = "write 0 or 1" + (", or name the column score if it holds grades" if grade else "")
+        raise InputError(f"{pair.where}: {column} {pair.label!r} is neither 0 nor 1", fix=fix)
     return float(pair.label)
 
 

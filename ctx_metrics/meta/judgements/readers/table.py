@@ -258,9 +258,9 @@ def _columns(
     for role in ("mt", "score"):
         if columns.get(role) not in header and not (role == "score" and terms):
             naming = "its objects name" if is_jsonl(path) else "the header names"
-            mend = "; --score-column names another" if role == "score" else ""
+            fix = "--score-column names another" if role == "score" else ""
             wanted = columns.get(role) or role
-            raise InputError(f"{path}, line 1: no column {wanted}; {naming} {', '.join(header) or 'nothing'}{mend}")
+            raise InputError(f"{path}, line 1: no column {wanted}; {naming} {', '.join(header) or 'nothing'}", fix=fix)
     return columns, terms, header, rows
 
 

@@ -60,7 +60,7 @@ def run(line: CommandLine) -> int:
     classifier = ParaphraseClassifier(given.model, engine, given.max_length or MAX_LENGTH)
     if given.model == "embedded":
         texts = (text for pair in pairs for text in pair)
-        guard_english("paraphrase score", "--model", False, language=None, texts=texts, mend=OTHER.format("--model"))
+        guard_english("paraphrase score", "--model", False, language=None, texts=texts, fix=OTHER.format("--model"))
     if given.max_length and classifier.limit < given.max_length:
         notice(
             f"--max-length {given.max_length}: the model reads at most {classifier.limit} tokens; longer pairs "

@@ -82,7 +82,7 @@ def train(line: CommandLine) -> None:
         notice(f"{shared} of the development pairs are in the training data too, so their figures are too optimistic")
     if data.encoder == "embedded":
         texts = (pair[0] for pair in training.pairs)
-        guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, mend=OTHER.format("--encoder"))
+        guard_english("paraphrase train", "--encoder", True, language=None, texts=texts, fix=OTHER.format("--encoder"))
     remove_leftovers(out)
     output.begin()
     trained = learn(data.encoder, recipe, training, development, engine=line[EngineOptions], state=out / STATE)

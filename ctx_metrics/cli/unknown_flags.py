@@ -48,12 +48,12 @@ OF_SACREBLEU = (  # prefixes of flags that only the sacrebleu command has
 )
 
 
-def flag_hints(words: Sequence[str], *tables: Mapping[str, str]) -> str:
+def fix_of_flags(words: Sequence[str], *tables: Mapping[str, str]) -> str:
     """Return a line for each unknown argument that is a flag of a known tool, starting with a line end; "" if there is none.
 
-    tables    hints by flag; the first table that has a flag is used. With SACREBLEU, flags of sacrebleu are hinted at too
+    tables    fixes by flag; the first table that has a flag is used. With SACREBLEU, flags of sacrebleu are named too
 
-    >>> print("unrecognized" + flag_hints(["--paired-bs", "--to_json=x", "--gpu"], COMET_SCORE, SACREBLEU))
+    >>> print("unrecognized" + fix_of_flags(["--paired-bs", "--to_json=x", "--gpu"], COMET_SCORE, SACREBLEU))
     unrecognized
       --paired-bs: a flag of the sacrebleu command
       --to_json FILE: --format json -o FILE
