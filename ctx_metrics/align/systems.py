@@ -127,10 +127,10 @@ def _reported(
 
 
 def align_rows(beside: Texts, engine: EngineOptions) -> AlignedSystem:
-    """Align the outputs of a document's rows, joined, with its references or sources; `beside` has one system."""
-    counterpart, [outputs] = _counterpart(beside), beside.systems
-    parts = parts_of(beside.doc_ids, len(outputs))
-    texts = ["\n".join(outputs[part.start : part.end]) for part in parts]
+    """Align the hypotheses of a document's rows, joined, with its references or sources; `beside` has one system."""
+    counterpart, [hypotheses] = _counterpart(beside), beside.systems
+    parts = parts_of(beside.doc_ids, len(hypotheses))
+    texts = ["\n".join(hypotheses[part.start : part.end]) for part in parts]
     [system] = _aligned(["the rows"], [(parts, texts)], counterpart, engine, lambda done: None)
     return system
 

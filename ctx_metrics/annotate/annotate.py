@@ -320,7 +320,7 @@ def _take(
     if scored.faults is not None:
         numbers.append(scored.faults)
         counts = {kind: int(faults.has(scored.faults, [kind]).sum()) for kind in KINDS}
-    texts = [*([] if scored.outputs is None else [scored.outputs]), *scored.spans.values()]
+    texts = [*([] if scored.hypotheses is None else [scored.hypotheses]), *scored.spans.values()]
     metrics = {name: summary.of_block(each) for name, each in scored.metrics.items()}
     for name, own in metrics.items():
         before = next(iter(records.values())).metrics if records else metrics

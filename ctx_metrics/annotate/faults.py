@@ -11,15 +11,15 @@ COLUMN = "faults"
 
 
 def faults_of_rows(streams: Streams, languages: Languages) -> np.ndarray:
-    """The faults of each row's output, which do not depend on other rows: float64 [rows], so that they can be kept with the
-    scores. Each is the sum of 2^k over its faults' indices k in KINDS.
+    """The faults of each row's hypothesis, which do not depend on other rows: float64 [rows], so that they can be kept with
+    the scores. Each is the sum of 2^k over its faults' indices k in KINDS.
 
     >>> faults_of_rows({"mt": [["He said that he he he he he he he he he he he came.", None]]}, (None, "en")).tolist()
     [4.0, 0.0]
     """
-    [outputs] = streams["mt"]
-    [sources] = streams.get("src", [[None] * len(outputs)])
-    found = [faults(text or "", source, *languages) for text, source in zip(outputs, sources, strict=True)]
+    [hypotheses] = streams["mt"]
+    [sources] = streams.get("src", [[None] * len(hypotheses)])
+    found = [faults(text or "", source, *languages) for text, source in zip(hypotheses, sources, strict=True)]
     return np.array([sum(1 << KINDS.index(kind) for kind in own) for own in found], np.float64)
 
 

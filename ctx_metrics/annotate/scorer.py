@@ -17,11 +17,11 @@ _is_number = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)*\s*").fullmatch
 
 class BlockScores(NamedTuple):
     """All metrics' results for a block, by name, the faults of each row if they were looked for (see faults_of_rows), the
-    outputs if they were read anew, and the columns of error spans if those are wanted."""
+    hypotheses if they were read anew, and the columns of error spans if those are wanted."""
 
     metrics: dict[str, OfMetric]
     faults: np.ndarray | None = None
-    outputs: Sequence[str] | None = None
+    hypotheses: Sequence[str] | None = None
     spans: Mapping[str, Sequence[str]] = {}
 
 
@@ -40,12 +40,12 @@ class Scorer:
         run = self.rows.run
         if first and run.text_checks:
             self._say_numbers(streams)
-        found, outputs = self.rows(streams, first)
-        if outputs is not None:
-            streams = {**streams, "mt": [[*outputs]]}
+        found, hypotheses = self.rows(streams, first)
+        if hypotheses is not None:
+            streams = {**streams, "mt": [[*hypotheses]]}
         spans = _columns_of_spans(found, len(streams["mt"][0]), first) if self.rows.spans else {}
         languages = run.texts.source_lang, run.texts.target_lang
-        return BlockScores(found, faults_of_rows(streams, languages) if self.faults else None, outputs, spans)
+        return BlockScores(found, faults_of_rows(streams, languages) if self.faults else None, hypotheses, spans)
 
     def _say_numbers(self, streams: Streams) -> None:
         """Give notice of columns that hold only numbers."""

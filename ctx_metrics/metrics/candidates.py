@@ -75,13 +75,13 @@ class Candidates:
             return [Corpus(system) for system in self.systems]
 
 
-def with_candidates(example: Example, outputs: Sequence[str], number: int) -> Example:
-    """The example with the first outputs that differ from its hypothesis, and empty texts in place of those that lack.
+def with_candidates(example: Example, hypotheses: Sequence[str], number: int) -> Example:
+    """The example with the first hypotheses that differ from its hypothesis, and empty texts in place of those that lack.
 
     >>> with_candidates(Example("a"), ["b", "a", "c"], 3).candidates
     ('b', 'c', '')
     """
-    others = [text for text in outputs if text != example.hypothesis][:number]
+    others = [text for text in hypotheses if text != example.hypothesis][:number]
     return example._replace(candidates=(*others, *[""] * (number - len(others))))
 
 

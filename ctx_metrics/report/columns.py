@@ -160,8 +160,8 @@ def missing_words(context: Context, design: Design) -> Column | None:
     ranges = None if context.doc_ids is None else document_ranges(context.doc_ids)
     scores = []
     for system in context.systems:
-        outputs = [Counter(tokenizer((text or "").lower()).split()) for text in system]
-        rows = [[(words - own).total(), words.total()] for words, own in zip(references, outputs, strict=True)]
+        hypotheses = [Counter(tokenizer((text or "").lower()).split()) for text in system]
+        rows = [[(words - own).total(), words.total()] for words, own in zip(references, hypotheses, strict=True)]
         table = np.array(rows, np.float64).reshape(-1, 2)
         documents = [] if ranges is None else [_share(table[start:end].sum(axis=0)) for start, end in ranges]
         segments = [_share(row) for row in table]

@@ -73,8 +73,8 @@ class Content:
 
 
 def check_size(systems: Sequence[Sequence[str]]) -> None:
-    outputs = len(systems) * len(systems[0])
-    if outputs > LARGEST:
+    hypotheses = len(systems) * len(systems[0])
+    if hypotheses > LARGEST:
         raise InputError(
             f"{len(systems):,} x {len(systems[0]):,} outputs, but a report's page holds at most {LARGEST:,}: give "
             "fewer systems, or "

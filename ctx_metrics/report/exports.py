@@ -23,14 +23,14 @@ def texts_table(content: Content, form: str = "tsv") -> str:
     header += ["reference" if k == 0 else f"reference {k + 1}" for k in range(len(references))] + ["hypothesis"]
     rows = [header]
     for s, name in enumerate(content.names):
-        for i, output in enumerate(context.systems[s]):
+        for i, hypothesis in enumerate(context.systems[s]):
             scores = [
                 "" if math.isnan(score := each.scores[s].segments[i]) else repr(score) for each in content.columns
             ]
             texts = [
                 "" if context.sources is None else context.sources[i],
                 *(each[i] or "" for each in references),
-                output,
+                hypothesis,
             ]
             rows.append([name, documents[i], str(i + 1), *scores, *texts])
     return separated(form, rows)

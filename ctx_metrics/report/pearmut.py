@@ -44,6 +44,6 @@ def documents_of_items(
         texts: dict[str, Any] = {"src": "" if sources is None else sources[i]}
         if references is not None:
             texts["ref"] = references[i] or ""
-        return {**place, **texts, "tgt": {name: outputs[i] for name, outputs in systems.items()}}
+        return {**place, **texts, "tgt": {name: hypotheses[i] for name, hypotheses in systems.items()}}
 
     return [[item(i, start) for i in range(start, end)] for start, end in ranges]

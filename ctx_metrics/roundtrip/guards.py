@@ -29,7 +29,7 @@ _COMMON = re.compile(
 
 
 def guards(
-    sources: Sequence[str], outputs: Sequence[str], roundtrips: Sequence[str]
+    sources: Sequence[str], hypotheses: Sequence[str], roundtrips: Sequence[str]
 ) -> tuple[dict[str, int], list[Notice]]:
     """Count segments whose round trip says little about their translation; also return the notices about them.
 
@@ -39,8 +39,8 @@ def guards(
     >>> guards(["ein Hund", "eine Katze", "ja"], ["ein  Hund", "", "yes"], ["a dog", "", "ja"])[0]
     {'source_copies': 1, 'empty_outputs': 1, 'empty_roundtrips': 0, 'untranslated': 0, 'equal_to_source': 1}
     """
-    rows = list(zip(sources, outputs, roundtrips, strict=True))
-    copied = [i for i, (source, output, _) in enumerate(rows) if copies(source, output)]
+    rows = list(zip(sources, hypotheses, roundtrips, strict=True))
+    copied = [i for i, (source, hypothesis, _) in enumerate(rows) if copies(source, hypothesis)]
     others = [(i, *rows[i]) for i in sorted(set(range(len(rows))) - set(copied))]
     kinds = {
         "source_copies": (
@@ -49,17 +49,17 @@ def guards(
             "outputs copy the source, which a round trip cannot show",
         ),
         "empty_outputs": (
-            [i for i, (_, output, _) in enumerate(rows) if is_blank(output)],
+            [i for i, (_, hypothesis, _) in enumerate(rows) if is_blank(hypothesis)],
             "output is empty, and so is the round trip",
             "outputs are empty, and so are the round trips",
         ),
         "empty_roundtrips": (
-            [i for i, (_, output, trip) in enumerate(rows) if not is_blank(output) and is_blank(trip)],
+            [i for i, (_, hypothesis, trip) in enumerate(rows) if not is_blank(hypothesis) and is_blank(trip)],
             "round trip is empty, but its output is not",
             "round trips are empty, but their outputs are not",
         ),
         "untranslated": (
-            [i for i, _, output, trip in others if _equal(output, trip)],
+            [i for i, _, hypothesis, trip in others if _equal(hypothesis, trip)],
             "round trip equals its output, so nothing was translated back, or the output was given for it",
             "round trips equal their outputs, so nothing was translated back, or the outputs were given for round trips",
         ),
@@ -70,7 +70,7 @@ def guards(
         ),
     }
     notices = [Notice.at(positions, one, many, kind=kind) for kind, (positions, one, many) in kinds.items()]
-    most = sum(not is_blank(output) for output in outputs) / 2
+    most = sum(not is_blank(hypothesis) for hypothesis in hypotheses) / 2
     return tallied(notices, least=dict.fromkeys(ON_MOST_LINES, most))
 
 
@@ -113,22 +113,22 @@ def other_languages(
     return lines
 
 
-def copies(source: str, output: str) -> bool:
-    """Whether an output equals the source except for case and white space, or has a chrF of at least 95 against it.
+def copies(source: str, hypothesis: str) -> bool:
+    """Whether a hypothesis equals the source except for case and white space, or has a chrF of at least 95 against it.
 
     Only texts of at least 4 words are compared by chrF.
 
     >>> copies("Das ist der Plan", "das ist  der Plan"), copies("Der Plan", "Der Plans")
     (True, False)
     """
-    if _equal(source, output):
+    if _equal(source, hypothesis):
         return True
-    words, of_source = output.casefold().split(), source.casefold().split()
+    words, of_source = hypothesis.casefold().split(), source.casefold().split()
     if min(len(words), len(of_source)) < MIN_WORDS:
         return False
     if 2 * len(set(words) & set(of_source)) < len(set(words)):  # avoids the slow chrF, which would be below 95
         return False
-    return _chrf().sentence_score(output, [source]).score >= NEAR_COPY
+    return _chrf().sentence_score(hypothesis, [source]).score >= NEAR_COPY
 
 
 def _equal(text: str, other: str) -> bool:

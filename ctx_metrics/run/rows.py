@@ -54,10 +54,10 @@ class OfMetric(NamedTuple):
 
 
 class ScoredRows(NamedTuple):
-    """The results of a block by metric, and the outputs if they were read anew."""
+    """The results of a block by metric, and the hypotheses if they were read anew."""
 
     metrics: dict[str, OfMetric]
-    outputs: Sequence[str] | None = None
+    hypotheses: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ class RowScorer:
 
     @property
     def reads_anew(self) -> bool:
-        """Whether the outputs are read anew."""
+        """Whether the hypotheses are read anew."""
         return row_reader_of(self.run.wrappers) is not None
 
     def __call__(self, streams: Streams, first: bool) -> ScoredRows:
         """Score a block; in the first one, texts and languages are checked."""
-        [outputs] = streams["mt"]
-        there = [i for i, text in enumerate(outputs) if text is not None]
-        if len(there) == len(outputs) or self.reads_anew:
+        [hypotheses] = streams["mt"]
+        there = [i for i, text in enumerate(hypotheses) if text is not None]
+        if len(there) == len(hypotheses) or self.reads_anew:
             return self._scored(streams, first)
         return ScoredRows(self._scored_at(there, streams, first))
 
@@ -106,7 +106,7 @@ class RowScorer:
         """The results of a block in which only the rows at these positions have an output; the others have no score."""
         rows = len(streams["mt"][0])
         missing = sorted({*range(rows)}.difference(there))
-        counts, notices = tallied([without_output(missing)])
+        counts, notices = tallied([without_hypothesis(missing)])
         if not there:
             return {
                 name: OfMetric(
@@ -240,7 +240,7 @@ def _inputs(of: Mapping[str, Sequence[Segments]]) -> dict[str, Sequence[Segments
     }
 
 
-def without_output(rows: Sequence[int]) -> Notice:
+def without_hypothesis(rows: Sequence[int]) -> Notice:
     one, many = "segment has no output and is left out", "segments have no output and are left out"
     return Notice.at(rows, one, many, kind="missing")
 

@@ -62,16 +62,16 @@ def feature_scores(
         beside = tuple(stream[segment] for stream in references), None if sources is None else sources[segment]
         if all(text is None for text in beside[0]):
             continue
-        for system, outputs in enumerate(systems):
-            if outputs[segment] is not None:
-                places.append((system, segment, rows.setdefault((outputs[segment], *beside), len(rows))))
+        for system, hypotheses in enumerate(systems):
+            if hypotheses[segment] is not None:
+                places.append((system, segment, rows.setdefault((hypotheses[segment], *beside), len(rows))))
     if not rows or not features:
         return values_of
 
-    outputs = named([output for output, _, _ in rows], "the outputs")
+    hypotheses = named([hypothesis for hypothesis, _, _ in rows], "the outputs")
     texts = Texts(
         names=["outputs"],
-        systems=[outputs],
+        systems=[hypotheses],
         references=[named(stream, "the references") for stream in zip(*(of_row for _, of_row, _ in rows), strict=True)],
         sources=None if sources is None else named([source for _, _, source in rows], "the sources"),
         source_lang=source_lang,
@@ -82,7 +82,7 @@ def feature_scores(
     with _as_features():
         # construct all metrics before the first one scores, so that shared work is done once
         metrics = [_made(feature, context) for feature in features]
-        values = np.concatenate([_values(*each, outputs) for each in zip(features, metrics, strict=True)], axis=1)
+        values = np.concatenate([_values(*each, hypotheses) for each in zip(features, metrics, strict=True)], axis=1)
     system, segment, row = np.array(places).T
     values_of[system, segment] = values[row]
     return values_of
@@ -140,14 +140,14 @@ def _made(feature: Feature, context: Context) -> Metric:
     return metric
 
 
-def _values(feature: Feature, metric: Metric, outputs: Segments) -> np.ndarray:
+def _values(feature: Feature, metric: Metric, hypotheses: Segments) -> np.ndarray:
     """Return a metric's values for each output: float64 [outputs, columns]."""
     if isinstance(metric, BLEUComponents):
-        return metric.components(outputs)
+        return metric.components(hypotheses)
     with _in_own_words(
         feature, "score" if feature.options else ""
     ):  # sacrebleu's chrF accepts char_order=0 and only fails here
-        return np.array(scores(metric, outputs).segments, np.float64)[:, None]
+        return np.array(scores(metric, hypotheses).segments, np.float64)[:, None]
 
 
 @contextmanager

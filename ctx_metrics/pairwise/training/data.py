@@ -177,8 +177,8 @@ def _judged_again(path: str, name: str, score: str | None, reference: str | None
     if os.path.isdir(path) or layout_of(path) != "table":
         return 0
     [rows] = [each.rows for each in read_judged_rows(path, score, reference) if each.name == name]
-    outputs = [(row.segment, row.system) for row in rows if not np.isnan(row.score)]
-    return len(outputs) - len(set(outputs))
+    hypotheses = [(row.segment, row.system) for row in rows if not np.isnan(row.score)]
+    return len(hypotheses) - len(set(hypotheses))
 
 
 def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
@@ -203,8 +203,8 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
     width = max(map(len, segments.values()), default=0)
     hypotheses: list[list[str | None]] = [[None] * len(first) for _ in range(width)]
     scores = np.full((width, len(first)), np.nan)
-    for place, outputs in enumerate(segments.values()):
-        for system, (text, given) in enumerate(outputs.items()):
+    for place, hypotheses in enumerate(segments.values()):
+        for system, (text, given) in enumerate(hypotheses.items()):
             hypotheses[system][place] = text
             scores[system, place] = np.mean(given)
     joined = replace(
@@ -242,11 +242,11 @@ def _usable(judged: JudgedSet) -> tuple[JudgedSet, Counter]:
     named = np.zeros((len(judged.systems), judged.segments), dtype=bool)
     for system in preferences.T[1:]:
         named[system, preferences[:, 0]] = True
-    outputs = [
+    hypotheses = [
         [text if wanted else None for text, wanted in zip(of_system, wants, strict=True)]
         for of_system, wants in zip(texts, named, strict=True)
     ]
-    return replace(judged, hypotheses=outputs, preferences=preferences), left
+    return replace(judged, hypotheses=hypotheses, preferences=preferences), left
 
 
 def _reference(judged: JudgedSet, segment: int) -> str | None:

@@ -48,8 +48,8 @@ def read_annotated(path: str, pairs: Sequence[str] | None = None, reference: str
         if not is_of(pair, pairs):
             of_pair.setdefault(pair, [])
             continue
-        outputs, scores = (_object(row, key, where) for key in ("tgt_text", "scores"))
-        texts = {name: _text(text, f"{where}: tgt_text of {name}") for name, text in outputs.items()}
+        hypotheses, scores = (_object(row, key, where) for key in ("tgt_text", "scores"))
+        texts = {name: _text(text, f"{where}: tgt_text of {name}") for name, text in hypotheses.items()}
         chosen = [texts.get(reference or REFERENCE) or None]
         segment = Segment(document, int(last), _text(row.get("src_text"), f"{where}: src_text"), chosen)
         for system, text in texts.items():
@@ -66,7 +66,7 @@ def _set(name: str, pair: str, segments: list[Segment], reference: str | None) -
     judged = {
         each.document
         for each in segments
-        if any(not math.isnan(score) for _, scores in each.outputs.values() for score in scores)
+        if any(not math.isnan(score) for _, scores in each.hypotheses.values() for score in scores)
     }
     if left := {each.document for each in segments} - judged:
         notice(f"{name}: left out {counted(len(left), 'document', 'documents')} that nobody judged")

@@ -104,22 +104,22 @@ def _read_systems(root: str, pair: str, scores: dict[str, float]) -> JudgedSet |
     source = _file(root, "source", f"{test}-{source_lang}{target_lang}-src.{source_lang}")
     texts = read_lines(reference)
     lines = partial(read_aligned, length=len(texts), other=reference)
-    outputs = {
+    hypotheses = {
         unpacked(path.name).removeprefix(f"{test}.").removesuffix(f".{pair}"): str(path)
         for path in sorted(Path(root, "system-outputs", pair).glob(f"{test}.*"))
     }
-    if missing := sorted(set(scores) - set(outputs)):
+    if missing := sorted(set(scores) - set(hypotheses)):
         notice(f"{test}.{pair}: left out systems with scores but no output ({', '.join(missing)})")
     return JudgedSet(
         f"{test}.{pair}",
-        list(outputs),
+        list(hypotheses),
         len(texts),
-        hypotheses=[*map(lines, outputs.values())],
+        hypotheses=[*map(lines, hypotheses.values())],
         references=[texts],
         sources=None if source is None else lines(source),
         source_lang=source_lang,
         target_lang=target_lang,
-        system_scores=np.array([scores.get(system, np.nan) for system in outputs]),
+        system_scores=np.array([scores.get(system, np.nan) for system in hypotheses]),
     )
 
 

@@ -12,7 +12,7 @@ from ..judged import JudgedSet
 
 @dataclass
 class Segment:
-    """A segment and its outputs. `number` is its position in the document; None: in order of appearance.
+    """A segment and its hypotheses. `number` is its position in the document; None: in order of appearance.
 
     references    equally many for all segments of a set; None for a missing one
     """
@@ -21,11 +21,11 @@ class Segment:
     number: int | None
     source: str | None
     references: Sequence[str | None]
-    outputs: dict[str, tuple[str, list[float]]] = field(default_factory=dict)
+    hypotheses: dict[str, tuple[str, list[float]]] = field(default_factory=dict)
 
     def judge(self, system: str, text: str, score: float) -> None:
         """Add a judgement of a system's output; the output is the same in all judgements."""
-        self.outputs.setdefault(system, (text, []))[1].append(score)
+        self.hypotheses.setdefault(system, (text, []))[1].append(score)
 
 
 def whole(texts: Sequence[str | None]) -> list[str] | None:
@@ -57,13 +57,15 @@ def judged_set(
         left = counted(len(ordered) - len(with_reference), "segment", "segments")
         notice(f"{name}: left out {left} without a reference, of {len(ordered)}")
         ordered = with_reference
-    systems = {system: i for i, system in enumerate(dict.fromkeys(name for each in ordered for name in each.outputs))}
+    systems = {
+        system: i for i, system in enumerate(dict.fromkeys(name for each in ordered for name in each.hypotheses))
+    }
     scores = np.full((len(systems), len(ordered)), np.nan)
     for k, segment in enumerate(ordered):
-        for system, (_, judgements) in segment.outputs.items():
+        for system, (_, judgements) in segment.hypotheses.items():
             known = [score for score in judgements if not math.isnan(score)]
             scores[systems[system], k] = sum(known) / len(known) if known else math.nan
-    texts = {system: [each.outputs.get(system, (None,))[0] for each in ordered] for system in systems}
+    texts = {system: [each.hypotheses.get(system, (None,))[0] for each in ordered] for system in systems}
     judged = JudgedSet(
         name,
         list(systems),

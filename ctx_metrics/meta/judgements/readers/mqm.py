@@ -15,7 +15,7 @@ WEIGHTS = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0, "no-err
 OF_CATEGORY = {("major", "non-translation!"): 25.0, ("minor", "fluency", "punctuation"): 0.1}
 MARK = re.compile("</?v>")
 WORST = 25.0
-_Output = tuple[str, str, int]  # system, document, segment in it
+_Hypothesis = tuple[str, str, int]  # system, document, segment in it
 
 
 def weight(severity: str, category: str) -> float:
@@ -44,13 +44,13 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     texts.
     """
     _, rows = read_rows(path, COLUMNS, ragged=True)
-    of_output: dict[_Output, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
-    penalties: dict[_Output, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    of_hypothesis: dict[_Hypothesis, dict[str, list[dict[str, str]]]] = defaultdict(lambda: defaultdict(list))
+    penalties: dict[_Hypothesis, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for where, row in rows:
         if not is_whole(row["doc_id"]):
             raise InputError(f"{where}: doc_id {row['doc_id'][:40]!r} is not a segment number")
         key = row["system"].removeprefix("hyp."), row["doc"], int(row["doc_id"])
-        of_output[key][row["rater"]].append(row)
+        of_hypothesis[key][row["rater"]].append(row)
         try:
             penalties[key][row["rater"]] += weight(row["severity"], row["category"])
         except KeyError:
@@ -61,15 +61,15 @@ def read_mqm(path: str, reference: str | None = None) -> JudgedSet:
     if critical and (above := sum(total > WORST for raters in penalties.values() for total in raters.values())):
         sums = counted(above, "sum of a rater", "sums of a rater")
         notice(f"{path}: has critical errors, so {sums} above {WORST:g} count as {WORST:g}")
-    systems = list(dict.fromkeys(system for system, _, _ in of_output))
+    systems = list(dict.fromkeys(system for system, _, _ in of_hypothesis))
     if reference is None:
         humans = ", ".join(system for system in systems if is_human(system)) or "none of them has a human's name"
         notice(f"{path}: read without a reference; name one of its systems with --reference ({humans})")
     elif (reference := reference.removeprefix("hyp.")) not in systems:
         raise InputError(f"{path}: no system {reference} that could be the reference; there are {', '.join(systems)}")
-    texts = {key: _clean_text(raters, "target") for key, raters in of_output.items()}
+    texts = {key: _clean_text(raters, "target") for key, raters in of_hypothesis.items()}
     segments: dict[tuple[str, int], Segment] = {}
-    for (system, document, position), raters in of_output.items():
+    for (system, document, position), raters in of_hypothesis.items():
         place = document, position
         if place not in segments:
             of_reference = None if reference is None else texts.get((reference, *place))

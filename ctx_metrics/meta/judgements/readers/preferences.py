@@ -72,7 +72,7 @@ def read_preferences(path: str, reference: str | None = None) -> JudgedSet:
         name,
         list(systems),
         len(segments),
-        [[outputs.get(system) for _, outputs in segments] for system in systems],
+        [[hypotheses.get(system) for _, hypotheses in segments] for system in systems],
         as_streams([[text or None for text in texts[1:]] for texts, _ in segments]),
         whole([texts[0] for texts, _ in segments]),
         None,

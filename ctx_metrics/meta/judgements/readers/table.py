@@ -200,18 +200,18 @@ def _judgements(
         seen.add((key, system))
     scores = combined(name, terms, np.array(values)).tolist()
     judgements = [each._replace(score=score) for each, score in zip(judgements, scores, strict=True)]
-    judgements = _of_one_output(judgements, [where for where, _ in rows])
+    judgements = _of_one_hypothesis(judgements, [where for where, _ in rows])
     for each in judgements:
         segments[each.segment].judge(each.system, each.hypothesis, each.score)
     return judgements, segments
 
 
-def _of_one_output(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[JudgedRow]:
+def _of_one_hypothesis(judgements: list[JudgedRow], wheres: Sequence[str]) -> list[JudgedRow]:
     """Keep only judgements of each system's most frequent output for a segment; a notice says how many others there were."""
     texts: dict[tuple[Hashable, str], Counter[str]] = defaultdict(Counter)
     for each in judgements:
         texts[each.segment, each.system][each.hypothesis] += 1
-    usual = {output: counts.most_common(1)[0][0] for output, counts in texts.items()}
+    usual = {hypothesis: counts.most_common(1)[0][0] for hypothesis, counts in texts.items()}
     kept = [each for each in judgements if each.hypothesis == usual[each.segment, each.system]]
     others = [
         (where, each.system)
@@ -268,13 +268,13 @@ class _Repeats:
     """Assigns rows to segments that have the same texts, if no column distinguishes them."""
 
     def __init__(self):
-        self._of_output: dict[Hashable, list[int]] = defaultdict(list)
+        self._of_hypothesis: dict[Hashable, list[int]] = defaultdict(list)
         self._judgements: dict[Hashable, int] = defaultdict(int)
         self._of_system: dict[Hashable, int] = defaultdict(int)
 
     def place(self, key: Hashable, system: str, text: str, rater: str | None) -> int:
         """A row's segment: a rater's nth judgement of an output is for the nth segment with this output of the system."""
-        segments = self._of_output[key, system, text]
+        segments = self._of_hypothesis[key, system, text]
         nth = self._judgements[key, system, text, rater]
         self._judgements[key, system, text, rater] += 1
         if nth == len(segments):

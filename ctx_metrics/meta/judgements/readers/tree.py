@@ -83,8 +83,8 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         if (path := find(os.path.join(of_references, f"{pair}.{system}.txt"))) is not None:
             texts[system] = path
     systems = sorted(texts)
-    if without_output := sorted(scored - set(systems)):
-        notice(f"{name}: left out systems with {human} scores but no output ({', '.join(without_output)})")
+    if without_hypothesis := sorted(scored - set(systems)):
+        notice(f"{name}: left out systems with {human} scores but no output ({', '.join(without_hypothesis)})")
     of_segments = _grid(files[SEGMENTS], scores[SEGMENTS], systems, length)
     of_systems = _grid(files[SYSTEMS], scores[SYSTEMS], systems, 1)
     return JudgedSet(
