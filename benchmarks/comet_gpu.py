@@ -40,7 +40,7 @@ from findings import Findings
 from tokenizers import Tokenizer
 
 import ctx_metrics
-from ctx_metrics.engine.device import TOKEN_BUDGETS, Fetched
+from ctx_metrics.engine.device import TOKEN_BUDGETS, PendingCopy
 from ctx_metrics.engine.forward import EncoderLayer, PackedEncoder
 from ctx_metrics.engine.memory import forget_texts
 from ctx_metrics.flag_types import positive
@@ -141,7 +141,7 @@ class NetworkWatch:
         for owner, name, watched in (
             (PackedEncoder, "__call__", self._run),
             (EncoderLayer, "__call__", self._layer),
-            (Fetched, "wait", self._wait),
+            (PendingCopy, "wait", self._wait),
         ):
             self._replaced.enter_context(replaced(owner, name, watched))
         return self

@@ -146,7 +146,7 @@ class Document:
         return joined(self.hypothesis, fences=any("```" in text for side in self.sides for text in side))
 
 
-class Encoded(NamedTuple):
+class EncodedDocument(NamedTuple):
     """A document, and what its alignment is computed from.
 
     stream    the hypothesis, joined, and its tokens
@@ -236,7 +236,7 @@ class Aligner:
     def _in_order(self, documents: Iterable[Document]) -> Iterator[Alignment]:
         """The same, with one encoder. While some documents are aligned, the next ones are encoded."""
         with ThreadPoolExecutor(1) as beside:
-            encoded: list[Encoded] = []
+            encoded: list[EncodedDocument] = []
             pending = beside.submit(self._aligned, encoded)
             for some in _groups(documents):
                 encoded = self._encoded(some, encoded)
@@ -245,7 +245,7 @@ class Aligner:
             encoded = []  # the last documents' vectors are free while their alignments are used
             yield from pending.result()
 
-    def _encoded(self, documents: Sequence[Document], before: Sequence[Encoded]) -> list[Encoded]:
+    def _encoded(self, documents: Sequence[Document], before: Sequence[EncodedDocument]) -> list[EncodedDocument]:
         """The documents with their tokens. Documents with the same segments, such as several systems' outputs, share the
         segments' tokens, also with the group before."""
         streams = [document.stream for document in documents]
@@ -255,7 +255,7 @@ class Aligner:
         read = iter(token_vectors(self.encoder, self.layer, [*new, *([stream.text] for stream in streams)]))
         known |= zip(new, islice(read, len(new)), strict=True)
         return [
-            Encoded(
+            EncodedDocument(
                 document,
                 stream,
                 next(read),
@@ -267,7 +267,7 @@ class Aligner:
             for document, stream in zip(documents, streams, strict=True)
         ]
 
-    def _aligned(self, documents: Sequence[Encoded]) -> list[Alignment]:
+    def _aligned(self, documents: Sequence[EncodedDocument]) -> list[Alignment]:
         return [aligned(each, self._chances(each.tokens), self.looks_twice) for each in documents]
 
     def _chances(self, tokens: Tokens) -> np.ndarray:
@@ -291,7 +291,7 @@ def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def aligned(encoded: Encoded, chances: np.ndarray, twice: bool) -> Alignment:
+def aligned(encoded: EncodedDocument, chances: np.ndarray, twice: bool) -> Alignment:
     """The alignment of a document.
 
     chances    that a sentence begins with each of its hypothesis's tokens, float64 [tokens]
@@ -433,7 +433,7 @@ def _settled_path(values: Sequence[np.ndarray], windows: Sequence[Span], evidenc
     return further(path.spans, ADDITION - SEVERAL_PRICE * more)
 
 
-def _described(encoded: Encoded, begins: np.ndarray, begin_sentences: np.ndarray, path: Path) -> Alignment:
+def _described(encoded: EncodedDocument, begins: np.ndarray, begin_sentences: np.ndarray, path: Path) -> Alignment:
     """The alignment of a path through the filled segments.
 
     begins    where tokens begin; begin_sentences    whether sentences probably begin there; [tokens]

@@ -20,7 +20,7 @@ from ..interference.related import Measure, Tuning
 from ..interference.said import Reasons, interference
 from ..notices import counted, notice
 from ..run.rows import Streams, roles
-from ..scale.blocks import HERE, Block, BlockRun, Part, Place
+from ..scale.blocks import LOCAL, Block, BlockRun, Executor, Part
 from ..scale.kept import key_of
 from ..scoring.context import capabilities, score_settings
 from . import chosen, faults, summary
@@ -128,17 +128,17 @@ class PartState(NamedTuple):
     state: str
 
 
-def names_in_files(run: Annotation, place: Place = HERE) -> Sequence[str]:
+def names_in_files(run: Annotation, executor: Executor = LOCAL) -> Sequence[str]:
     """The names of the metrics' scores in files, found with the texts of the first block."""
     if not any(capabilities(each.cls).estimator for each in run.scorer.rows.run.metrics):
         return run.metrics
     for block in planned(replace(run, names=[])):
-        [names] = place.map(run.scorer.rows.names_in_files, [block.texts])
+        [names] = executor.map(run.scorer.rows.names_in_files, [block.texts])
         return names
     return run.metrics
 
 
-def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = False) -> dict[str, Any]:
+def annotate(run: Annotation, folder: str, executor: Executor = LOCAL, quiet: bool = False) -> dict[str, Any]:
     """Score all rows of the tables and write the selected ones, with their scores, as parts into a folder.
 
     Blocks that an earlier run scored in this folder are not scored again, whichever rows it selected. Returns the summary,
@@ -146,7 +146,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     """
     parts = Parts(folder, run.tables[0].ending, run.identity())
     written: dict[int, PartState] = {}
-    records, planned_blocks = _finished(run, parts, place, written)
+    records, planned_blocks = _finished(run, parts, executor, written)
     whole, done = 0 < len(records) == planned_blocks, sum(record.rows for record in records.values())
     if records and not whole:
         there = f"{done:,} rows in {counted(len(records), 'part', 'parts')}"
@@ -157,7 +157,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
         if block.number not in records
     )
     total = None if quiet else _rows(run)
-    blocks = _run(place, total=total, kept_in=folder, quiet=quiet, done=done)
+    blocks = _run(executor, total=total, kept_in=folder, quiet=quiet, done=done)
     blocks.complete(run.scorer, unfinished)
     if not records:
         raise InputError(f"{', '.join(table.path for table in run.tables[:3])}: no rows to score")
@@ -171,7 +171,7 @@ def annotate(run: Annotation, folder: str, place: Place = HERE, quiet: bool = Fa
     befores = [0, *accumulate(record.rows for record in ordered)]
     of_blocks = {name: [record.metrics[name] for record in ordered] for name in run.metrics}
     sums = {name: rows for name, own in of_blocks.items() if (rows := [each.sums for each in own if each.sums])}
-    [wholes] = place.map(run.scorer.rows.whole, [sums])
+    [wholes] = executor.map(run.scorer.rows.whole, [sums])
     counts = {kind: sum(record.faults.get(kind, 0) for record in ordered) for kind in run.counted}
     of_faults = {} if run.drop is None else {"dropped": counts} if run.drop else {"dropped": {}, "faults": counts}
     found = {
@@ -259,12 +259,12 @@ def _check_documents(ids: Sequence[str | None], table: Table, first: int, column
         raise InputError(f"{table.path}, row {missing[0]}: the document id is missing (column {column})")
 
 
-def _run(place: Place, **more: Any) -> BlockRun:
-    return BlockRun("annotate", "row", place=place, single=True, **more)
+def _run(executor: Executor, **more: Any) -> BlockRun:
+    return BlockRun("annotate", "row", executor=executor, single=True, **more)
 
 
 def _finished(
-    run: Annotation, parts: Parts, place: Place, written: dict[int, PartState]
+    run: Annotation, parts: Parts, executor: Executor, written: dict[int, PartState]
 ) -> tuple[dict[int, Record], int]:
     """The records of the blocks that an earlier run scored, by block number, and the number of all blocks (0 if there was no
     earlier run). The parts of these blocks are written anew if they differ.
@@ -281,7 +281,7 @@ def _finished(
         if record is None or kept is None:
             continue
         if not signatures:
-            [signatures] = place.map(run.scorer.rows.signatures, [block.texts])
+            [signatures] = executor.map(run.scorer.rows.signatures, [block.texts])
         for name, own in record.metrics.items():
             _check_signature(name, own.signature, signatures[name])
         found[block.number] = record

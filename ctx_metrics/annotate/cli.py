@@ -249,10 +249,10 @@ def run(line: CommandLine) -> int:
         scores.drop,
         line[TunedSettings].tuned_with,
     )
-    with opened(work.on, work.workers) as place:
-        titles = annotate.names_in_files(made, place)
+    with opened(work.on, work.workers) as executor:
+        titles = annotate.names_in_files(made, executor)
         made = replace(made, titles=titles, names=names if tables.names else [*titles, *names[len(titles) :]])
-        summarised = annotate.annotate(made, tables.folder, place, engine.quiet)
+        summarised = annotate.annotate(made, tables.folder, executor, engine.quiet)
     for each in summarised.get("notices", ()):
         notice(each)
     for metric, of_metric in zip(metrics, summarised["metrics"].values(), strict=True):

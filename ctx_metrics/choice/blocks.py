@@ -99,7 +99,7 @@ def choose(
 ) -> ChoiceScores:
     """Score the candidates of all items.
 
-    on, workers    the place of the blocks, see scale.blocks.opened
+    on, workers    the executor of the blocks, see scale.blocks.opened
     cache          the results of earlier runs; None: nothing is kept
 
     If a metric raises, the cache holds the blocks that were finished.
@@ -122,8 +122,8 @@ def choose(
         return Block([Part(end - start, partial(take, start, end), key, fits)], lambda _: (own, start == 0))
 
     blocks, engine = [block(*each) for each in block_ranges(items)], chooser.run.engine
-    with opened(on, workers) as place:
-        run = BlockRun(chooser.NAME, "source", len(items), place, cache, KeptChoiceScores, single=True)
+    with opened(on, workers) as executor:
+        run = BlockRun(chooser.NAME, "source", len(items), executor, cache, KeptChoiceScores, single=True)
         run.device, run.quiet = engine.device, engine.quiet
         run.complete(chooser, blocks)
     return whole

@@ -287,7 +287,7 @@ def send(numbers: np.ndarray | torch.Tensor, device: torch.device) -> torch.Tens
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
-class Fetched:
+class PendingCopy:
     """Tensors of one device on their way to the CPU. CUDA copies them once they are computed, whatever is queued later."""
 
     def __init__(self, tensors: Iterable[torch.Tensor]):
@@ -304,16 +304,16 @@ class Fetched:
         return [tensor.cpu() for tensor in self._tensors]
 
 
-class OnItsWay(Protocol[R]):
+class PendingResult(Protocol[R]):
     """A result that a device may still be computing."""
 
     def wait(self) -> R:
         """Wait for the result, and return it."""
 
 
-def in_turn(started: Iterable[tuple[T, OnItsWay[R]]]) -> Iterator[tuple[T, R]]:
+def in_turn(started: Iterable[tuple[T, PendingResult[R]]]) -> Iterator[tuple[T, R]]:
     """Each item with its result, in order. The next item is started before one is waited for, so that no device idles."""
-    before: tuple[T, OnItsWay[R]] | None = None
+    before: tuple[T, PendingResult[R]] | None = None
     for item in started:
         if before is not None:
             yield before[0], before[1].wait()

@@ -14,7 +14,7 @@ from ..wording import setting_named
 from .checkpoint import EncoderFolder, Tensors, first_position
 from .device import TokenBudget, check_arithmetic, in_turn, resolve_device, resolve_dtype, token_batches
 from .forward import LayersRead, PackedEncoder, ReadoutKey
-from .memory import Loaded, LoadedModels, memory_for
+from .memory import LoadedModel, LoadedModels, memory_for
 from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
@@ -22,7 +22,7 @@ from .tokenizer import TextTokenizer, TokenIds
 Batch = tuple[Sequence[bytes], LayersRead]  # keys of the texts of one forward pass, and what was read
 
 
-class Checkpoint(Loaded, Protocol):
+class Checkpoint(LoadedModel, Protocol):
     """What an encoder is made from: a folder with a tokenizer, a configuration, and the tensors that it describes."""
 
     folder: Path

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 from ..errors import ModelError
 from .checkpoint import Tensors, first_position
-from .device import Fetched, send
+from .device import PendingCopy, send
 from .disentangled import DisentangledAttention, Distances
 from .readout import LayerMix, PackedTokens, Readout, Rows, equal_runs, readout_of
 
@@ -406,7 +406,7 @@ class LayersRead:
 
     def __init__(self, read: Mapping[ReadoutKey, Rows]):
         self._counts = {key: rows.counts for key, rows in read.items()}
-        self._fetched = Fetched(rows.values for rows in read.values())
+        self._fetched = PendingCopy(rows.values for rows in read.values())
 
     def wait(self) -> dict[ReadoutKey, Rows]:
         of_keys = zip(self._counts.items(), self._fetched.wait(), strict=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class Loaded(Protocol):
+class LoadedModel(Protocol):
     def is_current(self) -> bool:
         """Whether the files that it was loaded from still have the same hashes."""
 
@@ -26,7 +26,7 @@ class Reads(Protocol):
         """Drop what was read from texts so far."""
 
 
-Model = TypeVar("Model", bound=Loaded)
+Model = TypeVar("Model", bound=LoadedModel)
 
 
 class LoadedModels(Generic[Model]):
@@ -50,7 +50,7 @@ class LoadedModels(Generic[Model]):
         return self._models[place]
 
     @classmethod
-    def all_models(cls) -> list[Loaded]:
+    def all_models(cls) -> list[LoadedModel]:
         return [model for kind in cls._kinds for model in kind._models.values()]
 
     @classmethod

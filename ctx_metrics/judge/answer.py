@@ -15,7 +15,7 @@ _DECODER = json.JSONDecoder()
 _BEGUN = re.compile(r'\{\s*(?:"|\})')  # of a JSON object
 
 
-class Unreadable(Exception):
+class UnreadableAnswer(Exception):
     """Says what is wrong with an answer, in words that follow "an answer".
 
     cut    whether the server cut it off
@@ -34,7 +34,7 @@ class Judgement(NamedTuple):
 
 
 def read_answer(text: str, cut: bool) -> Judgement:
-    """Read an answer, with or without reasoning or a code fence around its JSON; raises Unreadable.
+    """Read an answer, with or without reasoning or a code fence around its JSON; raises UnreadableAnswer.
 
     cut    whether the server cut the answer off
 
@@ -44,12 +44,12 @@ def read_answer(text: str, cut: bool) -> Judgement:
     found = _last_object(text, cut)
     if found is None:
         whole = "without a JSON object with a score" if text.strip() else "without any text"
-        raise Unreadable("that was cut off" if cut else whole, cut)
+        raise UnreadableAnswer("that was cut off" if cut else whole, cut)
     score = found["score"]
     if isinstance(score, bool) or not isinstance(score, (int, float)):
-        raise Unreadable("with a score that is not a number")
+        raise UnreadableAnswer("with a score that is not a number")
     if not (0 <= score <= 100):
-        raise Unreadable("with a score outside 0 to 100")
+        raise UnreadableAnswer("with a score outside 0 to 100")
     errors = found.get("errors")
     listed = [_error(each) for each in errors] if isinstance(errors, list) else []
     return Judgement(float(score), listed)

@@ -18,10 +18,10 @@ from ..errors import CtxMetricsError, InputError, ModelError
 from ..notices import Progress, counted, notice, say
 from ..scale.kept import KeptResults, key_of
 from ..wording import printable, setting_named, worded
-from .answer import Judgement, Unreadable, read_answer
+from .answer import Judgement, UnreadableAnswer, read_answer
 from .judging import Judging
 from .prompt import RESPONSE_FORMATS, Messages
-from .server import Failed, Reply, Server
+from .server import Reply, RequestFailure, Server
 
 TRIES = 3  # answers that are requested for a sample until one can be read
 SENDS = 8  # how often a request is sent that is not answered
@@ -146,13 +146,13 @@ class Asking:
         asked = own.model, sample.messages, own.temperature, own.max_tokens, RESPONSE_FORMATS[own.format]
         return key_of("judge", *asked, sample.number, sample.tried)
 
-    def _take(self, sample: Sample, reply: Reply) -> Unreadable | None:
+    def _take(self, sample: Sample, reply: Reply) -> UnreadableAnswer | None:
         """Read a sample's next answer; returns what is wrong with it."""
         sample.tried += 1
         wrong = None
         try:
             sample.judgement = read_answer(reply.text, reply.cut)
-        except Unreadable as error:
+        except UnreadableAnswer as error:
             wrong = error
             sample.faults.append(past(f"got an answer {error}, which does not count"))
         with self.server.lock:
@@ -267,7 +267,7 @@ class Asking:
             sends += 1
             try:
                 reply = server.answer(sample.messages)
-            except Failed as failed:
+            except RequestFailure as failed:
                 if failed.never:
                     raise ModelError(self._words(failed)) from None
                 if failed.wait is not None and failed.wait > PATIENCE:
@@ -293,7 +293,7 @@ class Asking:
         """Whether the server has answered, so that a refusal is due to the text."""
         return self.server.answered > 0 or len(self.replies) > 0
 
-    def _check_others(self, failed: Failed, sample: Sample) -> None:
+    def _check_others(self, failed: RequestFailure, sample: Sample) -> None:
         """Raise ModelError if no other text is answered either."""
         with self.server.lock:
             self._failing.add(sample.texts)
@@ -301,7 +301,7 @@ class Asking:
         if stops:
             raise ModelError(self._words(failed) + (f", {SENDS} times; {self._continues()}" if failed.again else ""))
 
-    def _check_readable(self, sample: Sample, wrong: Unreadable) -> None:
+    def _check_readable(self, sample: Sample, wrong: UnreadableAnswer) -> None:
         """Raise ModelError if nothing can be read that was answered about any text."""
         with self.server.lock:
             self._unread.add(sample.texts)
@@ -314,7 +314,7 @@ class Asking:
                 f"the last was one {wrong} ({more if wrong.cut else other}); the answers are kept in {self.store.path}"
             )
 
-    def _say_waiting(self, failed: Failed) -> None:
+    def _say_waiting(self, failed: RequestFailure) -> None:
         """Say why nothing comes from a server that has answered nothing yet: it may take minutes until the run stops."""
         with self.server.lock:
             says = not (self.server.answered or self.server.awaited or self.quiet)
@@ -324,7 +324,7 @@ class Asking:
                 printable(f"ctx-metrics: {self._words(failed)}; it is sent up to {SENDS} times"), file=sys.stderr
             )
 
-    def _wait_after(self, failed: Failed, sends: int) -> None:
+    def _wait_after(self, failed: RequestFailure, sends: int) -> None:
         """Wait before a request is sent again: all workers if the server says how long, else this one."""
         longest = min(FIRST_WAIT * 2 ** (sends - 1), LONGEST_WAIT)
         with self.server.lock:
@@ -356,7 +356,7 @@ class Asking:
                 )
             server.sent += 1
 
-    def _words(self, failed: Failed) -> str:
+    def _words(self, failed: RequestFailure) -> str:
         return f"{self.label}: a request to {self.judging.host} {failed.why}{f': {failed.fix}' if failed.fix else ''}"
 
     def _continues(self) -> str:

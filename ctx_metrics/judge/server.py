@@ -47,7 +47,7 @@ class Reply(NamedTuple):
     model: str
 
 
-class Failed(Exception):
+class RequestFailure(Exception):
     """A request without an answer.
 
     why      in words that follow "request"
@@ -163,7 +163,7 @@ class Server:
         return key
 
     def answer(self, messages: Messages) -> Reply:
-        """Send one request and return its answer; raises Failed."""
+        """Send one request and return its answer; raises RequestFailure."""
         create = self.client.chat.completions.with_raw_response.create
         import openai
 
@@ -174,16 +174,16 @@ class Server:
             raw = create(model=own.model, messages=messages, temperature=own.temperature, **more)
             return self._reply(raw.http_response.text)
         except _Unfit as error:
-            raise Failed(f"got {error}", again=True) from None
+            raise RequestFailure(f"got {error}", again=True) from None
         except openai.APITimeoutError:
-            raise Failed("timed out", again=True) from None
+            raise RequestFailure("timed out", again=True) from None
         except openai.APIStatusError as error:
             raise self._refusal(error) from None
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, _Unfit):  # in other versions of the client
-                raise Failed(f"got {error.__cause__}", again=True) from None
+                raise RequestFailure(f"got {error.__cause__}", again=True) from None
             cause = self.clean(reason(error.__cause__ or error))
-            raise Failed("found no server, or lost it", fix=cause, again=True, lost=True) from None
+            raise RequestFailure("found no server, or lost it", fix=cause, again=True, lost=True) from None
 
     def _reply(self, body: str) -> Reply:
         """Read the body of an answer, of which servers leave out one thing or another."""
@@ -192,20 +192,22 @@ class Server:
             found = json.loads(body)
         except (ValueError, RecursionError):
             first = self.answered == 0
-            raise Failed(strange, fix="does the URL lack /v1?" if first else "", again=True, never=first) from None
+            raise RequestFailure(
+                strange, fix="does the URL lack /v1?" if first else "", again=True, never=first
+            ) from None
         try:
             choice = found["choices"][0]
             text, cut = choice["message"].get("content"), choice.get("finish_reason") == "length"
             model = found.get("model")
         except (LookupError, TypeError, AttributeError):
-            raise Failed(strange, fix=self.clean(_message(found)), again=True) from None
+            raise RequestFailure(strange, fix=self.clean(_message(found)), again=True) from None
         if isinstance(text, list):  # of parts
             text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
         text = text if isinstance(text, str) else ""
         served = self.clean(model) if isinstance(model, str) else ""
         return Reply(self.without_key(text), cut, self.judging.host, served)
 
-    def _refusal(self, error: Any) -> Failed:
+    def _refusal(self, error: Any) -> RequestFailure:
         status = error.status_code
         said = self.clean(_message(error.body))
         code = error.body.get("code") if isinstance(error.body, dict) else None
@@ -223,7 +225,7 @@ class Server:
             fix = f"{said} (change {setting_named(*flag)})"
         never = status in REFUSES_ALL or 300 <= status < 400 or broke
         wait = _wait(error.response.headers)
-        return Failed(f"got status {status}", fix=fix, again=again, busy=status == 429, never=never, wait=wait)
+        return RequestFailure(f"got status {status}", fix=fix, again=again, busy=status == 429, never=never, wait=wait)
 
     def clean(self, text: str) -> str:
         """A server's words for a terminal: one short line, without control characters and without the key."""

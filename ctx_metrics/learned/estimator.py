@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from ..engine.device import Fetched, in_turn, send
+from ..engine.device import PendingCopy, in_turn, send
 from ..engine.encoder import shared_encoder
 from ..engine.pairs import EncodedPair, map_pairs
 from ..engine.readout import SEGMENT, Accumulator, PackedTokens, PooledMix, Rows
@@ -129,13 +129,13 @@ class LearnedEstimator(Estimator):
         return values
 
     @torch.inference_mode()
-    def _compared(self, pairs: Sequence[tuple[torch.Tensor, ...]]) -> Fetched:
+    def _compared(self, pairs: Sequence[tuple[torch.Tensor, ...]]) -> PendingCopy:
         device, sides = self.encoder.device, []
         for of_side in zip(*pairs, strict=True):
             lengths = [len(each) for each in of_side]
             padded = send(pad_sequence(list(of_side), batch_first=True), device)
             sides.append(Side(padded, token_mask(lengths, device), lengths))
-        return Fetched([self.network.compare(*sides)])
+        return PendingCopy([self.network.compare(*sides)])
 
 
 def check_values(folder: Path, config: dict) -> None:

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..notices import Progress, counted, notice, progress
 from ..scoring.comparison import ranks
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
-from .inference.significance import Tested, pairwise_permutation, perm_both, williams
+from .inference.significance import PValue, pairwise_permutation, perm_both, williams
 from .judgements.judged import JudgedSet, MetricScores
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
@@ -224,7 +224,7 @@ class _Comparisons:
             for better, worse in combinations(map(agreement.metrics.index, whole), 2):
                 significantly_better(better, worse)
 
-    def p_value(self, better: str, worse: str) -> Tested:
+    def p_value(self, better: str, worse: str) -> PValue:
         """The one-sided p-value of the hypothesis that `better` agrees no better than `worse`, and the draws behind it."""
         resamples = self.significance.resamples
         names = [judged.name for judged in self.sets]
@@ -233,12 +233,12 @@ class _Comparisons:
             human = self.protocol.human(self.sets[0])
             known = ~(np.isnan(human) | np.isnan(a[0]) | np.isnan(b[0]))
             r = np.corrcoef([human[known], a[0][known], b[0][known]])
-            return Tested(williams(r[0, 1], r[0, 2], r[1, 2], int(known.sum())), 0)
+            return PValue(williams(r[0, 1], r[0, 2], r[1, 2], int(known.sum())), 0)
         if self.test == "bootstrap":
-            return Tested(p_not_better(self._replicates(better), self._replicates(worse)), resamples)
+            return PValue(p_not_better(self._replicates(better), self._replicates(worse)), resamples)
         if self.test == "pairs":
             p = pairwise_permutation(self._credits(better), self._credits(worse), **self._options)
-            return Tested(p, resamples)
+            return PValue(p, resamples)
         cells = [self.protocol.cells(judged) for judged in self.sets]
         a, b = ([each if of is None else each[of] for each, of in zip(arrays, cells, strict=True)] for arrays in (a, b))
         # early stopping makes p-values of .02 and below unreliable

@@ -10,7 +10,7 @@ import torch
 
 from ..corpus import is_blank
 from ..engine.device import (
-    Fetched,
+    PendingCopy,
     TokenBudget,
     check_arithmetic,
     in_turn,
@@ -158,7 +158,7 @@ class MetricXEstimator(Estimator):
                 "belong together"
             )
 
-        def forward(of: Sequence[bytes]) -> Fetched:
+        def forward(of: Sequence[bytes]) -> PendingCopy:
             return network([sequences[key] for key in of])
 
         smaller = f"{setting_named('--ctx-device', 'device', 'cpu')} or {setting_named('--ctx-dtype', 'dtype', 'bf16')}"

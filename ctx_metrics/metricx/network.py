@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from ..engine.device import Fetched, send
+from ..engine.device import PendingCopy, send
 from ..engine.forward import fixed_rows, make_linear, prepacking_fault
 from ..engine.readout import PackedTokens, equal_runs
 
@@ -201,7 +201,7 @@ class MetricXNetwork:
         return near.unfold(1, length, 1).flip(1)
 
     @torch.inference_mode()
-    def __call__(self, sequences: Sequence[np.ndarray]) -> Fetched:
+    def __call__(self, sequences: Sequence[np.ndarray]) -> PendingCopy:
         """The score of each token id sequence, fp32 [sequences], on its way to the CPU; equal lengths must be adjacent."""
         total = sum(map(len, sequences))
         packed = PackedTokens(sequences, fixed_rows(total) if self.rounded else total, self.device)
@@ -213,7 +213,7 @@ class MetricXNetwork:
         state = self.words[START].float().expand(len(sequences), -1)
         for decoder in self.decoder:
             state = decoder(state, encoded, packed)
-        return Fetched([self.decoder_norm(state) @ self.output])
+        return PendingCopy([self.decoder_norm(state) @ self.output])
 
 
 def linear(take: Take, names: Sequence[str], dtype: torch.dtype) -> Callable[[torch.Tensor], torch.Tensor]:

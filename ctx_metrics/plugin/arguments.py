@@ -309,8 +309,8 @@ class PluginArgumentParser(SuggestingParser):
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
             if action.dest == "metrics":  # without the usage, which is long
-                hint = model_fix(value, self.command.table) or error
-                self.exit(2, f"{self.prog}: error: {printable(str(hint))}\n")
+                fix = model_fix(value, self.command.table) or error
+                self.exit(2, f"{self.prog}: error: {printable(str(fix))}\n")
             raise
 
     def _get_option_tuples(self, option_string: str) -> Any:

@@ -1,4 +1,4 @@
-"""Runs in blocks: a place computes block after block, and what an earlier run kept is not computed again."""
+"""Runs in blocks: an executor computes block after block, and what an earlier run kept is not computed again."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Place(Protocol):
+class Executor(Protocol):
     """Calls a function on items, in any processes, and returns the results in the items' order."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -24,27 +24,28 @@ class Place(Protocol):
         ...
 
 
-class Here:
+class LocalExecutor:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         return map(function, items)
 
 
-HERE = Here()
+LOCAL = LocalExecutor()
 
 
 @contextmanager
-def opened(name: str | None, workers: int | None = None) -> Iterator[Place]:
-    """The place of a name, open within the block: None is this process; ray, ray:ADDRESS and ray://ADDRESS are OnRay."""
+def opened(name: str | None, workers: int | None = None) -> Iterator[Executor]:
+    """The executor of a name, open within the block: None is this process; ray, ray:ADDRESS and ray://ADDRESS are Ray."""
     if name is None:
-        yield HERE
+        yield LOCAL
         return
-    from .on_ray import OnRay
+    from .on_ray import RayExecutor
 
-    place = OnRay(None if name == "ray" else name if name.startswith("ray://") else name.removeprefix("ray:"), workers)
+    address = None if name == "ray" else name if name.startswith("ray://") else name.removeprefix("ray:")
+    executor = RayExecutor(address, workers)
     try:
-        yield place
+        yield executor
     finally:
-        place.close()
+        executor.close()
 
 
 class Form(Protocol):
@@ -106,7 +107,7 @@ class BlockRun:
     label: str
     unit: str
     total: int | None = None
-    place: Place = HERE
+    executor: Executor = LOCAL
     cache: ResultCache | None = None
     form: type[Form] | None = None
     kept_in: str = ""
@@ -125,7 +126,7 @@ class BlockRun:
         try:
             with Progress(self.label, self.unit, self.total, done=self.done, quiet=self.quiet) as bar:
                 apart = _Apart(function, self.single, self.label, self.device)
-                for found in self.place.map(apart, self._tasks(blocks, bar)):
+                for found in self.executor.map(apart, self._tasks(blocks, bar)):
                     block, left = self._asked.popleft()
                     if isinstance(found, CtxMetricsError):
                         raise found.after(block.first if block.table else block.before, block.table) from found

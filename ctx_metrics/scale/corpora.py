@@ -18,7 +18,7 @@ from ..scoring.context import Stream, score_settings
 from ..scoring.results import ScoredWindow, SystemResult, together
 from ..scoring.token_matching import EXPLAIN, PairMatch, SegmentMatch, Side
 from ..windows import Window
-from .blocks import HERE, Block, BlockRun, Part, Place
+from .blocks import LOCAL, Block, BlockRun, Executor, Part
 from .kept import Line, ResultCache, key_of, notice_fits
 
 SEGMENTS = 512  # most segments of a block, for any number of systems: adding one leaves the others' blocks as they are
@@ -114,7 +114,7 @@ def _match(kept: KeptMatch) -> SegmentMatch:
 
 @dataclass
 class InBlocks:
-    place: Place = HERE
+    executor: Executor = LOCAL
     kept: ResultCache | None = None
 
     def can(self, metric: ContextMetric) -> bool:
@@ -129,7 +129,7 @@ class InBlocks:
         explain = self.kept is not None and EXPLAIN in metric.can.inputs  # matches are kept for a later report
         blocks = (_block(metric, corpora, found, explain, *each) for each in ranges)
         engine, segments = metric.given.get("engine"), len(corpora) * len(corpora[0])
-        run = BlockRun(metric.NAME.lower(), "output", segments, self.place, self.kept, KeptSystem)
+        run = BlockRun(metric.NAME.lower(), "output", segments, self.executor, self.kept, KeptSystem)
         run.quiet = len(ranges) == 1 or (engine is not None and engine.quiet)
         run.complete(score_segments, blocks)
         return [together([of_system[start] for start, _ in ranges]) for of_system in found]

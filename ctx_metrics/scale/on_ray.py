@@ -27,8 +27,8 @@ WAIT_FOR_WORKERS = 60  # seconds until a notice that no worker has started
 STORE = 256 * 2**20  # bytes of Ray's object store on this machine: a few blocks of text
 
 
-class OnRay:
-    """Ray as the place of blocks: each worker is an actor that holds the models and is restarted if it dies.
+class RayExecutor:
+    """Ray as the executor of blocks: each worker is an actor that holds the models and is restarted if it dies.
 
     address    a cluster's address, as ray.init takes it; None: that in RAY_ADDRESS, else Ray only on this machine
     workers    number of workers; None: one per GPU, or one for every two cores if there are no GPUs

@@ -612,11 +612,13 @@ def test_ray_gives_the_same_parts(ctx, table, tmp_path, monkeypatch):
 @pytest.mark.full
 def test_a_worker_without_the_model(ctx, table, tmp_path, monkeypatch):
     pytest.importorskip("ray")
-    from ctx_metrics.scale.on_ray import OnRay
+    from ctx_metrics.scale.on_ray import RayExecutor
 
     model = build(RECIPES["referenceless"], tmp_path / "model")
-    score = OnRay.map
-    monkeypatch.setattr(OnRay, "map", lambda *a: model.exists() and model.rename(tmp_path / "moved") and score(*a))
+    score = RayExecutor.map
+    monkeypatch.setattr(
+        RayExecutor, "map", lambda *a: model.exists() and model.rename(tmp_path / "moved") and score(*a)
+    )
     monkeypatch.setattr("ctx_metrics.scale.on_ray.WAIT_FOR_WORKERS", 600)  # no notice of a busy machine
     done = ctx("annotate", table, "-o", tmp_path / "out", "-m", "comet", "--comet-model", model, "--on", "ray")
     assert done.code == 1 and done.err.count("\n") == 1 and str(model) in done.err, done.err

@@ -11,7 +11,7 @@ from judge_server import data_of, judgement, score_of, serving
 from ctx_metrics import SLIDE, CtxMetricsError, InputError, Judge, ModelError
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.judge import answer
-from ctx_metrics.judge.answer import Judgement, Unreadable, read_answer, together, without_outliers
+from ctx_metrics.judge.answer import Judgement, UnreadableAnswer, read_answer, together, without_outliers
 from ctx_metrics.judge.prompt import prompt_hash
 from ctx_metrics.notices import collected
 
@@ -295,7 +295,7 @@ def test_answers_that_are_read(text, score):
     ],
 )
 def test_answers_that_are_not_read(text, cut, words):
-    with pytest.raises(Unreadable, match=words):
+    with pytest.raises(UnreadableAnswer, match=words):
         read_answer(text, cut)
 
 
@@ -311,7 +311,7 @@ def test_reading_takes_few_passes_over_an_answer(monkeypatch, piece):
         answer, "_DECODER", SimpleNamespace(raw_decode=lambda *given: tried.append(given) or decode(*given))
     )
     decode = json.JSONDecoder().raw_decode
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableAnswer):
         read_answer(piece * (answer.LONGEST // len(piece)), cut=False)
     assert len(tried) <= answer.MOST_BROKEN + 1
 

@@ -470,7 +470,7 @@ def hang_up(self, messages):
     try:
         os.write(write, b"x")
     except BrokenPipeError:
-        raise server.Failed("found no server, or lost it", again=True, lost=True) from None
+        raise server.RequestFailure("found no server, or lost it", again=True, lost=True) from None
 
 server.Server.answer = hang_up
 sys.exit(main(sys.argv[1:]))

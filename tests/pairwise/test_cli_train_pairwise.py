@@ -12,7 +12,7 @@ from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.pairwise.model import MODEL_TYPE
 from ctx_metrics.pairwise.training import learn as training
 from ctx_metrics.pairwise.training.data import read_pair_sets, split_by_segment
-from ctx_metrics.pairwise.training.learn import Architecture, Trained
+from ctx_metrics.pairwise.training.learn import Architecture, TrainingResult
 from ctx_metrics.pairwise.training.recipe import MODERN, PAPER, PairwiseRecipe
 from ctx_metrics.pairwise.training.report import say_poor, say_unfinished
 from ctx_metrics.pairwise.training.task import Check
@@ -68,7 +68,7 @@ def learned(monkeypatch):
         config |= {"languages": named["languages"], "training": {"pairs": 40}, "development": {"pairs": 20}}
         for name in ("config.json", "model.safetensors"):
             (named["out"] / name).write_text("")
-        return Trained({**config, **named["notes"]}, CHECKS, 0, {"bleu": 0.75, "ter": 0.125})
+        return TrainingResult({**config, **named["notes"]}, CHECKS, 0, {"bleu": 0.75, "ter": 0.125})
 
     monkeypatch.setattr(training, "learn", learn)
     return calls

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ctx_metrics.pairwise.training.learn import Architecture, Trained
+from ctx_metrics.pairwise.training.learn import Architecture, TrainingResult
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
 from ctx_metrics.pairwise.training.report import card, curve, uses
 from ctx_metrics.pairwise.training.task import Check
@@ -40,7 +40,7 @@ TAUS = {"chrf": 0.25, "meteor": float("nan")}
 
 def made(checks=CHECKS, architecture=ARCHITECTURE, development=DEVELOPMENT, drawn="", argv=("pairwise",), **changes):
     best = max(range(len(checks)), key=lambda k: checks[k].tau)
-    trained = Trained({**CONFIG, **changes}, list(checks), best, TAUS)
+    trained = TrainingResult({**CONFIG, **changes}, list(checks), best, TAUS)
     recipe = PairwiseRecipe(patience=None, seed=4)
     sources = {"train": TRAINING, "development": development}
     return card("my-model", architecture, recipe, trained, sources, drawn, command(argv))

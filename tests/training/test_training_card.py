@@ -3,7 +3,7 @@ import pytest
 from ctx_metrics.plots.figure import save
 from ctx_metrics.training.card import command, table
 from ctx_metrics.training.data import Source
-from ctx_metrics.training.quality.learn import Trained
+from ctx_metrics.training.quality.learn import TrainingResult
 from ctx_metrics.training.quality.report import card, curve, uses
 from ctx_metrics.training.quality.task import Check
 
@@ -29,8 +29,8 @@ TRAINING = [
 DEVELOPMENT = [Source("dev.tsv", "ef" * 32, None, {"rows": 5, "kept": 5})]
 
 
-def trained(checks=CHECKS, **changes) -> Trained:
-    return Trained({**CONFIG, **changes}, list(checks), max(range(len(checks)), key=lambda k: checks[k].score))
+def trained(checks=CHECKS, **changes) -> TrainingResult:
+    return TrainingResult({**CONFIG, **changes}, list(checks), max(range(len(checks)), key=lambda k: checks[k].score))
 
 
 def made(kind="esim", checks=CHECKS, **changes) -> str:

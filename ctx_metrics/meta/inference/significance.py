@@ -15,7 +15,7 @@ ROUNDING = 1e-12  # smaller differences of agreement count as equal: the same nu
 ENOUGH_BETTER, ENOUGH_WORSE = 0.02, 0.5  # PERM-BOTH stops early if p is below the first or above the second
 
 
-class Tested(NamedTuple):
+class PValue(NamedTuple):
     """The p-value of a test, and the number of random draws it rests on; 0 for a test without draws."""
 
     p: float
@@ -66,7 +66,7 @@ def perm_both(
     seed: int = 0,
     block: int = 100,
     early_stop: bool = True,
-) -> Tested:
+) -> PValue:
     """PERM-BOTH (Deutsch, Dror & Roth 2021): the p-value of the hypothesis that metric a agrees no better than metric b,
     found by swapping scores.
 
@@ -105,7 +105,7 @@ def perm_both(
     b = [_standardised(y, gaps) for y, gaps in zip(b, missing, strict=True)]
     delta = value(a) - value(b)
     if np.isnan(delta):
-        return Tested(float("nan"), 0)
+        return PValue(float("nan"), 0)
     rng = np.random.default_rng(seed)
     reached, done, p = 0, 0, 1.0
     for done in range(1, resamples + 1):
@@ -116,7 +116,7 @@ def perm_both(
         p = (reached + 1) / (done + 1)
         if early_stop and done % block == 0 and not ENOUGH_BETTER <= p <= ENOUGH_WORSE:
             break
-    return Tested(p, done)
+    return PValue(p, done)
 
 
 def pairwise_permutation(

@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 
 from ...corpus import is_blank
-from ...engine.device import Fetched, in_turn, send
+from ...engine.device import PendingCopy, in_turn, send
 from ...engine.encoder import TextEncoder
 from ...engine.forward import ReadoutKey
 from ...engine.matching import Matching
@@ -177,9 +177,9 @@ class CometEstimator(Estimator):
 
     def _regressed(self, states: Read) -> list[float]:
         @torch.inference_mode()
-        def started(begin: int) -> Fetched:
+        def started(begin: int) -> PendingCopy:
             read = [send(tensor, self.encoder.device) for tensor in self._vectors(states[begin : begin + HEAD_BATCH])]
-            return Fetched([self._scored(*read)])
+            return PendingCopy([self._scored(*read)])
 
         batches = ((begin, started(begin)) for begin in range(0, len(states), HEAD_BATCH))
         return [value for _, [found] in in_turn(batches) for value in found.tolist()]

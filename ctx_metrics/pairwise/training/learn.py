@@ -32,7 +32,7 @@ from .recipe import Architecture, PairwiseRecipe
 from .task import Check, Comparisons, PairwiseTask, strict_tau
 
 
-class Trained(NamedTuple):
+class TrainingResult(NamedTuple):
     """The result of a training whose model was written.
 
     best          index of the best check (the first of equals), whose weights the model has
@@ -57,7 +57,7 @@ def learn(
     languages: Sequence[str] | None = None,
     engine: EngineOptions = EngineOptions(),
     notes: dict[str, Any] | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Train a model on the preferences of some sets and write it to `out`: model.safetensors and config.json.
 
     PCA and scaling are fitted on the training data. Everything else is as in training.quality.learn.learn.
@@ -129,7 +129,7 @@ def learn(
         "features": taus,
     }
     config.update(notes or {})
-    return Trained(finish(out, config, numbers.state_dict()), checks, loop.progress.best, taus)
+    return TrainingResult(finish(out, config, numbers.state_dict()), checks, loop.progress.best, taus)
 
 
 def fitted(shape: Shape, widths: Sequence[tuple[int, int | None]], readings: Readings, seed: int) -> PairwiseNumbers:

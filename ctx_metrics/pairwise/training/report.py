@@ -9,7 +9,7 @@ from ...plots.figure import Figure
 from ...training import card as cards
 from ...training.curve import learning_curve
 from ...training.data import Source
-from .learn import Trained
+from .learn import TrainingResult
 from .recipe import Architecture, PairwiseRecipe
 from .task import Check
 
@@ -18,7 +18,7 @@ def card(
     name: str,
     architecture: Architecture,
     recipe: PairwiseRecipe,
-    trained: Trained,
+    trained: TrainingResult,
     sources: Mapping[str, Sequence[Source]],
     drawn: str,
     command: str,

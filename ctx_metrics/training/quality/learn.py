@@ -32,7 +32,7 @@ from .recipe import Architecture, Recipe
 from .task import Check, QualityTask
 
 
-class Trained(NamedTuple):
+class TrainingResult(NamedTuple):
     """A model that was written: its config.json, the checks on the development data, and the index of the best check."""
 
     config: dict[str, Any]
@@ -53,7 +53,7 @@ def learn(
     engine: EngineOptions = EngineOptions(),
     languages: Sequence[str] | None = None,
     notes: dict[str, Any] | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Train a model and write it to `out`: model.safetensors and config.json.
 
     languages    languages the model is meant for, such as ["en"]; None: any that the encoder reads
@@ -131,7 +131,7 @@ def written(
     values: np.ndarray,
     notes: Mapping[str, Any] | None,
     score: float | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Write a model after its training, with its development figures and the notes in config.json; delete the state.
 
     values    of the development data, by the weights that are written
@@ -144,7 +144,7 @@ def written(
         "step": checks[best].step,
         "sets": development.scores(values),
     }
-    return Trained(finish(out, {**config, **(notes or {})}, tensors), checks, best)
+    return TrainingResult(finish(out, {**config, **(notes or {})}, tensors), checks, best)
 
 
 def matching_config(

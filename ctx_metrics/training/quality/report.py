@@ -8,13 +8,13 @@ from ...plots.figure import Figure
 from .. import card as cards
 from ..curve import learning_curve
 from ..data import Source
-from .learn import Trained
+from .learn import TrainingResult
 
 TITLES = {"bilstm": "BiLSTM", "bilstmatt": "BiLSTM with attention", "esim": "ESIM", "comet": "alignment regressor"}
 METRICS = {"pearson": "Pearson's r", "darr": "tau (DARR)"}
 
 
-def card(name: str, kind: str, trained: Trained, sources: Mapping[str, Sequence[Source]]) -> str:
+def card(name: str, kind: str, trained: TrainingResult, sources: Mapping[str, Sequence[Source]]) -> str:
     """Return the Markdown card of a model whose `kind` is bilstm, bilstmatt, esim or comet."""
     config, of_development = trained.config, trained.config["development"]
     known = map(language_pair, of_development["sets"])
@@ -33,7 +33,7 @@ def card(name: str, kind: str, trained: Trained, sources: Mapping[str, Sequence[
     return cards.card(__package__, trained, commands, facts, encoder)
 
 
-def curve(trained: Trained, name: str) -> Figure:
+def curve(trained: TrainingResult, name: str) -> Figure:
     points = [(check.rows, check.loss, check.score) for check in trained.checks]
     labels = "rows read", "training loss", f"development\n{METRICS[trained.config['development']['metric']]}"
     return learning_curve(points, trained.best, labels, f"{name}: best of {len(points)} checks")

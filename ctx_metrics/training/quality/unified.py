@@ -32,7 +32,7 @@ from ..low_rank import LowRankLinear, learned
 from ..state import claim, digest, encoder_name
 from .development import DevelopmentSet
 from .examples import TrainingSet
-from .learn import Trained, check_tokens, matching_config, written
+from .learn import TrainingResult, check_tokens, matching_config, written
 from .network import UnifiedNetwork, few_shapes, new_network, padded, restore, round_as_stored, stored
 from .recipe import Architecture, Recipe
 from .synthetic.pairs import CleanPairs
@@ -385,7 +385,7 @@ def learn_unified(
     window: int | None = None,
     spoken: Mapping[str, str | None] = {},
     synthetic: CleanPairs | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Train a model and write it to `out`: model.safetensors and config.json in the format of models.comet.adapted.
 
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is

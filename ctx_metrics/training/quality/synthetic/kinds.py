@@ -88,30 +88,30 @@ HARMLESS = {
 }
 
 
-class Made(NamedTuple):
+class SyntheticText(NamedTuple):
     kind: str
     text: str
     target: float
 
 
-def errors(clean: Clean, number: int, draw: np.random.Generator) -> list[Made]:
+def errors(clean: Clean, number: int, draw: np.random.Generator) -> list[SyntheticText]:
     """Draw a number of different kinds that apply, and put an error of each into the clean translation."""
-    made: list[Made] = []
+    made: list[SyntheticText] = []
     for name in _in_random_order({name: kind.often for name, kind in ERRORS.items()}, draw):
         if len(made) == number:
             break
         text = ERRORS[name].make(clean, draw)
         if text is not None and all(text != other.text for other in made):
-            made.append(Made(name, text, ERRORS[name].target(clean.text, text)))
+            made.append(SyntheticText(name, text, ERRORS[name].target(clean.text, text)))
     return made
 
 
-def harmless_change(clean: Clean, draw: np.random.Generator) -> Made:
+def harmless_change(clean: Clean, draw: np.random.Generator) -> SyntheticText:
     """Draw a harmless change that applies; a text to which none does stays as it is."""
     for name in _in_random_order({name: often for name, (_, often) in HARMLESS.items()}, draw):
         if (text := HARMLESS[name][0](clean.text, draw)) is not None:
-            return Made(name, text, 0.0)
-    return Made("unchanged", clean.text, 0.0)
+            return SyntheticText(name, text, 0.0)
+    return SyntheticText("unchanged", clean.text, 0.0)
 
 
 def _in_random_order(often: dict[str, float], draw: np.random.Generator) -> list[str]:

@@ -18,7 +18,7 @@ from ..judgements import Judgement, beyond, read_judgements, share, texts_of, wh
 from ..leave_out import LeftOut
 from ..options import ALL, TrainingOptions
 from .corruptions import is_same, names
-from .kinds import ERRORS, FULL, HARMLESS, Clean, Made, errors, harmless_change
+from .kinds import ERRORS, FULL, HARMLESS, Clean, SyntheticText, errors, harmless_change
 from .parts import is_empty
 
 ERRORS_A_PAIR = 3
@@ -64,7 +64,7 @@ class CleanPairs:
     def rows_an_epoch(self) -> int:
         return ROWS_A_PAIR * len(self.pairs)
 
-    def made(self, number: int, seed: int, epoch: int) -> list[Made]:
+    def made(self, number: int, seed: int, epoch: int) -> list[SyntheticText]:
         """Return what an epoch makes of a pair, in the order clean, errors, harmless."""
         clean, draw = self._surroundings.clean(number), np.random.default_rng([seed, epoch, number, 5])
         wrong = errors(clean, ERRORS_A_PAIR, draw)
@@ -76,7 +76,7 @@ class CleanPairs:
         ]
         # the number of rows is fixed; a very short text to which few kinds apply gets one of them twice
         wrong += [wrong[k % len(wrong)] for k in range(ERRORS_A_PAIR - len(wrong))]
-        return [Made("clean", clean.text, 0.0), *wrong, harmless_change(clean, draw)]
+        return [SyntheticText("clean", clean.text, 0.0), *wrong, harmless_change(clean, draw)]
 
     def as_json(self) -> dict[str, Any]:
         """Return what config.json says: how many rows an epoch has, and what they are."""
