@@ -24,7 +24,7 @@ ON_CPU = ("prbleu-mas",)  # which reads an embedding table, and runs no network
 # what is like another run, and of the kinds of networks those that compute in half precision; the others run with -m full
 ALIKE = (
     "bertscore comet-regression-layernorm comet-referenceless comet-kiwi comet-unite-rembert comet-adapted-free "
-    "slide-kiwi doccomet-regression bilstm bilstmatt rttsbert rttbertscore mbr-references train-bilstm train-esim "
+    "slide-kiwi doccomet-regression bilstm bilstmatt rttsbert rttbertscore mbr-references train-unified train-esim "
     "train-comet train-paraphrase"
 ).split()
 HALF = "comet-regression classifier".split()
