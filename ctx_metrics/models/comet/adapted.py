@@ -19,7 +19,17 @@ from ...errors import ModelError
 from ...language import primary
 from ...opening import LazyMapping, file_hashes, identity, same_hashes
 from ..estimator import EMBEDDED_REFERENCELESS, EMBEDDED_UNIFIED
-from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, model_type, read_config
+from ..folder import (
+    CONFIG,
+    WEIGHTS,
+    cannot_be,
+    check_fields,
+    check_shapes,
+    checked_weights,
+    encoder_of,
+    model_type,
+    read_config,
+)
 from ..hub import ResolvedModel
 from .checkpoint import ADAPTED_KIND, HEAD_LAYER, INPUTS, SEPARATORS, Hyperparameters
 
@@ -141,15 +151,7 @@ class AdaptedCheckpoint:
         others = {name: tensor for name, tensor in self.head.items() if not HEAD_LAYER.fullmatch(name)}
         if len(others) == len(self.head):
             raise ModelError(f"{self.file} lacks the head, estimator.ff.0.weight and more", fix="copy the folder again")
-        given = {name: tuple(tensor.shape) for name, tensor in {**self._changes, **others}.items()}
-        for name in sorted({*wanted, *given}):
-            if given.get(name) != wanted.get(name):
-                shapes = " and ".join(
-                    "not there" if each is None else str(list(each)) for each in (given.get(name), wanted.get(name))
-                )
-                raise ModelError(
-                    f"{self.file} does not fit its config.json ({name[:80]}: {shapes})", fix="copy the folder again"
-                )
+        check_shapes(self.file, {**self._changes, **others}, wanted)
 
     @property
     def learned(self) -> dict[str, torch.Tensor]:

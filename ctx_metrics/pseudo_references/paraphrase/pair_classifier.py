@@ -19,6 +19,7 @@ from ...models.folder import (
     WEIGHTS,
     cannot_be,
     check_fields,
+    check_shapes,
     checked_weights,
     encoder_of,
     read_config,
@@ -124,14 +125,9 @@ def load_adapted(folder: Path) -> tuple[PairClassifier, Path]:
     except InputError as error:
         raise ModelError(f"{folder / CONFIG}: {error}") from error
     tensors = load_file(folder / WEIGHTS)
-    found, wanted = ({name: list(each.shape) for name, each in of.items()} for of in (tensors, learned(model)))
-    for name in sorted(found.keys() | wanted.keys()):
-        if found.get(name) != wanted.get(name):
-            shapes = f"{found.get(name, 'not there')} and {wanted.get(name, 'not there')}"
-            raise ModelError(
-                f"{folder / WEIGHTS} does not fit its config.json ({name}: {shapes})", fix="copy the folder again"
-            )
-        checked_tensor(tensors[name], name, path=folder / WEIGHTS, fix="train the model again")
+    check_shapes(folder / WEIGHTS, tensors, {name: each.shape for name, each in learned(model).items()})
+    for name, tensor in tensors.items():
+        checked_tensor(tensor, name, path=folder / WEIGHTS, fix="train the model again")
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=False)
     merge(model)
     return model.eval(), encoder.folder
