@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,49 +11,15 @@ import numpy as np
 from ..checks.languages import described
 from ..corpus import Corpus
 from ..language import LANGUAGES
-from ..models.estimator import Estimate
 from ..notices import Notice
 from ..scoring.base import ContextMetric
 from ..scoring.context import Stream, score_settings
 from ..scoring.results import ScoredWindow, SystemResult, together
-from ..scoring.token_matching import EXPLAIN, PairMatch, SegmentMatch, Side
-from ..windows import Window
+from ..scoring.token_matching import EXPLAIN, PairMatch, SegmentMatch
 from .blocks import LOCAL, Block, BlockRun, Executor, Part
 from .kept import Line, ResultCache, key_of, notice_fits
 
 SEGMENTS = 512  # most segments of a block, for any number of systems: adding one leaves the others' blocks as they are
-
-
-class KeptWindow(NamedTuple):
-    start: int
-    end: int
-    weight: float
-    value: float | None
-    estimate: Estimate | None
-
-
-class KeptSide(NamedTuple):
-    """A Side: little-endian float32 numbers, one per token."""
-
-    cosines: bytes
-    weights: bytes
-
-    def side(self) -> Side:
-        return Side(*(np.frombuffer(each, "<f4").astype(np.float32) for each in self))
-
-    def fits(self) -> bool:
-        alike = len(self.cosines) == len(self.weights) and len(self.cosines) % 4 == 0
-        return alike and bool(np.isfinite(self.side()).all())
-
-
-class KeptMatch(NamedTuple):
-    number: int
-    value: float
-    hypothesis: KeptSide | None
-    reference: KeptSide | None
-
-    def fits(self, references: int) -> bool:
-        return 0 <= self.number < references and all(side is None or side.fits() for side in self[2:])
 
 
 class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,8 +29,8 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: dict[Line, int | float | Line]
     notices: list[Notice]
     of_texts: list[Notice]
-    windows: list[KeptWindow]
-    matches: list[KeptMatch | None]
+    windows: list[ScoredWindow]
+    matches: list[SegmentMatch | None]
     said: list[Notice]
 
     @classmethod
@@ -72,16 +38,11 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The form of a result; None for one that failed in part."""
         if result.failed:
             return None
-        windows = [KeptWindow(*each.window, each.value, each.estimate) for each in result.windows]
-        matches = [each and _kept_match(each) for each in result.matches]
-        return cls(result.rows, result.counts, result.notices, result.of_texts, windows, matches, said)
+        kept = result.rows, result.counts, result.notices, result.of_texts, result.windows, result.matches
+        return cls(*kept, said)
 
     def result(self) -> SystemResult:
-        windows = [
-            ScoredWindow(Window(each.start, each.end, each.weight), each.value, each.estimate) for each in self.windows
-        ]
-        matches = [each and _match(each) for each in self.matches]
-        return SystemResult(self.rows, self.counts, self.notices, windows, self.of_texts, matches)
+        return SystemResult(self.rows, self.counts, self.notices, self.windows, self.of_texts, self.matches)
 
     def fits(self, segments: int, width: int | None, references: int | None) -> bool:
         """Whether this can be the result of `segments` segments, with `width` numbers per row (None: any, but all equal).
@@ -92,24 +53,17 @@ class KeptSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (
             len(self.rows) == segments
             and (widths == {width} if width else len(widths) == 1 and min(widths) > 0)
-            and all(0 <= each.start < each.end <= segments for each in self.windows)
+            and all(0 <= each.window.start < each.window.end <= segments for each in self.windows)
             and len(self.matches) == (0 if references is None else segments)
-            and all(each.fits(references or 0) for each in self.matches if each)
+            and all(0 <= each.number < (references or 0) and _is_whole(each.pair) for each in self.matches if each)
             and all(notice_fits(each, segments) for each in (*self.notices, *self.of_texts))
             and all(map(notice_fits, self.said))
         )
 
 
-def _kept_match(match: SegmentMatch) -> KeptMatch:
-    sides = [
-        side and KeptSide(*(each.astype("<f4").tobytes() for each in side))
-        for side in (match.pair.hypothesis, match.pair.reference)
-    ]
-    return KeptMatch(match.number, match.pair.value, *sides)
-
-
-def _match(kept: KeptMatch) -> SegmentMatch:
-    return SegmentMatch(kept.number, PairMatch(kept.value, *(side and side.side() for side in kept[2:])))
+def _is_whole(pair: PairMatch) -> bool:
+    sides = [side for side in (pair.hypothesis, pair.reference) if side is not None]
+    return all(len(side.cosines) == len(side.weights) and np.isfinite(side).all() for side in sides)
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Results that stay on disk between runs of score, sacrebleu, mbr, rerank and annotate: in one layout, under keys made from
 all that they depend on."""
 
+import base64
 import hashlib
 import json
 import math
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+import numpy as np
 
 from ..engine_options import EngineOptions
 from ..notices import Notice, notice
@@ -69,7 +71,7 @@ class KeptResults:
             content = self._folder.read(_file(name), most)
             if content is None:
                 return None
-            found = msgspec.json.decode(_unpacked(name, content, most), type=kind)
+            found = msgspec.json.decode(_unpacked(name, content, most), type=kind, dec_hook=_array)
             if not fits(found):
                 raise Unusable("its content does not fit")
         except (Unusable, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -184,4 +186,18 @@ def plain_json(value: Any) -> bytes:
     >>> plain_json(["a\\udcff"])
     b'["a&#56575;"]'
     """
-    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).encode("utf-8", "xmlcharrefreplace")
+    plain = msgspec.to_builtins(value, enc_hook=_numbers)
+    return json.dumps(plain, ensure_ascii=False).encode("utf-8", "xmlcharrefreplace")
+
+
+def _numbers(array: Any) -> bytes:
+    """The numbers of a float32 array as little-endian bytes, which JSON has in base64."""
+    if not isinstance(array, np.ndarray):
+        raise NotImplementedError
+    return array.astype("<f4").tobytes()
+
+
+def _array(kind: type, numbers: Any) -> np.ndarray:
+    if kind is not np.ndarray:
+        raise NotImplementedError
+    return np.frombuffer(base64.b64decode(numbers, validate=True), "<f4").astype(np.float32)
