@@ -162,28 +162,8 @@ def _check(line: CommandLine, tables: Tables, scores: Scores, metrics: Sequence[
     for role in {*given} - {*of_several_columns()}:
         if given.count(role) > 1:
             line.error(f"--columns gives {role} twice; give one column")
-    names = tables.names or []
-    if names and len(names) - len(metrics) not in (0, scores.drop is not None):
-        line.error(
-            f"--names has {counted(len(names), 'name', 'names')} for "
-            f"{counted(len(metrics), 'metric', 'metrics')} ({', '.join(metrics)})"
-        )
-    for name in names:
-        if fault := name_fault(name):
-            line.error(f"--names has {fault}")
-        if any("\ud800" <= letter <= "\udfff" for letter in name):
-            line.error("--names has a name that is not UTF-8, as the table is")
-    if len({name.strip() for name in names}) < len(names):
-        line.error("--names has the same name twice; give each new column its own name")
-    for name in [*(each.name for each in scores.keep), *([scores.by] if scores.by else [])]:
-        if name not in metrics:
-            line.error(f"{name} is not among the metrics of -m ({', '.join(metrics)})")
-    if scores.top and scores.bottom:
-        line.error(
-            "--top writes the best rows and --bottom the worst; give one, and then the other with the same folder"
-        )
-    if scores.by and not (scores.top or scores.bottom):
-        line.error("--by selects the metric of --top and --bottom; give one of them too, or leave --by out")
+    _check_names(line, tables.names or [], metrics, scores.drop is not None)
+    _check_choice(line, scores, metrics)
     numbers = [is_number(name) for _, name in tables.columns]
     if any(numbers) and not all(numbers):
         line.error("--columns mixes names and numbers; give numbers for tables without a header, names for all others")
@@ -198,6 +178,35 @@ def _check(line: CommandLine, tables: Tables, scores: Scores, metrics: Sequence[
     for each, of_input in given_inputs(line).items():
         if fault := each.column_error(of_input):
             line.error(fault)
+
+
+def _check_names(line: CommandLine, names: Sequence[str], metrics: Sequence[str], with_faults: bool) -> None:
+    """with_faults    whether the table has a column of faults, which may have a name too"""
+    if names and len(names) - len(metrics) not in (0, with_faults):
+        line.error(
+            f"--names has {counted(len(names), 'name', 'names')} for "
+            f"{counted(len(metrics), 'metric', 'metrics')} ({', '.join(metrics)})"
+        )
+    for name in names:
+        if fault := name_fault(name):
+            line.error(f"--names has {fault}")
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            line.error("--names has a name that is not UTF-8, as the table is")
+    if len({name.strip() for name in names}) < len(names):
+        line.error("--names has the same name twice; give each new column its own name")
+
+
+def _check_choice(line: CommandLine, scores: Scores, metrics: Sequence[str]) -> None:
+    """Check the flags that choose the rows to write by their scores."""
+    for name in [*(each.name for each in scores.keep), *([scores.by] if scores.by else [])]:
+        if name not in metrics:
+            line.error(f"{name} is not among the metrics of -m ({', '.join(metrics)})")
+    if scores.top and scores.bottom:
+        line.error(
+            "--top writes the best rows and --bottom the worst; give one, and then the other with the same folder"
+        )
+    if scores.by and not (scores.top or scores.bottom):
+        line.error("--by selects the metric of --top and --bottom; give one of them too, or leave --by out")
 
 
 def run(line: CommandLine) -> int:
