@@ -1,10 +1,11 @@
 """Which metrics are related, so that one overrates what the other chose."""
 
 import re
-from collections.abc import Mapping
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import NamedTuple
+
+from ..scoring.names import signature_entries
 
 # Metrics that learn from people's judgements of WMT. Each overrates what another one of them chose (Pombal et al. 2025, and
 # Kovacs, Deutsch and Freitag 2024, https://arxiv.org/abs/2411.03524).
@@ -53,7 +54,7 @@ class Measure(NamedTuple):
         >>> Measure.of_signature("comet", "nrefs:1|model:Unbabel/wmt22-comet-da|ckpt:2760a223ac95")[1:3]
         ('Unbabel/wmt22-comet-da', '2760a223ac95')
         """
-        keys: Mapping[str, str] = dict(each.partition(":")[::2] for each in signature.split("|"))
+        keys = signature_entries(signature)
         features = re.findall(r"(?:^|\+)([a-z]+)", keys.get("features", ""))
         return cls(metric, keys.get("model", ""), keys.get("ckpt", ""), frozenset(features))
 

@@ -119,7 +119,7 @@ def load_weights(folder: Path, network: nn.Module) -> None:
             copies = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
             network.load_state_dict(copies, assign=True)
         except RuntimeError as error:  # whose message has several lines
-            raise ValueError(textwrap.shorten(str(error).replace("\n\t", " "), 160, placeholder=" ...")) from error
+            raise ValueError(textwrap.shorten(str(error), 160, placeholder=" ...")) from error
     for name, tensor in tensors.items():
         checked_tensor(tensor, name, path=path, fix="train the model again")
     network.eval()

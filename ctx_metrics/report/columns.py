@@ -21,7 +21,7 @@ from ..notices import notice
 from ..run.run import Run
 from ..scoring.comparison import Column, compare, scorer, weighted_mean
 from ..scoring.context import Context, build
-from ..scoring.names import shown_name
+from ..scoring.names import shown_name, signature_entries
 from ..scoring.scores import Scores, all_scores
 from ..scoring.testing import USUAL, Design
 from .content import LARGEST, Content
@@ -126,7 +126,7 @@ def _from_texts(
     metric, and if the texts do not give these scores with the settings in the signature."""
     if name not in OF_COUNTS or not context.references or any(None in stream for stream in context.references):
         return None
-    given = dict(part.partition(":")[::2] for part in signature.split("|"))
+    given = signature_entries(signature)
     if given.get("tok", "13a") not in TOKENIZERS:
         return None
     cls, settings = OF_COUNTS[name]

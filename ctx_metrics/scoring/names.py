@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-# only in signatures of COMET and SLIDE
-EMBEDDED = re.compile(r"(^|\|)model:embedded-(alignment-regressor|unified|referenceless)\b")
+EMBEDDED = re.compile(r"embedded-(alignment-regressor|unified|referenceless)\b")  # models of COMET and SLIDE
+
+
+def signature_entries(signature: str) -> dict[str, str]:
+    """Return the entries of a signature.
+
+    >>> signature_entries("nrefs:1|case:mixed|version:2.6.0")
+    {'nrefs': '1', 'case': 'mixed', 'version': '2.6.0'}
+    """
+    return dict(entry.partition(":")[::2] for entry in signature.split("|"))
 
 
 def written_name(name: str, signature: str) -> str:
@@ -19,7 +27,7 @@ def written_name(name: str, signature: str) -> str:
     >>> written_name("comet-embedded-peers", "model:embedded-unified"), written_name("COMET", "model:embedded-unified")
     ('comet-embedded-peers', 'COMET-embedded')
     """
-    if not EMBEDDED.search(signature) or "-embedded" in name.lower():
+    if not EMBEDDED.match(signature_entries(signature).get("model", "")) or "-embedded" in name.lower():
         return name
     return re.sub(r"^\w+", r"\g<0>-embedded", name)
 
