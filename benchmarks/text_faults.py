@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from text_sets import TestSet
 
-from ctx_metrics.checks.languages import are_close, verdict
+from ctx_metrics.checks.languages import are_close, letters, verdict
 from ctx_metrics.checks.texts import KINDS, LANGUAGE, Languages, check_faults, faults
 from ctx_metrics.corpus import named
-from ctx_metrics.language import MIN_LETTERS, letters
+from ctx_metrics.language import MIN_LETTERS
 from ctx_metrics.notices import Notice, collected
 
 SEGMENTS = 300  # of each text, drawn, that are looked at one by one

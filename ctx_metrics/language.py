@@ -58,15 +58,6 @@ def looks_english(texts: Iterable[str | None]) -> bool:
     return sum(word in FUNCTION_WORDS for word in words) / len(words) >= MIN_SHARE
 
 
-def letters(text: str) -> str:
-    """Return the letters of a text, without anything between them.
-
-    >>> letters("It's 9 o'clock.")
-    'Itsoclock'
-    """
-    return "".join(WORD.findall(text))
-
-
 def primary(language: str | None) -> str:
     """Return the shortest ISO 639 code of the language that a tag names, without script and region; "" if unknown.
 

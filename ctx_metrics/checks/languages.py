@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import regex
 
-from ..language import MIN_LETTERS, WORD, letters, primary, region, script
+from ..language import MIN_LETTERS, WORD, primary, region, script
 from ..language_codes import NAMES
 
 if TYPE_CHECKING:
@@ -111,6 +111,15 @@ def verdict(text: str, language: str) -> Verdict | None:
     """
     told = likelier(text, language)
     return told and (Verdict(True, told.looks) if told.nats > MARGIN else Verdict(False))
+
+
+def letters(text: str) -> str:
+    """Return the letters of a text, without anything between them.
+
+    >>> letters("It's 9 o'clock.")
+    'Itsoclock'
+    """
+    return "".join(WORD.findall(text))
 
 
 def likelier(text: str, language: str, least: int = MIN_LETTERS) -> OtherLanguage | None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..corpus import Segments, named
-from ..language import MIN_LETTERS, WORD, language_name, letters
+from ..language import MIN_LETTERS, WORD, language_name
 from ..notices import counted, notice
 from ..reading import BOM
-from .languages import are_close, looks_like, verdict
+from .languages import are_close, letters, looks_like, verdict
 from .line_shifts import Shift, shifts
 from .plain_text import check_plain_text
 
