@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sacrebleu.metrics.base import Metric
@@ -98,39 +99,57 @@ class CommandRun:
         self, chosen: Sequence[MetricSettings], references: Sequence[Sequence[str]], systems: Sequence[Sequence[str]]
     ) -> dict[str, Metric]:
         """Build metrics, which are wrapped already, for some of the run's systems or segments."""
-        check_systems(systems)
-        reads = frozenset[str]().union(*(capabilities(each.cls).reads - each.own.keys() for each in chosen))
-        with_texts = [with_lines(each, lambda flag, path: self._of_file(flag, path, systems[0])) for each in chosen]
-        return self.of(with_texts, references, systems, reads).build(self._in_blocks())
+        return self._built(self.of(chosen, references, systems))
+
+    @cached_property
+    def of_plugins(self) -> "Run":
+        """The run of the plugin metrics on all systems; main() has read their texts when it asks for the first metric."""
+        text_checks = not self.asked.settings.ctx_no_text_checks
+        return self.of(self.asked.chosen, self.references, self.systems, text_checks=text_checks)
+
+    @cached_property
+    def plugin_metrics(self) -> dict[str, Metric]:
+        """The plugin metrics, all built when main() asks for the first of them."""
+        return self._built(self.of_plugins)
+
+    def _built(self, run: "Run") -> dict[str, Metric]:
+        metrics = run.build(self._in_blocks())
+        self._known_inputs(run.texts.systems).update(run.context.inputs)
+        return metrics
+
+    def _known_inputs(self, systems: Sequence[Sequence[str]]) -> dict[str, Any]:
+        return self._inputs.setdefault(digest([text for system in systems for text in system]), {})
 
     def of(
         self,
         metrics: Sequence[MetricSettings],
         references: Sequence[Sequence[str]],
         systems: Sequence[Sequence[str]],
-        reads: Collection[str],
+        reads: Collection[str] = (),
+        text_checks: bool = False,
     ) -> "Run":
         """The run of some metrics on the texts that main() gives, and on those of our own flags.
 
-        reads    which of the sources and the document ids are read
+        reads          which of the sources and the document ids are read besides those that the metrics read
+        text_checks    whether to give notice of odd texts, which one run of all systems does for all others
         """
         from ..run.run import Run  # needs NumPy
 
-        asked, texts = self.asked, self.texts(references, systems, reads)
-        known = self._inputs.setdefault(digest([text for system in systems for text in system]), {})
+        check_systems(systems)
+        asked = self.asked
+        reads = frozenset(reads).union(*(capabilities(each.cls).reads - each.own.keys() for each in metrics))
+        known = self._known_inputs(systems)
         explain = any(output.explain for output in asked.outputs)
-        run = Run(
-            texts,
-            metrics,
+        return Run(
+            self.texts(references, systems, reads),
+            [with_lines(each, lambda flag, path: self._of_file(flag, path, systems[0])) for each in metrics],
             {},
             asked.engine,
             asked.settings.ctx_kind_of_references,
             {each: given for each, given in asked.inputs.items() if each.keywords.keys() - known.keys()},
             {"explain": explain, **known},
-            text_checks=False,  # main() builds metrics one by one; check_texts looks once at the texts of all systems
+            text_checks=text_checks,
         )
-        known |= run.context.inputs
-        return run
 
     def texts(
         self, references: Sequence[Sequence[str | None]], systems: Sequence[Sequence[str]], reads: Collection[str]
@@ -141,7 +160,6 @@ class CommandRun:
         """
         from ..run.texts import Texts
 
-        check_systems(systems)
         own = [system if isinstance(system, Segments) else named(system, "") for system in systems]
         picked = "" if own[0].indices is None else " (the picked segments)"
         sources, doc_ids = (self._stream(key, own[0]) if key in reads else None for key in FLAGS)
@@ -158,6 +176,7 @@ class CommandRun:
                 if (streams := self._streams_of(each, given, own))
             },
             read=self.read,
+            stock=self.asked.stock,
         )
 
     def _streams_of(self, of: FileInput, given: InputFiles, systems: Sequence[Segments]) -> list[Segments]:
@@ -245,16 +264,6 @@ class CommandRun:
                 f"but {self.system_name(0)} has {whole}"
             )
         return lines if indices is None else [lines[i] for i in indices]
-
-    def check_texts(self, references: Sequence[Sequence[str | None]]) -> None:
-        """Give notice of odd texts, in all systems at once."""
-        from ..checks.texts import check_byte_order_marks  # needs NumPy
-
-        chosen = self.asked.chosen
-        reads = {"sources"} if any("sources" in capabilities(each.cls).reads for each in chosen) else {}
-        texts = self.texts(references, self.systems, reads)
-        check_byte_order_marks([*texts.systems, *texts.references], self.asked.stock)
-        texts.check()
 
     def _name_of(self, key: str) -> str:
         what = {"sources": "the source", "doc_ids": "document ids"}[key]

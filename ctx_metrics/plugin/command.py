@@ -60,7 +60,6 @@ class CommandTable(dict):
         super().__init__(dict.fromkeys(command.table))
         self._command = command
         self._plugins = frozenset(command.table.plugins)
-        self._ours: dict[str, Metric] = {}  # the run's plugin metrics, all built when main() asks for the first of them
 
     def __getitem__(self, key: str):
         name, command = key.lower(), self._command
@@ -84,9 +83,7 @@ class CommandTable(dict):
                 from . import files
 
                 files.check(run)
-            if not asked.settings.ctx_no_text_checks:
-                run.check_texts(references)
-            self._ours = {}
+            run.of_plugins.check()
         if name in self._plugins:
             metric = self._prepared(name, run)
         else:
@@ -113,11 +110,9 @@ class CommandTable(dict):
         from ..scoring.base import ContextMetric
 
         asked = run.asked
-        if not self._ours:
-            self._ours = run.build(asked.chosen, run.references, run.systems)
-        metric = self._ours[name]
+        metric = run.plugin_metrics[name]
         if name == asked.chosen[-1].name:
-            run.report_unused(self._ours)
+            run.report_unused(run.plugin_metrics)
         if asked.tested and not asked.by_document and capabilities(metric).dependent_rows:
             notice(
                 f"{name}: the sentences of a window share its score, so intervals and p-values from resampled segments "

@@ -54,11 +54,11 @@ class Run:
     give_references: str = ""
 
     @cached_property
-    def context(self) -> Context:
-        """The aligned and checked texts, and all else that metrics are built with.
+    def aligned(self) -> Texts:
+        """The aligned and checked texts.
 
-        Raises InputError for streams of different lengths, for names and document ids that cannot be used, and for texts
-        that a reader or an input cannot read.
+        Raises InputError for streams of different lengths, for names and document ids that cannot be used, for texts that a
+        reader cannot read, and for a segment without a reference that a metric of sacrebleu would read.
         """
         texts = self.texts
         if fault := names_fault(texts.names, len(texts.systems), worded("--names", "hypotheses")):
@@ -68,12 +68,23 @@ class Run:
             read = reader(texts, self.engine)
             texts = replace(texts, systems=read.systems, read=read)
         texts.check(self.text_checks)
-        return with_inputs(
-            self._context(texts), self._wrapped, self.inputs, lambda each, _: texts.inputs.get(each.name)
-        )
+        if not texts.rows:
+            stock = [each.name for each in self._wrapped if not issubclass(each.cls, ContextMetric)]
+            _check_references(texts.references, stock)
+        return texts
 
-    def _context(self, texts: Texts) -> Context:
-        return Context(
+    def check(self) -> Texts:
+        """Align and check the texts, before anything is built."""
+        return self.aligned
+
+    @cached_property
+    def context(self) -> Context:
+        """The texts, and all else that metrics are built with.
+
+        Raises InputError as aligned does, and for texts that an input cannot read.
+        """
+        texts = self.aligned
+        context = Context(
             texts.references,
             texts.systems,
             texts.sources,
@@ -86,6 +97,7 @@ class Run:
             signature=kind_entry(self.kind_of_references, texts.references),
             names=texts.names,
         )
+        return with_inputs(context, self._wrapped, self.inputs, lambda each, _: texts.inputs.get(each.name))
 
     @cached_property
     def _wrapped(self) -> list[MetricSettings]:
@@ -100,7 +112,6 @@ class Run:
         metrics = build_all(self._wrapped, context, self.give_references or give_references(), documents)
         if self.texts.rows:
             return metrics
-        _check_references(metrics, context)
         for check in checks_of(self.wrappers, self.texts.files):
             check(metrics, context.names)
         return metrics
@@ -123,11 +134,10 @@ def give_references() -> str:
     return worded("give -r FILE", "give references")
 
 
-def _check_references(metrics: "Mapping[str, Metric]", context: Context) -> None:
-    """Raise InputError if a segment has no reference, which sacrebleu's own metrics cannot read."""
-    of_segments = enumerate(zip(*context.references or (), strict=True), 1)
+def _check_references(references: Sequence[Sequence[str | None]], stock: Sequence[str]) -> None:
+    """Raise InputError if a segment has no reference, which sacrebleu's own metrics (`stock`) cannot read."""
+    of_segments = enumerate(zip(*references, strict=True), 1)
     missing = next((i for i, texts in of_segments if all(text is None for text in texts)), None)
-    stock = [name for name, metric in metrics.items() if not isinstance(metric, ContextMetric)]
     if missing and stock:
         fix = "leave such segments out, or choose other metrics"
         raise InputError(f"references: segment {missing} has none, which {', '.join(stock)} cannot score", fix=fix)

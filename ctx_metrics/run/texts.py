@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..checks.plain_text import check_plain_text
-from ..checks.texts import check_faults, check_texts
+from ..checks.texts import check_byte_order_marks, check_faults, check_texts
 from ..corpus import Segments, document_ranges
 from ..errors import InputError
 from .streams import check_lengths
@@ -21,6 +21,7 @@ class Texts:
     given      in words, what the user gave besides hypotheses and references, by the keyword of metrics that read it
     read       the systems' texts as a reader of files gave them, or None
     fix        what to do where streams differ in length
+    stock      sacrebleu's own metrics, if a byte-order mark of a text is a part of its first word for them
     rows       whether they are some rows of a table, a part of what is scored in all; there is one system then
     """
 
@@ -36,6 +37,7 @@ class Texts:
     given: Mapping[str, str] = field(default_factory=dict)
     read: ReadTexts | None = None
     fix: str = ""
+    stock: Sequence[str] = ()
     rows: bool = False
 
     def check(self, contents: bool = True) -> None:
@@ -58,6 +60,7 @@ class Texts:
         if self.doc_ids is not None and not self.rows:
             document_ranges(self.doc_ids, self.doc_ids.name)
         if contents:
+            check_byte_order_marks([*self.systems, *self.references], self.stock)
             check_texts(self.systems, self.references, self.sources, self._languages)
 
     def say_kinds(self) -> None:
