@@ -241,11 +241,7 @@ class PluginArgumentParser(SuggestingParser):
         return line
 
     def _add_flags(
-        self,
-        argv: Sequence[str],
-        classes: Mapping[str, type],
-        inputs: Sequence[FileInput],
-        outputs: Sequence[RunOutput],
+        self, argv: Sequence[str], classes: Mapping[str, Any], inputs: Sequence[FileInput], outputs: Sequence[RunOutput]
     ) -> None:
         """Add our flags to sacrebleu's. Those of metrics that the command line names have a help of their own."""
         stock = set(map(id, self._actions))
