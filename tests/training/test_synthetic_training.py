@@ -3,31 +3,25 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+import unified_models
 from cli_conftest import ctx  # noqa: F401  a fixture
 from safetensors.torch import load_file
 from toy_judgements import write_judgements
+from unified_models import RECIPE, judged_sets, stopped_at, values
 
-from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.models.estimator import Example
-from ctx_metrics.models.load import load_estimator
 from ctx_metrics.opening import file_sha256
-from ctx_metrics.training.loop import Loop
-from ctx_metrics.training.quality import unified
-from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.options import TrainingOptions
-from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
 from ctx_metrics.training.quality.synthetic.kinds import ERRORS, HARMLESS
 from ctx_metrics.training.quality.synthetic.pairs import ROWS_A_PAIR, read_clean_pairs
-from ctx_metrics.training.quality.unified import UnifiedTask, learn_unified
-
-QUIET = EngineOptions(device="cpu", quiet=True)
-RECIPE = Recipe(**{**vars(UNIFIED), "learning_rate": 5e-3, "batch": 12, "epochs": 2})
+from ctx_metrics.training.quality.unified import UnifiedTask
 
 
 def write(path, rows, columns="src ref doc"):
@@ -52,21 +46,14 @@ def test_distinct_pairs_are_read_and_the_others_are_counted(tmp_path, caplog):
     two = write(tmp_path / "two.de-en.tsv", [*ROWS[:2], ("Neu.", "New.", "b")])
     pairs = read_clean_pairs([f"{one}:0.5", two], held_out=["Im Test.", "Of the test", None])
     assert texts(pairs) == [*(text for _, text, _ in ROWS), "New."]
+    left = {"without a source": 2, "without a reference": 1, "whose reference is the source": 1}
     assert pairs.counts == {
-        one: {
-            "rows": 15,
-            "kept": 9,
-            "without a source": 2,
-            "without a reference": 1,
-            "whose reference is the source": 1,
-            "with a source of --dev": 2,
-        },
+        one: {"rows": 15, "kept": 9, **left, "with a source of --dev": 2},
         two: {"rows": 3, "kept": 1, "that another data set has": 2},
     }
-    assert {pair.weight for pair in pairs.pairs[:9]} == {0.5} and pairs.pairs[9].weight == 1.0
+    assert [pair.weight for pair in pairs.pairs] == [0.5] * 9 + [1.0]
     assert {pair[-2:] for pair in pairs.pairs} == {("de", "en")}
-    left = "left out 2 pairs without a source, 1 without a reference, 1 whose reference is the source"
-    assert any(f"{one}: 9 clean translations; {left}, 2 with a source of --dev" in said for said in caplog.messages)
+    assert any(f"{one}: 9 clean translations; left out 2 pairs without a source" in said for said in caplog.messages)
 
 
 def test_some_of_the_pairs_are_whole_documents(tmp_path, caplog):
@@ -77,35 +64,24 @@ def test_some_of_the_pairs_are_whole_documents(tmp_path, caplog):
     assert more.counts[path]["beyond 7 a data set"] == 3 and "left out 3 pairs beyond 7 a data set" in caplog.text
 
 
-def test_a_table_needs_only_sources_and_references(tmp_path, caplog):
-    plain = tmp_path / "plain.de-en.tsv"
-    plain.write_text("ref\tsrc\tdoc\tnote\n" + "".join(f"{text}\t{source}\t{doc}\tx\n" for source, text, doc in ROWS))
-    lines = tmp_path / "lines.jsonl"
-    lines.write_text(
-        "".join(json.dumps({"lp": "de-fr", "src": source, "ref": text}) + "\n" for source, text, _ in ROWS)
-    )
-    words = tmp_path / "words.tsv"  # as for --train with --score-column, with scores that are not numbers
-    words.write_text("src\tref\tmt\tscore\nEins\tOne\tOne.\tgood\n")
-    pairs = read_clean_pairs([str(plain), str(words)], TrainingOptions(score=[["esa"]]))
+def test_a_table_needs_only_sources_and_references(put, tmp_path, caplog):
+    plain = put("plain.de-en.tsv", "ref|src|doc|note", *(f"{text}|{source}|{doc}|x" for source, text, doc in ROWS))
+    rows = [json.dumps({"lp": "de-fr", "src": source, "ref": text}) for source, text, _ in ROWS]
+    # as for --train with --score-column, with scores that are not numbers
+    words = put("words.tsv", "src|ref|mt|score", "Eins|One|One.|good")
+    pairs = read_clean_pairs([plain, words], TrainingOptions(score=[["esa"]]))
     assert texts(pairs) == [*(text for _, text, _ in ROWS), "One"] and pairs.pairs[3].document == "doc1"
-    assert {(*pair[-2:], pair.dataset) for pair in read_clean_pairs([str(lines)]).pairs} == {
-        ("de", "fr", "lines.de-fr")
-    }
+    [languages] = {(*pair[-2:], pair.dataset) for pair in read_clean_pairs([put("lines.jsonl", *rows)]).pairs}
+    assert languages == ("de", "fr", "lines.de-fr")
+    assert {pair[-2:] for pair in read_clean_pairs([words], TrainingOptions(["de-en"])).pairs} == {("de", "en")}
     assert not any("column" in message for message in caplog.messages)
-    broken = tmp_path / "broken.tsv"
-    broken.write_text("src\ttext\na\tb\n")
-    with pytest.raises(InputError, match=r"broken.tsv: its first line \(src, text\) is not the header"):
-        read_clean_pairs([str(broken)])
 
 
-def test_listed_texts_are_on_neither_side(tmp_path, caplog):
-    path, listed = write(tmp_path / "one.tsv", ROWS), tmp_path / "test-sources.txt"
-    listed.write_text(f"{ROWS[0][0]}\n{ROWS[1][1]}\ndoc2\nnowhere\n")
-    pairs = read_clean_pairs([path], leave_out=[str(listed)])
-    assert len(pairs) == 4 and pairs.counts[path]["listed in test-sources.txt"] == 5
-    listed.write_text("nowhere\n")
-    assert len(read_clean_pairs([path], leave_out=[str(listed)])) == 9
-    assert "none of its lines is a document or a source of the clean translations" in caplog.text
+def test_listed_texts_are_on_neither_side(put, tmp_path, caplog):
+    path, listed = write(tmp_path / "one.tsv", ROWS), put("listed.txt", ROWS[0][0], ROWS[1][1], "doc2", "nowhere")
+    pairs = read_clean_pairs([path], leave_out=[listed, put("none.txt", "nowhere")])
+    assert len(pairs) == 4 and pairs.counts[path]["listed in listed.txt"] == 5
+    assert "none.txt: none of its lines is a document or a source of the clean translations" in caplog.text
 
 
 def test_suspicious_texts_are_said(tmp_path, caplog):
@@ -118,94 +94,63 @@ def test_suspicious_texts_are_said(tmp_path, caplog):
     assert len(caplog.messages) == 1
 
 
-def test_data_with_scores_of_systems_alone_are_read(tmp_path):
-    folder = tmp_path / "WMT19"
-    (folder / "system-outputs" / "en-de").mkdir(parents=True)
-    for name in ("references", "source"):
-        (folder / name).mkdir()
-    (folder / "DA-syslevel.csv").write_text("LP HUMAN SYSTEM\nen-de 0.1 newstest2019.a.1\nen-de 0.2 newstest2019.b.2\n")
-    (folder / "source" / "newstest2019-ende-src.en").write_text("One.\nTwo.\n")
-    (folder / "references" / "newstest2019-ende-ref.de").write_text("Eins.\nZwei.\n")
+def test_data_with_scores_of_systems_alone_are_read(put, tmp_path):
+    put("WMT19/DA-syslevel.csv", "LP HUMAN SYSTEM", "en-de 0.1 newstest2019.a.1", "en-de 0.2 newstest2019.b.2")
+    put("WMT19/source/newstest2019-ende-src.en", "One.", "Two.")
+    put("WMT19/references/newstest2019-ende-ref.de", "Eins.", "Zwei.")
     for system in ("a.1", "b.2"):
-        (folder / "system-outputs" / "en-de" / f"newstest2019.{system}.en-de").write_text("x\ny\n")
-    pairs = read_clean_pairs([str(folder)])
+        put(f"WMT19/system-outputs/en-de/newstest2019.{system}.en-de", "x", "y")
+    pairs = read_clean_pairs([str(tmp_path / "WMT19")])
     assert texts(pairs) == ["Eins.", "Zwei."] and pairs.pairs[0][-2:] == ("en", "de")
 
 
 def test_a_path_without_clean_translations_is_an_error(tmp_path):
-    path = write(tmp_path / "one.tsv", [("", "No source.", "a")])
-    with pytest.raises(
-        InputError, match="no clean translations are left to put errors into; left out 1 pair without a source"
-    ):
-        read_clean_pairs([path])
+    with pytest.raises(InputError, match="no clean translations .* 1 pair without a source"):
+        read_clean_pairs([write(tmp_path / "one.tsv", [("", "No source.", "a")])])
 
 
 def test_the_command_says_what_it_did(ctx, tiny_xlmr, tmp_path):
-    paths = [
-        str(write_judgements(tmp_path / f"{name}.cs-en.tsv", 6, seed)) for seed, name in enumerate(("train", "dev"))
-    ]
+    """And nothing of clean translations where there are none."""
+    paths = [str(write_judgements(tmp_path / f"{name}.cs-en.tsv", 6, k)) for k, name in enumerate(("train", "dev"))]
     clean = write(tmp_path / "clean.deu-en.tsv", ROWS)
     options = ["--inputs", "mt+src", "--encoder", tiny_xlmr, "--rank", "2", "--feedforward", "5", "--no-plot"]
-    out = tmp_path / "out"
-    done = ctx(
-        "train",
-        "comet",
-        *options,
-        "--train",
-        paths[0],
-        "--dev",
-        paths[1],
-        "--synthetic",
-        f"{clean}:0.5:6",
-        "--out",
-        out,
-    )
+    argv, out = ["train", "comet", *options, "--train", paths[0], "--dev", paths[1], "--out"], tmp_path / "out"
+    done = ctx(*argv, out, "--synthetic", f"{clean}:0.5:6")
     assert done.code == 0, done.err
     assert f"--synthetic {clean}: 6 clean translations; left out 3 pairs beyond 6 a data set" in done.err
-    assert (
-        "Each epoch also had 30 rows of 6 clean translations: as they are, with 3 errors, and with a harmless"
-        in done.out
-    )
+    assert "Each epoch also had 30 rows of 6 clean translations" in done.out
     config, card = json.loads((out / "config.json").read_text()), (out / "README.md").read_text()
     assert (config["source_languages"], config["languages"]) == (["cs", "de"], ["en"])
     told = {"weight": 0.5, "rows": 9, "kept": 6, "beyond 6 a data set": 3}
     assert config["data"]["synthetic"] == [{"name": "clean.deu-en.tsv", "sha256": file_sha256(clean), **told}]
     assert config["training"]["rows"] == 12 and json.loads((out / "checks.jsonl").read_text())["rows"] == 12 + 30
-    assert f"| clean.deu-en.tsv | 0.5 | 9 | 6 | 3 beyond 6 a data set | {file_sha256(clean)} |" in card
+    told = config["synthetic"]
+    assert told["pairs"] == 6 and told["rows_an_epoch"] == 30 and set(told["kinds"]) == set(ERRORS)
+    assert told["kinds"]["number changed"]["target"] == -1.0 and told["kinds"]["half dropped"]["target"] == [-0.8, -2.0]
     assert "30 rows made anew of 6 clean translations" in card and str(tmp_path) not in card
     for kind, (target, often) in {"half dropped": ("-0.8 to -2.0", 1.0), "number changed": ("-1.0", 8.0)}.items():
         assert f"| {kind} | {often} | {target} |" in card
-
-
-def test_without_clean_translations_nothing_is_said_of_them(ctx, tiny_xlmr, tmp_path):
-    paths = [
-        str(write_judgements(tmp_path / f"{name}.cs-en.tsv", 6, seed)) for seed, name in enumerate(("train", "dev"))
-    ]
-    options = ["--inputs", "mt+src", "--encoder", tiny_xlmr, "--rank", "2", "--feedforward", "5", "--no-plot"]
-    done = ctx("train", "comet", *options, "--train", paths[0], "--dev", paths[1], "--out", tmp_path / "out")
-    said = (tmp_path / "out" / "README.md").read_text() + done.out + done.err
-    assert done.code == 0 and not re.search("ynthetic|clean translation", said)
+    done = ctx(*argv, tmp_path / "plain")
+    card, config = ((tmp_path / "plain" / name).read_text() for name in ("README.md", "config.json"))
+    assert done.code == 0 and not re.search("ynthetic|clean translation", card + done.out + done.err)
+    assert "synthetic" not in json.loads(config)
 
 
 @pytest.fixture(scope="module")
 def news(tmp_path_factory):
     """English sources with German and French translations, in documents; and one of Russian."""
     folder = tmp_path_factory.mktemp("news")
-    english = [
-        f"The mayor of {city} sold {k + 2} old boats today, but not all." for k, city in enumerate(("Rome", "Bonn"))
-    ]
+    english = [f"The mayor of {city} sold {k} old boats today, but not all." for k, city in ((2, "Rome"), (3, "Bonn"))]
     german = [
         "Der Bürgermeister von Rom verkaufte heute 2 alte Boote, aber nicht alle.",
         "In Bonn verkauft heute jemand 3.",
     ]
     french = ["Le maire de Rome a vendu 2 vieux bateaux.", "À Bonn le maire en a vendu 3."]
-    russian = [
-        ("Мэр города Рима продал сегодня две лодки.", "Today the mayor of the city of Rome sold two boats.", "x")
-    ]
+    russian = "Мэр города Рима продал сегодня две лодки.", "Today the mayor of the city of Rome sold two boats.", "x"
     return [
         write(folder / "one.en-de.tsv", [(*pair, "a") for pair in zip(english, german)]),
         write(folder / "two.en-fr.tsv", [(*pair, "a") for pair in zip(english, french)]),
-        write(folder / "three.ru-en.tsv", russian),
+        write(folder / "three.ru-en.tsv", [russian]),
     ]
 
 
@@ -262,54 +207,34 @@ def test_an_epoch_has_a_group_of_each_pair_and_comes_again(news):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("judged")
-    paths = [
-        str(write_judgements(folder / f"{name}.tsv", n, k))
-        for k, (name, n) in enumerate((("a", 8), ("d", 6), ("s", 7)))
-    ]
-    judged = read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:2], inputs="mt+src+ref")
-    return judged, read_clean_pairs(paths[2:])
+    folder = tmp_path_factory.mktemp("clean")
+    return judged_sets(folder), read_clean_pairs([str(write_judgements(folder / "s.tsv", 7, 2))])
 
 
 def learned(encoder, data, out, inputs="mt+src+ref", **recipe):
-    architecture = Architecture("comet", str(encoder), inputs=inputs, rank=2, feedforward=5)
     judged, pairs = data
-    given = Recipe(**{**vars(RECIPE), **recipe})
-    return learn_unified(architecture, given, *judged, out=out, engine=QUIET, synthetic=pairs)
+    given = replace(RECIPE, batch=12, **{"loss": "mse", **recipe})
+    return unified_models.learned(encoder, judged, out, given, inputs=inputs, synthetic=pairs)
 
 
 @pytest.mark.full
 def test_stopped_in_the_second_epoch_it_goes_on_to_the_same_weights(data, tiny_xlmr, tmp_path, monkeypatch):
     learned(tiny_xlmr, data, tmp_path / "whole")
     steps = 2 * -(-(16 + 7 * ROWS_A_PAIR) // 12)
-    seen = []
-
-    def stop(self, batch, step=Loop._step):
-        seen.append(self.progress.step)
-        if len(seen) == steps - 1:
-            self._save()
-            raise KeyboardInterrupt
-        step(self, batch)
-
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Loop, "_step", stop)
+        stopped_at(patched, steps - 2)
         learned(tiny_xlmr, data, tmp_path / "m")
-    assert seen == list(range(steps - 1)) and steps == 10
     learned(tiny_xlmr, data, tmp_path / "m")
     whole, again = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "m"))
     assert all(torch.equal(whole[name], again[name]) for name in whole)
 
 
 def test_a_stopped_training_does_not_go_on_with_other_translations(data, news, tiny_xlmr, tmp_path, monkeypatch):
-    def stop(self, batch):
-        self._save()
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Loop, "_step", stop)
+        stopped_at(patched, 0)
         learned(tiny_xlmr, data, tmp_path / "m")
     for pairs in (None, read_clean_pairs(news)):
-        with pytest.raises(InputError, match="holds a stopped training with other synthetic errors"):
+        with pytest.raises(InputError, match="a stopped training with other synthetic errors"):
             learned(tiny_xlmr, (data[0], pairs), tmp_path / "m")
 
 
@@ -346,39 +271,17 @@ def test_it_learns_that_errors_cost(data, tiny_xlmr, tmp_path):
     learned(tiny_xlmr, (data[0], many), tmp_path / "m", inputs="mt+src", epochs=10, learning_rate=1e-2)
     made = fresh.rows(1, 0)
     examples = [Example(text, None, source) for text, source in zip(made.hypotheses, made.sources)]
-    values = [each.value for each in load_estimator(str(tmp_path / "m"), QUIET).estimate(examples, "")]
-    clean = np.repeat(values[::ROWS_A_PAIR], ROWS_A_PAIR)
+    found = values(tmp_path / "m", examples)
+    clean = np.repeat(found[::ROWS_A_PAIR], ROWS_A_PAIR)
     seen = {"half dropped", "another sentence", "only punctuation"}
-    lower = [one > other for one, other, origin in zip(clean, values, made.origins) if origin.system in seen]
+    lower = [one > other for one, other, origin in zip(clean, found, made.origins) if origin.system in seen]
     assert len(lower) > 50 and np.mean(lower) > 0.8
 
 
-def test_a_hinge_needs_no_other_pairs_than_the_synthetic_ones(data, tiny_xlmr, tmp_path):
-    path = tmp_path / "alone.tsv"
-    path.write_text("src\tref\tmt\tscore\na cat\tthe cat\tcat\t1\nrain\tthe rain\tsun\t0\n")
-    alone = read_training_set([str(path)], "mt+src+ref"), data[0][1]
-    with pytest.raises(InputError, match="no segment has two outputs with different scores"):
+def test_a_hinge_needs_no_other_pairs_than_the_synthetic_ones(data, tiny_xlmr, put, tmp_path):
+    path = put("alone.tsv", "src|ref|mt|score", "a cat|the cat|cat|1", "rain|the rain|sun|0")
+    alone = read_training_set([path], "mt+src+ref"), data[0][1]
+    with pytest.raises(InputError, match="hinge: no segment has two outputs"):
         learned(tiny_xlmr, (alone, None), tmp_path / "m", loss="hinge")
     trained = learned(tiny_xlmr, (alone, data[1]), tmp_path / "m", loss="hinge", epochs=1)
     assert trained.checks[0].loss > 0
-
-
-@pytest.mark.full
-def test_what_config_json_says(data, tiny_xlmr, tmp_path):
-    learned(tiny_xlmr, data, tmp_path / "m", epochs=1)
-    told = json.loads((tmp_path / "m" / "config.json").read_text())["synthetic"]
-    assert told["pairs"] == 7 and told["rows_an_epoch"] == 35 and set(told["kinds"]) == set(ERRORS)
-    assert told["kinds"]["number changed"]["target"] == -1.0 and told["kinds"]["half dropped"]["target"] == [-0.8, -2.0]
-
-
-@pytest.mark.full
-def test_without_them_nothing_changes(data, tiny_xlmr, tmp_path, monkeypatch):
-    learned(tiny_xlmr, (data[0], None), tmp_path / "m")
-    config = json.loads((tmp_path / "m" / "config.json").read_text())
-    assert "synthetic" not in config and unified.UnifiedTask.synthetic is None
-
-
-def test_the_pair_of_languages_may_come_from_the_command_line(news, tmp_path):
-    path = write(tmp_path / "mine.tsv", ROWS)
-    assert {pair[-2:] for pair in read_clean_pairs([path], TrainingOptions(pairs=["de-en"])).pairs} == {("de", "en")}
-    assert {pair[-2:] for pair in read_clean_pairs([path]).pairs} == {(None, None)}

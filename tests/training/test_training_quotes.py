@@ -4,20 +4,16 @@ import json
 from dataclasses import replace
 
 import pytest
-from toy_judgements import write_judgements
+from damage import change
+from unified_models import ALL, QUIET, data, learned, values  # noqa: F401  a fixture
 from unified_oracle import plain_value
 
 from ctx_metrics.engine.tokenizer import TextTokenizer
-from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
-from ctx_metrics.training.quality.development import read_development
-from ctx_metrics.training.quality.examples import read_training_set
-from ctx_metrics.training.quality.recipe import UNIFIED, Architecture
-from ctx_metrics.training.quality.unified import UnifiedInputs, learn_unified
+from ctx_metrics.training.quality.unified import UnifiedInputs
 
-QUIET = EngineOptions(device="cpu", quiet=True)
 PLAIN = Example('the "cat" sat', 'it\'s a "cat"', "the 'old' dog")
 STYLED = [
     Example("the “cat” sat", "it’s a „cat“", "the ‘old’ dog"),
@@ -27,30 +23,18 @@ STYLED = [
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("judged")
-    paths = [str(write_judgements(folder / f"{name}.tsv", n, n)) for name, n in (("a", 20), ("d", 6))]
-    return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
-
-
-def learned(encoder, data, out, plain=True, init=None):
-    architecture = Architecture("comet", str(encoder), inputs="mt+src+ref", rank=2, feedforward=5, plain_quotes=plain)
-    learn_unified(architecture, replace(UNIFIED, epochs=1), *data, out=out, engine=QUIET, init=init)
-    return out
-
-
-@pytest.fixture(scope="module")
 def model(data, tiny_xlmr, tmp_path_factory):
-    return learned(tiny_xlmr, data, tmp_path_factory.mktemp("plain") / "model")
+    folder = tmp_path_factory.mktemp("plain") / "model"
+    learned(tiny_xlmr, data, folder, flags=["plain_quotes"])
+    return folder
 
 
-@pytest.mark.parametrize("inputs", ["mt+src", "mt+ref", "mt+src+ref"])
+@pytest.mark.parametrize("inputs", ["mt+src", "mt+ref", ALL])
 def test_the_style_changes_no_score(model, tiny_xlmr, inputs):
-    estimator = load_estimator(str(model), QUIET, inputs)
-    [plain, *styled] = [each.value for each in estimator.estimate([PLAIN, *STYLED], "")]
+    [plain, *styled] = values(model, [PLAIN, *STYLED], inputs)
     assert styled == pytest.approx([plain] * 3, abs=1e-6)
-    assert len({*estimator.token_counts([PLAIN, *STYLED])}) == 1
-    if inputs != "mt+src+ref":
+    assert len({*load_estimator(str(model), QUIET, inputs).token_counts([PLAIN, *STYLED])}) == 1
+    if inputs != ALL:
         texts = PLAIN.texts(inputs)
         assert plain == pytest.approx(plain_value(model, tiny_xlmr, texts, inputs.split("+")), abs=1e-5)
 
@@ -68,22 +52,16 @@ def test_training_reads_what_scoring_reads(data, tiny_xlmr):
 @pytest.mark.full
 def test_without_it_a_model_reads_what_is_there(data, tiny_xlmr, model, tmp_path):
     assert json.loads((model / "config.json").read_text())["plain_quotes"] is True
-    folder = learned(tiny_xlmr, data, tmp_path / "other", plain=False)
-    assert "plain_quotes" not in json.loads((folder / "config.json").read_text())
-    values = [each.value for each in load_estimator(str(folder), QUIET).estimate([PLAIN, *STYLED], "")]
-    assert len({*values}) > 1
+    learned(tiny_xlmr, data, tmp_path / "other")
+    assert "plain_quotes" not in json.loads((tmp_path / "other" / "config.json").read_text())
+    assert len({*values(tmp_path / "other", [PLAIN, *STYLED])}) > 1
 
 
-def test_first_weights_keep_reading_plain_quotes(data, tiny_xlmr, model, tmp_path):
-    with pytest.raises(InputError, match=r"has plain_quotes \(--plain-quotes\); start from a model with the same"):
-        learned(tiny_xlmr, data, tmp_path / "m", plain=False, init=model)
-
-
-def test_a_config_that_says_neither(data, model, tmp_path):
-    (tmp_path / "m").mkdir()
-    for file in model.iterdir():
-        (tmp_path / "m" / file.name).write_bytes(file.read_bytes())
-    config = json.loads((model / "config.json").read_text())
-    (tmp_path / "m" / "config.json").write_text(json.dumps({**config, "plain_quotes": "yes"}))
+def test_a_model_without_it_neither_starts_from_one_nor_is_read_as_one(data, tiny_xlmr, model, tmp_path):
+    with pytest.raises(InputError, match="plain_quotes"):
+        learned(tiny_xlmr, data, tmp_path / "m", init=model)
+    whole = (model / "config.json").read_text()
+    change(model, plain_quotes="yes")
     with pytest.raises(ModelError, match="plain_quotes"):
-        load_estimator(str(tmp_path / "m"), QUIET)
+        load_estimator(str(model), QUIET)
+    (model / "config.json").write_text(whole)

@@ -8,43 +8,24 @@ import numpy as np
 import pytest
 import torch
 from cli_conftest import ctx  # noqa: F401  fixture
+from damage import change
 from toy_judgements import write_judgements
+from unified_models import ALL, EXAMPLES, QUIET, RECIPE, data, learned, values  # noqa: F401  a fixture
 from unified_oracle import plain_value
 
 from ctx_metrics.engine.tokenizer import TextTokenizer
-from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError
 from ctx_metrics.metrics.comet import COMET
 from ctx_metrics.metrics.slide import SLIDE
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
 from ctx_metrics.training.loop import Progress
-from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.network import new_network
-from ctx_metrics.training.quality.recipe import UNIFIED, Architecture
-from ctx_metrics.training.quality.unified import UnifiedInputs, UnifiedTask, learn_unified
+from ctx_metrics.training.quality.unified import UnifiedInputs, UnifiedTask
 
-QUIET = EngineOptions(device="cpu", quiet=True)
-RECIPE = replace(UNIFIED, learning_rate=5e-3, batch=8, epochs=2)
-WAYS = ("mt+src", "mt+ref", "mt+src+ref")
-EXAMPLES = [
-    Example("the cat sat on the mat", "a cat sat", "old dog"),
-    Example("rain", "home river city", "a a a a a a"),
-    Example("light bird", "slow", "slow"),
-]
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("judged")
-    paths = [str(write_judgements(folder / f"{name}.tsv", n, n)) for name, n in (("a", 40), ("d", 6))]
-    return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
-
-
-def learned(encoder, data, out, spoken={"a": "de_AT", "d": "deu"}, tag=True, init=None):
-    architecture = Architecture("comet", str(encoder), inputs="mt+src+ref", rank=2, feedforward=5, language_tag=tag)
-    return learn_unified(architecture, RECIPE, *data, out=out, engine=QUIET, spoken=spoken, init=init)
+WAYS = ("mt+src", "mt+ref", ALL)
+TAGGED = {"spoken": {"a": "de_AT", "d": "deu"}, "flags": ["language_tag"]}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +34,7 @@ def models(data, tiny_bert, tiny_xlmr, tmp_path_factory):
     made = {}
     for name, encoder in (("bert", tiny_bert), ("xlmr", tiny_xlmr)):
         made[name] = tmp_path_factory.mktemp("tagged") / name, encoder
-        learned(encoder, data, made[name][0])
+        learned(encoder, data, made[name][0], **TAGGED)
     return made
 
 
@@ -64,13 +45,12 @@ def test_the_value_is_that_of_a_plain_forward_with_the_tag(models, kind, inputs)
     folder, encoder = models[kind]
     shares = json.loads((folder / "config.json").read_text())["shares"]
     for language, tag in (("de_AT", "de: "), ("zho", "zh: "), (None, "")):
-        estimator = load_estimator(str(folder), QUIET, inputs, target_lang=language)
-        found = [each.value for each in estimator.estimate(EXAMPLES, "")]
-        for example, value in zip(EXAMPLES, found, strict=True):
+        for example, value in zip(EXAMPLES, values(folder, EXAMPLES, inputs, target_lang=language), strict=True):
             read = example._replace(hypothesis=tag + example.hypothesis)
-            ways = WAYS if inputs == "mt+src+ref" else (inputs,)
+            ways = WAYS if inputs == ALL else (inputs,)
             plain = [plain_value(folder, encoder, read.texts(way), way.split("+")) for way in ways]
             assert value == pytest.approx(np.average(plain, weights=shares) if len(ways) == 3 else plain[0], abs=1e-5)
+        estimator = load_estimator(str(folder), QUIET, inputs, target_lang=language)
         assert estimator.signature()["tag"] == (tag.rstrip(": ") or "none")
         [empty] = estimator.estimate([Example("", "a", "the")], "")
         assert empty.empty and empty.value == 0
@@ -95,13 +75,13 @@ def test_the_metrics_know_the_language(models, ctx, tmp_path, caplog):
     folder = str(models["xlmr"][0])
     hypotheses, sources = [each.hypothesis for each in EXAMPLES], [each.source for each in EXAMPLES]
     given = {"model": folder, "sources": sources, "engine": QUIET}
-    values = {
+    found = {
         language: [score.score for score in COMET([], target_lang=language, **given).segment_scores(hypotheses)]
         for language in ("de", "zh", None)
     }
-    estimator = load_estimator(folder, QUIET, "mt+src", target_lang="de")
-    wanted = [100 * each.value for each in estimator.estimate([each._replace(reference=None) for each in EXAMPLES], "")]
-    assert values["de"] == pytest.approx(wanted) and len({*map(tuple, values.values())}) == 3
+    sourced = [each._replace(reference=None) for each in EXAMPLES]
+    wanted = [100 * value for value in values(folder, sourced, "mt+src", target_lang="de")]
+    assert found["de"] == pytest.approx(wanted) and len({*map(tuple, found.values())}) == 3
     assert "|tg:de|" in str(COMET([], target_lang="de", **given).get_signature().format(True))
     slide = SLIDE([], target_lang="de", window=1, **given)
     assert [score.score for score in slide.segment_scores(hypotheses)] == pytest.approx(wanted)
@@ -117,7 +97,7 @@ def test_the_metrics_know_the_language(models, ctx, tmp_path, caplog):
     assert "|tag:de|" in of_system["signature"]
     chosen = ctx("rerank", files["out.txt"], files["other.txt"], "-l", "en-zh", *argv)
     lists = [json.loads(line) for line in chosen.out.splitlines()]
-    assert [each["scores"][0] for each in lists] == pytest.approx(values["zh"], abs=1e-3)
+    assert [each["scores"][0] for each in lists] == pytest.approx(found["zh"], abs=1e-3)
 
     table = tmp_path / "t.tsv"
     table.write_text("src\tmt\n" + "".join(f"{a}\t{b}\n" for a, b in zip(sources, hypotheses, strict=True)))
@@ -127,26 +107,24 @@ def test_the_metrics_know_the_language(models, ctx, tmp_path, caplog):
     assert [float(row.split("\t")[-1]) for row in rows] == pytest.approx(wanted, abs=1e-3)
 
 
-def test_a_fifth_of_the_segments_is_read_without(data, tiny_xlmr):
+def test_a_fifth_of_the_segments_is_read_without(data, tiny_xlmr, tmp_path):
+    many = read_training_set([str(write_judgements(tmp_path / "a.tsv", 40, 1))], ALL)
     tokenizer = TextTokenizer(tiny_xlmr)
     reading = tokenizer, "XLM-RoBERTa", 512, 100
-    inputs = [UnifiedInputs(data[0], *reading, {"a": "de"}), UnifiedInputs(data[1], *reading)]
-    network = new_network(tiny_xlmr, 2, 5)
-    task = UnifiedTask(network, RECIPE, data[0], inputs[0], data[1], inputs[1], torch.device("cpu"))
+    inputs = [UnifiedInputs(many, *reading, {"a": "de"}), UnifiedInputs(data[1], *reading)]
+    task = UnifiedTask(new_network(tiny_xlmr, 2, 5), RECIPE, many, inputs[0], data[1], inputs[1], torch.device("cpu"))
     drawn = []
     for epoch in (0, 1, 2, 3, 0):
         task.batches(Progress(rate=0.1, epoch=epoch))
         drawn.append({*inputs[0].bare})
-        for row in range(len(data[0])):
-            text = data[0].hypotheses[row] if row in inputs[0].bare else "de: " + data[0].hypotheses[row]
-            ids = inputs[0].sequence(row, "mt+src").ids
-            own = tokenizer([text])[0].ids
-            assert ids[: len(own)].tolist() == own.tolist()
+        for row, hypothesis in enumerate(many.hypotheses):
+            own = tokenizer([hypothesis if row in inputs[0].bare else f"de: {hypothesis}"])[0].ids
+            assert inputs[0].sequence(row, "mt+src").ids[: len(own)].tolist() == own.tolist()
     assert drawn[0] == drawn[4] and len({*map(frozenset, drawn)}) == 4
-    assert 0.1 < sum(map(len, drawn[:4])) / (4 * len(data[0])) < 0.3
+    assert 0.1 < sum(map(len, drawn[:4])) / (4 * len(many)) < 0.3
     for bare in drawn:
-        groups = {data[0].groups[row] for row in bare}
-        assert bare == {row for row, group in enumerate(data[0].groups) if group in groups}
+        groups = {many.groups[row] for row in bare}
+        assert bare == {row for row, group in enumerate(many.groups) if group in groups}
 
 
 def test_synthetic_rows_have_the_tags_of_their_own_data_sets(data, tiny_xlmr):
@@ -161,57 +139,32 @@ def test_synthetic_rows_have_the_tags_of_their_own_data_sets(data, tiny_xlmr):
 
 
 @pytest.mark.full
-def test_without_tags_everything_is_as_it_was(data, tiny_xlmr, models, tmp_path):
-    learned(tiny_xlmr, data, tmp_path / "plain", tag=False)
-    config = json.loads((tmp_path / "plain" / "config.json").read_text())
-    assert "tag" not in config and config.keys() == json.loads(
-        (models["xlmr"][0] / "config.json").read_text()
-    ).keys() - {"tag"}
-    one, other = (load_estimator(str(tmp_path / "plain"), QUIET, target_lang=language) for language in ("de", None))
+def test_a_model_without_tags_reads_none(data, tiny_xlmr, models, tmp_path):
+    plain, tagged = tmp_path / "plain", models["xlmr"][0]
+    learned(tiny_xlmr, data, plain, spoken=TAGGED["spoken"])
+    config, of_tagged = (json.loads((folder / "config.json").read_text()) for folder in (plain, tagged))
+    assert of_tagged["tag"] is True and config.keys() == of_tagged.keys() - {"tag"}
+    one, other = (load_estimator(str(plain), QUIET, target_lang=language) for language in ("de", None))
     assert one.estimate(EXAMPLES, "") == other.estimate(EXAMPLES, "")
     assert one.signature() == other.signature() and "tag" not in one.signature()
     assert one.special_tokens == other.special_tokens
 
 
-@pytest.mark.full
-def test_first_weights_keep_their_tags(data, tiny_xlmr, models, tmp_path):
-    with pytest.raises(
-        InputError,
-        match=r"has tag \(--language-tag\); start from a model with the same settings, or give its settings as flags",
-    ):
-        learned(tiny_xlmr, data, tmp_path / "m", tag=False, init=models["xlmr"][0])
-    learned(tiny_xlmr, data, tmp_path / "n", init=models["xlmr"][0])
-    assert load_estimator(str(tmp_path / "n"), QUIET, target_lang="de").signature()["tag"] == "de"
+def test_a_model_without_tags_neither_starts_from_one_nor_is_read_as_one(data, tiny_xlmr, models, tmp_path):
+    folder = models["xlmr"][0]
+    with pytest.raises(InputError, match="--language-tag"):
+        learned(tiny_xlmr, data, tmp_path / "m", init=folder)
+    with pytest.raises(ModelError, match="tag"):
+        load_estimator(str(change(shutil.copytree(folder, tmp_path / "copy"), tag="de")), QUIET)
 
 
 @pytest.mark.full
-def test_the_command(tiny_xlmr, ctx, tmp_path):
+def test_the_command_says_of_which_data_the_language_is_unknown(tiny_xlmr, ctx, tmp_path):
     for name, segments in (("a.en-de", 8), ("mine", 6), ("d.en-de", 6)):
         write_judgements(tmp_path / f"{name}.tsv", segments, segments)
-    argv = [
-        "train",
-        "comet",
-        "--train",
-        tmp_path / "a.en-de.tsv",
-        tmp_path / "mine.tsv",
-        "--dev",
-        tmp_path / "d.en-de.tsv",
-    ]
+    argv = ["--train", tmp_path / "a.en-de.tsv", tmp_path / "mine.tsv", "--dev", tmp_path / "d.en-de.tsv"]
     argv += ["--encoder", tiny_xlmr, "--inputs", "mt+src", *"--rank 2 --feedforward 5 --batch 8 --no-plot".split()]
-    done = ctx(*argv, "--language-tag", "--out", tmp_path / "out")
+    done = ctx("train", "comet", *argv, "--language-tag", "--out", tmp_path / "out")
     assert done.code == 0 and json.loads((tmp_path / "out" / "config.json").read_text())["tag"] is True
-    assert (
-        "--language-tag: the target language of 1 data set is unknown (mine), so the outputs have no tag; "
-        "give the pair with -l" in done.err
-    )
+    assert "the target language of 1 data set is unknown (mine)" in done.err
     assert "its target language, such as `de: `" in (tmp_path / "out" / "README.md").read_text()
-    ctx(*argv, "--out", tmp_path / "plain")
-    assert "target language, such as" not in (tmp_path / "plain" / "README.md").read_text()
-
-
-def test_a_tag_that_is_neither_true_nor_false(models, tmp_path):
-    copy = shutil.copytree(models["xlmr"][0], tmp_path / "copy")
-    config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps({**config, "tag": "de"}))
-    with pytest.raises(ModelError, match="config.json: tag is 'de', which is not valid; copy the folder again"):
-        load_estimator(str(copy), QUIET)

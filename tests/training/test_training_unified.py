@@ -7,49 +7,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from damage import change, rehash
 from identities import identity_of_folder
 from safetensors.torch import load_file, save_file
 from toy_judgements import write_judgements
+from unified_models import ALL, QUIET, RECIPE, data, learned, stopped_at, values  # noqa: F401  a fixture
 from unified_oracle import plain_value
 
-from ctx_metrics.engine.checkpoint import read_weights
+from ctx_metrics.engine.checkpoint import read_config, read_weights
 from ctx_metrics.engine.tokenizer import TextTokenizer
-from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ModelError, ResourceError
 from ctx_metrics.models.estimator import Example
 from ctx_metrics.models.load import load_estimator
-from ctx_metrics.opening import file_sha256
 from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.network import new_network, padded, stored
-from ctx_metrics.training.quality.recipe import UNIFIED, Architecture, Recipe
-from ctx_metrics.training.quality.unified import DEVIATION, MEAN, TOKENS_A_PASS, UnifiedTask, learn_unified
+from ctx_metrics.training.quality.unified import DEVIATION, MEAN, TOKENS_A_PASS, UnifiedTask, encoder_kind
 
-QUIET = EngineOptions(device="cpu", quiet=True)
-RECIPE = Recipe(**{**vars(UNIFIED), "learning_rate": 5e-3, "batch": 8, "epochs": 2, "loss": "mse+hinge"})
-INPUTS = ("mt+src", "mt+ref", "mt+src+ref")
+INPUTS = ("mt+src", "mt+ref", ALL)
 EXAMPLES = [
     Example("the cat sat on the mat", "a cat sat", "old dog"),
     Example("rain", "home river city", "a a a a a a"),
     Example("", "the", "the"),
     Example("light bird", "slow", ""),
 ]
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("judged")
-    paths = [
-        str(write_judgements(folder / f"{name}.tsv", n, seed)) for seed, (name, n) in enumerate((("a", 8), ("d", 6)))
-    ]
-    return read_training_set(paths[:1], "mt+src+ref"), read_development(paths[1:], inputs="mt+src+ref")
-
-
-def learned(encoder, data, out, inputs="mt+src+ref", init=None, init_share=0.0, rank=2, **engine):
-    architecture = Architecture("comet", str(encoder), inputs=inputs, rank=rank, feedforward=5)
-    options = EngineOptions(device="cpu", quiet=True, **engine)
-    return learn_unified(architecture, RECIPE, *data, out=out, engine=options, init=init, init_share=init_share)
 
 
 def test_fused_attention_has_the_values_and_gradients_of_plain_attention(tiny_xlmr):
@@ -80,45 +62,36 @@ def models(data, tiny_bert, tiny_xlmr, tmp_path_factory):
     return folders
 
 
-@pytest.mark.full
-def test_the_model_standardises_matches(models):
-    for folder, _ in models.values():
-        tensors = load_file(folder / "model.safetensors")
-        assert (tensors["matching.mean"] > 0).all() and (tensors["matching.deviation"] < 1).all()
-
-
 def test_first_weights_may_have_a_lower_rank(models, data, tmp_path, monkeypatch):
     folder, encoder = models["bert"]
-    values = []
+    begun = []
 
     def noted(loop):
-        values.append(loop.task.values(loop.task.development_inputs))
+        begun.append(loop.task.values(loop.task.development_inputs))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Loop, "train", noted)
     for rank in (2, 4):
         with pytest.raises(KeyboardInterrupt):
             learned(encoder, data, tmp_path / str(rank), init=folder, rank=rank)
-    assert np.allclose(*values, atol=1e-5) and values[0].std() > 0.01
-    with pytest.raises(InputError, match="rank 2, not 1; give --rank 2 or more"):
-        learned(encoder, data, tmp_path / "1", init=folder, rank=1)
+    assert np.allclose(*begun, atol=1e-5) and begun[0].std() > 0.01
+    for other, what in (({"rank": 1}, "give --rank 2 or more"), ({"encoder": models["xlmr"][1]}, "has encoder_ckpt")):
+        with pytest.raises(InputError, match=what):
+            learned(**{"encoder": encoder, **other}, data=data, out=tmp_path / "1", init=folder)
 
 
 def with_shares(model, folder, shares):
     """A copy of a model whose ways of reading have other shares in the score."""
-    copy = shutil.copytree(model, folder / "shares")
-    config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps({**config, "shares": shares}))
-    return copy
+    return change(shutil.copytree(model, folder / "shares"), shares=shares)
 
 
 def test_the_shares_are_those_that_agree_best_with_people(models, data, tmp_path):
     folder, development = models["bert"][0], data[1]
     examples = list(map(Example, development.hypotheses, development.references, development.sources))
-    alone = str(with_shares(folder, tmp_path, [0, 0, 1.0]))  # then the third way is not mixed with the others
-    values = [[e.value for e in load_estimator(alone, QUIET, way).estimate(examples, "")] for way in INPUTS]
+    alone = with_shares(folder, tmp_path, [0, 0, 1.0])  # then the third way is not mixed with the others
+    of_ways = [values(alone, examples, way) for way in INPUTS]
     shares = json.loads((folder / "config.json").read_text())["shares"]
-    assert shares == development.shares(np.array(values).T).tolist() and shares != [0.34, 0.33, 0.33]
+    assert shares == development.shares(np.array(of_ways).T).tolist() and shares != [0.34, 0.33, 0.33]
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlmr"])
@@ -127,32 +100,27 @@ def test_the_value_is_that_of_a_plain_forward(models, kind, inputs, tmp_path):
     shares = [0.2, 0.5, 0.3]
     folder, encoder = with_shares(models[kind][0], tmp_path, shares), models[kind][1]
     estimator = load_estimator(str(folder), QUIET, inputs)
-    values = [estimate.value for estimate in estimator.estimate(EXAMPLES, "")]
-    for example, value in zip(EXAMPLES, values):
-        ways = INPUTS if inputs == "mt+src+ref" else (inputs,)
+    found = [estimate.value for estimate in estimator.estimate(EXAMPLES, "")]
+    for example, value in zip(EXAMPLES, found):
+        ways = INPUTS if inputs == ALL else (inputs,)
         of_ways = [plain_value(folder, encoder, example.texts(way), way.split("+")) for way in ways]
         wanted = np.average(of_ways, weights=shares) if len(ways) == 3 else of_ways[0]
-        if "" in example.texts(inputs):
-            wanted = 0.0
-        assert value == pytest.approx(wanted, abs=1e-5)
-    alone = [estimator.estimate([example], "")[0].value for example in reversed(EXAMPLES)]
-    assert alone[::-1] == pytest.approx(values, abs=1e-6)
+        assert value == pytest.approx(0.0 if "" in example.texts(inputs) else wanted, abs=1e-5)
+    alone = [estimator.estimate([example], "")[0].value for example in EXAMPLES]
+    assert alone == pytest.approx(found, abs=1e-6)
 
 
-def test_first_weights_are_those_of_the_folder(models, data, tmp_path):
+def test_first_weights_are_those_of_the_folder(models, data, tmp_path, monkeypatch):
     """What a training begins with, before its first step, scores as the model that --init names."""
     folder, encoder = models["xlmr"]
     begun = []
 
-    class Stopped(Exception):
-        pass
-
     def stop(loop):
         begun.append(loop.task.network)
-        raise Stopped
+        raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
-        patch.setattr(Loop, "train", stop)
+    monkeypatch.setattr(Loop, "train", stop)
+    with pytest.raises(KeyboardInterrupt):
         learned(encoder, data, tmp_path / "next", init=folder)
     given, kept = load_file(folder / "model.safetensors"), stored(begun[0], MEAN, DEVIATION)
     assert given.keys() == kept.keys()
@@ -176,28 +144,23 @@ def test_a_part_of_the_first_weights_is_kept(models, data, tmp_path):
     assert (part.config["training"]["init"], part.config["training"]["init_share"]) == ("xlmr", 0.25)
 
 
-def test_a_model_of_other_sizes_cannot_be_begun_with(models, data, tmp_path):
-    with pytest.raises(
-        InputError, match=r"xlmr has encoder_ckpt \w+, not \w+; start from a model with the same settings, or give"
-    ):
-        learned(models["bert"][1], data, tmp_path / "next", init=models["xlmr"][0])
-
-
 def test_a_model_can_start_one_that_reads_fewer_texts(models, data, tmp_path):
     folder, encoder = models["xlmr"]
-    learned(encoder, data, tmp_path / "source", inputs="mt+src", init=folder)
-    of_source = load_estimator(str(tmp_path / "source"), QUIET)
-    assert of_source.inputs == "mt+src"
-    with pytest.raises(
-        InputError, match=r"source reads mt\+src, not mt\+src\+ref; start from a model that reads all of it"
-    ):
-        learned(encoder, data, tmp_path / "all", init=tmp_path / "source")
+    path, out = str(write_judgements(tmp_path / "a.tsv", 10, 1)), tmp_path / "source"
+    sourced = read_training_set([path], "mt+src"), read_development([path], inputs="mt+src")
+    assert sourced[0].references == [None] * len(sourced[0])
+    learned(encoder, sourced, out, inputs="mt+src", init=folder)
+    assert load_estimator(str(out), QUIET).inputs == "mt+src"
+    with pytest.raises(ModelError, match=r"reads the inputs mt\+src, not mt\+ref"):
+        load_estimator(str(out), QUIET, "mt+ref")
+    with pytest.raises(InputError, match=r"source reads mt\+src, not mt\+src\+ref"):
+        learned(encoder, data, tmp_path / "all", init=out)
 
 
 def test_a_way_without_a_share_is_not_read(models, tmp_path):
-    three = load_estimator(str(models["xlmr"][0]), QUIET, "mt+ref").estimate(EXAMPLES, "")
-    estimator = load_estimator(str(with_shares(models["xlmr"][0], tmp_path, [0, 1.0, 0])), QUIET)
-    assert [each.value for each in estimator.estimate(EXAMPLES, "")] == [each.value for each in three]
+    folder = models["xlmr"][0]
+    estimator = load_estimator(str(with_shares(folder, tmp_path, [0, 1.0, 0])), QUIET)
+    assert [each.value for each in estimator.estimate(EXAMPLES, "")] == values(folder, EXAMPLES, "mt+ref")
     assert list(estimator.combinations) == ["mt+ref"]
 
 
@@ -205,14 +168,8 @@ def test_what_is_written(models, data):
     folder, encoder = models["xlmr"]
     config = json.loads((folder / "config.json").read_text())
     assert config["model_type"] == "ctx-unified" and config["encoder_model"] == "XLM-RoBERTa" and config["rank"] == 2
-    assert config["training"] == {
-        **vars(RECIPE),
-        "rows": len(data[0]),
-        "init": None,
-        "init_share": 0.0,
-        "dtype": "fp32",
-        "window": None,
-    }
+    others = {"rows": len(data[0]), "init": None, "init_share": 0.0, "dtype": "fp32", "window": None}
+    assert config["training"] == {**vars(RECIPE), **others}
     estimator = load_estimator(str(folder), QUIET)
     assert estimator.inputs == "mt+src+ref" and estimator.choices == INPUTS
     assert estimator.signature()["model"] == "xlmr" and estimator.signature()["ckpt"] == identity_of_folder(
@@ -220,35 +177,18 @@ def test_what_is_written(models, data):
     )
     development = data[1]
     examples = [Example(*texts) for texts in zip(development.hypotheses, development.references, development.sources)]
-    values = np.array([estimate.value for estimate in estimator.estimate(examples, "")])
-    assert development.scores(values) == pytest.approx(config["development"]["sets"], abs=1e-4)
+    scores = development.scores(np.array(values(folder, examples)))
+    assert scores == pytest.approx(config["development"]["sets"], abs=1e-4)
+    tensors = load_file(folder / "model.safetensors")
+    assert (tensors["matching.mean"] > 0).all() and (tensors["matching.deviation"] < 1).all()
     # the encoder's words stay where they are
-    assert not any("word_embeddings" in name for name in load_file(folder / "model.safetensors"))
+    assert not any("word_embeddings" in name for name in tensors)
     assert "embeddings.word_embeddings.weight" in read_weights(encoder, estimator.encoder.config)
 
 
-def test_one_kind_of_input_alone(tmp_path, tiny_xlmr, tmp_path_factory):
-    path = str(write_judgements(tmp_path / "a.tsv", 10, 1))
-    data = read_training_set([path], "mt+src"), read_development([path], inputs="mt+src")
-    assert data[0].references == [None] * len(data[0])
-    learned(tiny_xlmr, data, tmp_path / "m", "mt+src")
-    estimator = load_estimator(str(tmp_path / "m"), QUIET)
-    assert estimator.inputs == "mt+src"
-    with pytest.raises(ModelError, match=r"m reads the inputs mt\+src, not mt\+ref"):
-        load_estimator(str(tmp_path / "m"), QUIET, "mt+ref")
-
-
 def test_stopped_and_begun_again_it_is_the_same_bit_for_bit(tmp_path, tiny_xlmr, data, models, monkeypatch):
-    steps = iter(range(99))
-
-    def stop(self, batch, step=Loop._step):
-        if next(steps) == 3:
-            self._save()
-            raise KeyboardInterrupt
-        step(self, batch)
-
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Loop, "_step", stop)
+        stopped_at(patched, 3)
         learned(tiny_xlmr, data, tmp_path / "m")
     assert (tmp_path / "m" / "training-state.safetensors").exists()
     learned(tiny_xlmr, data, tmp_path / "m")
@@ -275,13 +215,12 @@ def test_checks_are_read_in_parts_where_memory_runs_out(tmp_path, tiny_xlmr, dat
 
 
 def test_a_training_that_does_not_fit_is_one_line(tmp_path, tiny_xlmr, data, monkeypatch):
-    def fails(self, batch, progress):
+    def fails(*_):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
     monkeypatch.setattr(UnifiedTask, "loss", fails)
-    with pytest.raises(ResourceError) as caught:
+    with pytest.raises(ResourceError, match="give a smaller --ctx-batch-tokens"):
         learned(tiny_xlmr, data, tmp_path / "m")
-    assert "too little memory for the training; give a smaller --ctx-batch-tokens" in str(caught.value)
 
 
 @pytest.mark.full
@@ -294,17 +233,15 @@ def test_a_pass_has_as_many_tokens_as_the_device_takes(models, data, tiny_xlmr, 
 
     monkeypatch.setattr(UnifiedTask, "_parts", parts)
     learned(tiny_xlmr, data, tmp_path / "m")
-    learned(tiny_xlmr, data, tmp_path / "n", batch_tokens=1)
+    learned(tiny_xlmr, data, tmp_path / "n", engine=replace(QUIET, batch_tokens=1))
     half = len(seen) // 2
     assert max(map(len, seen[:half])) == 1  # all 8 rows of a step at once
     assert min(map(len, seen[half:])) > 1 and TOKENS_A_PASS["cpu"] == 2048 < TOKENS_A_PASS["cuda"]
 
 
-@pytest.mark.full
-def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tmp_path, monkeypatch):
-    """All outputs are one segment's, and compared: in one pass, or in a pass for each."""
-    training, development = data
-    one = replace(training, groups=["one"] * len(training), centred=np.ones(len(training), bool))
+@pytest.fixture
+def descents(monkeypatch):
+    """The loss and the gradients of each step, all of which start from the same weights, without dropout."""
     found = []
 
     def descend(self, loss, optimizer):
@@ -313,28 +250,34 @@ def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tm
 
     monkeypatch.setattr(UnifiedTask, "descend", descend)
     monkeypatch.setattr("ctx_metrics.training.quality.network.DROPOUT", 0.0)
+    return found
+
+
+def of_one_segment(data):
+    """All outputs are one segment's, and compared."""
+    training, development = data
+    return replace(training, groups=["one"] * len(training), centred=np.ones(len(training), bool)), development
+
+
+@pytest.mark.full
+def test_a_segment_that_needs_several_passes_learns_the_same(data, tiny_xlmr, tmp_path, descents):
+    """In one pass, or in a pass for each output."""
     for name, most in (("whole", 10_000), ("parts", 1)):
-        learned(tiny_xlmr, (one, development), tmp_path / name, batch_tokens=most)
-    half = len(found) // 2
-    for whole, parts in zip(found[:half], found[half:], strict=True):
+        learned(tiny_xlmr, of_one_segment(data), tmp_path / name, engine=replace(QUIET, batch_tokens=most))
+    half = len(descents) // 2
+    for whole, parts in zip(descents[:half], descents[half:], strict=True):
         assert torch.allclose(whole, parts, rtol=1e-3, atol=1e-6) and whole[1:].norm() > 0.01
 
 
 @pytest.mark.full
-def test_padding_to_few_shapes_changes_no_gradient(data, tiny_xlmr, tmp_path, monkeypatch):
-    found, shapes = [], set()
-
-    def descend(self, loss, optimizer):
-        found.append(torch.cat([loss[None], *[p.grad.flatten() for p in self.network.parameters() if p.requires_grad]]))
-        optimizer.zero_grad()
+def test_padding_to_few_shapes_changes_no_gradient(data, tiny_xlmr, tmp_path, monkeypatch, descents):
+    shapes = set()
 
     def outputs(self, inputs, whole=UnifiedTask.outputs):
         shapes.add(tuple(inputs[0].shape))
         return whole(self, inputs)
 
-    monkeypatch.setattr(UnifiedTask, "descend", descend)
     monkeypatch.setattr(UnifiedTask, "outputs", outputs)
-    monkeypatch.setattr("ctx_metrics.training.quality.network.DROPOUT", 0.0)
     learned(tiny_xlmr, data, tmp_path / "few")
     assert len(shapes) < 4
     monkeypatch.setattr(
@@ -342,56 +285,49 @@ def test_padding_to_few_shapes_changes_no_gradient(data, tiny_xlmr, tmp_path, mo
     )
     learned(tiny_xlmr, data, tmp_path / "own")
     assert len(shapes) > 4
-    half = len(found) // 2
-    for few, own in zip(found[:half], found[half:], strict=True):
+    half = len(descents) // 2
+    for few, own in zip(descents[:half], descents[half:], strict=True):
         assert torch.allclose(few, own, rtol=1e-3, atol=1e-6) and own[1:].norm() > 0.01
 
 
 @pytest.mark.full
 def test_both_rounds_of_a_pass_have_the_same_dropout(data, tiny_xlmr, tmp_path, monkeypatch):
-    training, development = data
-    one = replace(training, groups=["one"] * len(training), centred=np.ones(len(training), bool))
-    values = []
+    seen = []
 
     def outputs(self, inputs, whole=UnifiedTask.outputs):
         [found] = whole(self, inputs)
         if self.network.training:
-            values.append(found.detach())
+            seen.append(found.detach())
         return [found]
 
     monkeypatch.setattr(UnifiedTask, "outputs", outputs)
     monkeypatch.setattr(UnifiedTask, "descend", lambda self, loss, optimizer: optimizer.zero_grad())
-    learned(tiny_xlmr, (one, development), tmp_path / "m", batch_tokens=1)
-    rounds = torch.cat(values).view(-1, 2, RECIPE.batch)
+    learned(tiny_xlmr, of_one_segment(data), tmp_path / "m", engine=replace(QUIET, batch_tokens=1))
+    rounds = torch.cat(seen).view(-1, 2, RECIPE.batch)
     assert torch.equal(rounds[:, 0], rounds[:, 1]) and len(set(rounds.flatten().tolist())) > RECIPE.batch
 
 
 @pytest.mark.full
 def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
-    trained = learned(tiny_xlmr, data, tmp_path / "m", dtype="bf16")
+    trained = learned(tiny_xlmr, data, tmp_path / "m", engine=replace(QUIET, dtype="bf16"))
     assert np.isfinite([check.loss for check in trained.checks]).all()
-    with pytest.raises(InputError, match="dtype='fp16' is too narrow to train in"):
-        learned(tiny_xlmr, data, tmp_path / "n", dtype="fp16")
+    with pytest.raises(InputError, match="fp16"):
+        learned(tiny_xlmr, data, tmp_path / "n", engine=replace(QUIET, dtype="fp16"))
 
 
 @pytest.mark.parametrize(
-    ("change", "tensors", "message"),
+    ("fields", "tensors", "message"),
     [
-        ({"encoder_model": "GPT"}, {}, "encoder_model is 'GPT', which is not valid"),
-        ({"inputs": "ref"}, {}, "inputs is 'ref', which is not valid"),
+        ({"encoder_model": "GPT"}, {}, "encoder_model is 'GPT'"),
+        ({"inputs": "ref"}, {}, "inputs is 'ref'"),
         ({"rank": 3}, {}, r"does not fit its config.json \(encoder.layer.0.*: \[2, .* and \[3, "),
-        ({"encoder_ckpt": "0" * 12}, {}, "was trained on an encoder that hashes to 0"),
-        ({"weights_sha256": "1" * 64}, {}, "the weights were changed"),
         ({"rank": None}, {}, "rank is null"),
-        ({"shares": [0.5, 0.5]}, {}, r"shares is \[0.5, 0.5\], which is not valid"),
-        ({"shares": [0.5, 0.6, -0.1]}, {}, r"shares is \[0.5, 0.6, -0.1\], which is not valid"),
-        ({"shares": [0.5, 0.5, "0"]}, {}, r"shares is \[0.5, 0.5, '0'\], which is not valid"),
-        ({"shares": [1, 1, 1]}, {}, r"shares is \[1, 1, 1\], which is not valid"),
+        *(
+            ({"shares": given}, {}, "shares is ")
+            for given in ([0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.5, "0"], [1, 1, 1])
+        ),
         ({}, {"encoder.layer.0.output.dense.up": None}, "output.dense.up: not there and"),
-        ({}, {"encoder.layer.0.output.dense.bias": None}, "output.dense.bias: not there and"),
-        ({}, {"matching.mean": None}, "matching.mean: not there and"),
         ({}, {"layerwise_attention.gamma": torch.ones(2)}, r"layerwise_attention.gamma: \[2\] and \[1\]"),
-        ({}, {"extra": torch.zeros(2)}, r"extra: \[2\] and not there"),
         (
             {},
             {f"estimator.ff.{'9' * 5000}.weight": torch.zeros(2)},
@@ -399,29 +335,20 @@ def test_bf16_trains_too_and_fp16_is_refused(tmp_path, tiny_xlmr, data):
         ),
         ({}, {"estimator.ff.x.weight": torch.zeros(2)}, r"estimator.ff.x.weight: \[2\] and not there"),
         ({}, {"estimator.ff.3.bias": None}, "lacks the tensor 'estimator.ff.3.bias'"),
-        (
-            {},
-            {"estimator.ff.0.bias": torch.full((5,), torch.nan)},
-            "estimator.ff.0.bias is not finite everywhere; train",
-        ),
+        ({}, {"estimator.ff.0.bias": torch.full((5,), torch.nan)}, "estimator.ff.0.bias is not finite"),
     ],
 )
-def test_folders_that_cannot_be(tmp_path, models, change, tensors, message):
+def test_folders_that_cannot_be(tmp_path, models, fields, tensors, message):
     """A copy of a model with another config.json, or other weights, whose hash it has."""
     folder, whole = models["xlmr"][0], load_file(models["xlmr"][0] / "model.safetensors") | tensors
     save_file({name: tensor for name, tensor in whole.items() if tensor is not None}, tmp_path / "model.safetensors")
-    config = json.loads((folder / "config.json").read_text())
-    config["weights_sha256"] = file_sha256(tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
+    shutil.copy(folder / "config.json", tmp_path)
+    change(rehash(tmp_path), **fields)
     with pytest.raises(ModelError, match=message) as raised:
         load_estimator(str(tmp_path), QUIET)
     assert "\n" not in str(raised.value)
 
 
 def test_an_encoder_of_deberta_cannot_be_adapted(tiny_deberta):
-    from ctx_metrics.engine.checkpoint import read_config
-    from ctx_metrics.engine.tokenizer import TextTokenizer
-    from ctx_metrics.training.quality.unified import encoder_kind
-
-    with pytest.raises(ModelError, match="a DeBERTa encoder cannot be adapted here; name one of another kind"):
+    with pytest.raises(ModelError, match="DeBERTa"):
         encoder_kind(read_config(tiny_deberta), TextTokenizer(tiny_deberta))
