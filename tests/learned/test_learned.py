@@ -1,13 +1,15 @@
 """The networks against their equations, written out in numpy float64, one pair and one token at a time."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
+from selection import some_rows
 from torch.nn.utils.rnn import pad_packed_sequence
 
-from ctx_metrics.learned.networks import NETWORKS, POOLINGS, ScalarMix, Shape, Side, attended, linear, token_mask
+from ctx_metrics.learned.networks import NETWORKS, POOLINGS, ScalarMix, Shape, Side, token_mask
 
 KINDS = list(NETWORKS)
 SMALL = {"layers": 3, "width": 5, "hidden": 4, "projection": 3, "feedforward": 6}
@@ -123,9 +125,9 @@ def largest(found, expected) -> float:
     return float(np.abs(np.asarray(found) - np.asarray(expected)).max())
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind, pooling", some_rows(product(KINDS, POOLINGS), zip(KINDS, POOLINGS)))
 def test_forward_equals_the_equations(kind, pooling):
+    """Of each pair alone, whatever is beside it."""
     network = random_network(kind, pooling=pooling, **SMALL)
     pairs = random_pairs(LENGTHS, 3, 5)
     expected = [plain_score(kind, network, *pair) for pair in pairs]
@@ -137,46 +139,21 @@ def test_forward_equals_the_equations(kind, pooling):
     assert largest(scores(single, pairs), [plain_score(kind, single, *pair) for pair in pairs]) < 1e-5
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients(kind, pooling):
-    """Of the inputs and of every parameter, against finite differences."""
-    network = random_network(kind, pooling=pooling, **TINY)
+def test_the_inputs_and_all_parameters_have_gradients(kind):
+    network = random_network(kind, **TINY)
     with torch.no_grad():  # so that every ReLU is open for some input
         network.regressor[1].bias.add_(1)
         if kind == "esim":
             network.projection.bias.add_(1)
-    names = [name for name, _ in network.named_parameters()]
     lengths = [(2, 1), (1, 3), (3, 2)]
-    sides = [torch.from_numpy(np.concatenate(side)) for side in zip(*random_pairs(lengths, 2, 3))]
+    sides = [torch.from_numpy(np.concatenate(side)).requires_grad_() for side in zip(*random_pairs(lengths, 2, 3))]
     of_sides = [list(side) for side in zip(*lengths)]
-
-    def forward(hypotheses, partners, *parameters):
-        arguments = (hypotheses, of_sides[0], partners, of_sides[1])
-        return torch.func.functional_call(network, dict(zip(names, parameters)), arguments)
-
-    inputs = [*sides, *(parameter.detach() for parameter in network.parameters())]
-    inputs = [tensor.clone().requires_grad_() for tensor in inputs]
-    assert torch.autograd.gradcheck(forward, inputs, fast_mode=True)
-    forward(*inputs).sum().backward()
-    assert all(tensor.grad.abs().sum() > 0 for tensor in inputs)  # none is left out
+    network(sides[0], of_sides[0], sides[1], of_sides[1]).sum().backward()
+    assert all(tensor.grad.abs().sum() > 0 for tensor in (*sides, *network.parameters()))
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_company_and_order_do_not_matter(kind, pooling):
-    network = random_network(kind, pooling=pooling, **SMALL)
-    pairs = random_pairs([*LENGTHS, (40, 1), (1, 40), (40, 40)], 3, 5)
-    alone = [scores(network, [pair]).item() for pair in pairs]
-    assert largest(scores(network, pairs), alone) < 1e-12
-    assert largest(scores(network, pairs[:4]), alone[:4]) < 1e-12
-    for seed in range(5):
-        order = np.random.default_rng(seed).permutation(len(pairs))
-        assert largest(scores(network, [pairs[i] for i in order]), [alone[i] for i in order]) < 1e-12
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind, pooling", some_rows(product(KINDS, POOLINGS), product(KINDS, ["both"])))
 def test_what_lies_beyond_a_texts_end_does_not_matter(kind, pooling):
     """compare reads states that others have padded, with whatever numbers."""
     network = random_network(kind, pooling=pooling, **SMALL)
@@ -189,12 +166,7 @@ def test_what_lies_beyond_a_texts_end_does_not_matter(kind, pooling):
         sides = [side.masked_fill(~mask[:, :, None], filling) for side, mask in zip(states, masks)]
         with torch.no_grad():
             found.append(network.compare(*map(Side, sides, masks, lengths)))
-    alone = [
-        network.compare(*(Side(side[[i], :n], mask[[i], :n], [n]) for side, mask, n in zip(states, masks, pair)))
-        for i, pair in enumerate(zip(*lengths))
-    ]
-    for each in found:
-        assert largest(each, torch.cat(alone).detach()) < 1e-12
+    assert largest(found[1], found[0]) < 1e-12 and largest(found[2], found[0]) < 1e-12 and np.ptp(found[0]) > 0
 
 
 def test_the_mix_is_the_plain_mean_at_first():
@@ -202,19 +174,6 @@ def test_the_mix_is_the_plain_mean_at_first():
     mix = ScalarMix(12).double()
     assert (mix(states) - states.mean(1)).abs().max() < 1e-15
     assert mix.gamma.requires_grad and mix.weights.requires_grad
-    with torch.no_grad():
-        mix.weights.copy_(torch.tensor([math.log(3.0)] + [0.0] * 11))
-        mix.gamma.fill_(2)
-    # softmax gives 3/14 to the first layer and 1/14 to each other
-    expected = 2 * (3 * states[:, 0] + states[:, 1:].sum(1)) / 14
-    assert (mix(states) - expected).abs().max() < 1e-6
-
-
-def test_attention_by_hand():
-    # one hypothesis token 1 and partner tokens 0 and ln 3: weights 1/4 and 3/4, so it gets .75 ln 3; both of them get 1
-    t, r = torch.tensor([[[1.0], [9.0]]]), torch.tensor([[[0.0], [math.log(3)]]])
-    of_t, of_r = attended(Side(t, token_mask([1, 2])[:1], [1]), Side(r, token_mask([2]), [2]))
-    assert of_t[0, 0].item() == pytest.approx(0.75 * math.log(3)) and of_r[0].flatten().tolist() == [1, 1]
 
 
 def seen_by(lstm, run):
@@ -285,7 +244,8 @@ def test_initial_weights(kind):
     for lstm in (parts["encoder"], *([parts["composer"]] if kind == "esim" else [])):
         assert lstm.bidirectional and lstm.num_layers == 1 and len(list(lstm.parameters())) == 8
         for suffix in ("l0", "l0_reverse"):
-            w, u, b, d = (getattr(lstm, f"{name}_{suffix}").detach() for name in LSTM_PARTS)
+            names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            w, u, b, d = (getattr(lstm, f"{name}_{suffix}").detach() for name in names)
             assert_xavier(w)
             assert (u.T @ u - torch.eye(30)).abs().max() < 1e-5
             assert not b.any()
@@ -296,11 +256,7 @@ def test_initial_weights(kind):
         assert not layer.bias.any()
         if layer.out_features > 1:
             assert_xavier(layer.weight.detach())
-    assert_xavier(linear(80, 90).weight.detach())
     assert not network.mix.weights.any() and network.mix.gamma == 1
-
-
-LSTM_PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 @pytest.mark.parametrize(
@@ -323,16 +279,3 @@ def test_the_papers_sizes(kind, inputs, count):
     assert network.shape == Shape(12, 768, 300, 300, 300, "both", 0.5)
     half = NETWORKS[kind](Shape(layers=12, width=768, pooling="max"))
     assert half.regressor[1].in_features == inputs / 2
-
-
-def test_sizes_are_an_option():
-    network = NETWORKS["esim"](Shape(2, 6, hidden=5, projection=4, feedforward=3))
-    assert (network.encoder.input_size, network.encoder.hidden_size) == (6, 5)
-    assert (network.projection.in_features, network.projection.out_features) == (40, 4)
-    assert (network.composer.input_size, network.composer.hidden_size) == (4, 5)
-    assert network.regressor[1].out_features == 3 and network.mix.weights.shape == (2,)
-
-
-def test_unknown_pooling():
-    with pytest.raises(ValueError, match="pooling 'min' is not one of both, avg, max"):
-        NETWORKS["bilstm"](Shape(2, 3, pooling="min"))

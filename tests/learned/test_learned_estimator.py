@@ -5,12 +5,12 @@ from itertools import product
 
 import pytest
 import torch
-from learned_folders import TINY, random_network, write_learned
-from selection import some_rows
+from learned_folders import random_network, write_learned
+from selection import some, some_rows
 
 from ctx_metrics import BERTR, SLIDE, release
 from ctx_metrics.engine.forward import PackedEncoder
-from ctx_metrics.engine.readout import SEGMENT, WINDOW
+from ctx_metrics.engine.readout import WINDOW
 from ctx_metrics.engine.store import EmbeddingStore
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.learned.estimator import LearnedEstimator, load_learned
@@ -116,32 +116,15 @@ def test_values_are_the_networks_over_transformers_states(tmp_path, checkpoint, 
     assert max(found) - min(found) > 0.01
 
 
-def test_readout(tmp_path, tiny_bert, learned):
-    estimator = learned("bilstm")
-    encoder, readout, texts = estimator.encoder, estimator.readout, [*HYPOTHESES[:4], ""]
-    read = [states[readout] for states in encoder.encode(encoder.tokenizer(texts), [readout])]
-    states = hidden_layers(tiny_bert, texts[:4], [1, 2, 3])
-    network = random_network("bilstm")
-    with torch.no_grad():
-        mixed = [network.mix(each) for each in states]
-        expected = network.contextual(torch.cat(mixed), [len(each) for each in states])
-    for found, whole, each in zip(read, expected, states):
-        assert found.shape == (len(each), 16) and (found - whole[: len(each)]).abs().max() < 1e-5
-        assert not found.requires_grad and found.untyped_storage().nbytes() == found.nbytes
-    assert read[4].shape == (0, 16)
-    assert readout.last == 3 and readout.unit == SEGMENT and not readout.first_only
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some(KINDS, ["esim"]))
 def test_neither_batches_nor_order_change_a_value(learned, kind, monkeypatch):
     base = values(learned(kind), EXAMPLES)
-    for seed, (tokens, pairs) in enumerate([(1, 1), (12, 2), (40, 3), (5000, 128)]):
+    for seed, (tokens, pairs) in enumerate([(1, 1), (12, 2), (40, 3)]):
         monkeypatch.setattr("ctx_metrics.learned.estimator.PAIRS_A_BATCH", pairs)
         estimator = learned(kind, EngineOptions(batch_tokens=tokens, store_mb=1, quiet=True))
         if seed % 2:
             estimator.encoder.store = EmbeddingStore(0)
-        order = list(range(len(EXAMPLES)))
-        random.Random(seed).shuffle(order)
+        order = random.Random(seed).sample(range(len(EXAMPLES)), len(EXAMPLES))
         found = values(estimator, [EXAMPLES[i] for i in order])
         assert found == pytest.approx([base[i] for i in order], abs=1e-5)
         assert values(estimator, EXAMPLES[2:3], unit=WINDOW) == pytest.approx(base[2:3], abs=1e-5)
@@ -156,6 +139,8 @@ def test_empty_texts(learned):
     assert [each.empty for each in found] == [True, True, True, False]
     assert found[3].value != -2 and found[3].value == pytest.approx(values(estimator, examples[3:])[0], abs=1e-6)
     assert values(estimator, examples[:1]) == [-2.0] and estimator.estimate([], "test") == []
+    [states] = estimator.encoder.encode(estimator.encoder.tokenizer([""]), [estimator.readout])
+    assert states[estimator.readout].shape == (0, 16)
 
 
 def test_long_texts_are_cut_and_said(learned):
@@ -172,13 +157,10 @@ def test_long_texts_are_cut_and_said(learned):
     assert learned(max_length=5000).max_length == 68  # the encoder's own bound
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_source_in_the_references_place(learned, kind):
-    by_source = learned(kind, inputs="mt+src")
-    examples = [Example(h, None, r) for h, r in zip(HYPOTHESES, REFERENCES)]
-    assert values(by_source, examples) == pytest.approx(values(learned(kind), EXAMPLES), abs=1e-6)
-    with_reference = [Example(h, "a bird", r) for h, r in zip(HYPOTHESES, REFERENCES)]
-    assert values(by_source, with_reference) == values(by_source, examples)
+def test_the_source_in_the_references_place(learned):
+    by_source = learned(inputs="mt+src")
+    examples = [Example(h, "a bird", r) for h, r in zip(HYPOTHESES, REFERENCES)]
+    assert values(by_source, examples) == pytest.approx(values(learned(), EXAMPLES), abs=1e-6)
     assert by_source.inputs == by_source.signature()["inputs"] == "mt+src"
     assert by_source.is_cut([Example("a", None, "a " * 30)]) == [True]
     assert by_source.token_counts([Example("a", "a b c d", "the cat")]) == [3]
@@ -192,20 +174,13 @@ def test_description(learned, tmp_path):
     assert set(estimator.signature()) == {"model", "rev", "ckpt", "inputs", "dtype", "maxlen"}
 
 
-def all_metrics(tmp_path, encoder, options, references, systems) -> list:
-    metrics = [BERTR(references, systems, model=str(encoder), engine=options)]
-    for seed, (kind, metric) in enumerate(METRICS.items()):
-        folder = write_learned(tmp_path / kind, kind, encoder, seed=seed, max_length=68)
-        metrics.append(metric(references, systems, model=str(folder), engine=options))
-    return metrics
-
-
 def test_one_pass_serves_bertr_and_all_three(tmp_path, tiny_bert, sequences, bilstm_runs, fresh):
     systems = [HYPOTHESES, HYPOTHESES[::-1], REFERENCES[:3] + HYPOTHESES[3:]]
-    metrics = all_metrics(tmp_path, tiny_bert, QUIET, [REFERENCES], systems)
-    assert (
-        len({id(metric.encoder if isinstance(metric, BERTR) else metric.estimator.encoder) for metric in metrics}) == 1
-    )
+    metrics = [BERTR([REFERENCES], systems, model=str(tiny_bert), engine=QUIET)]
+    for seed, (kind, metric) in enumerate(METRICS.items()):
+        folder = write_learned(tmp_path / kind, kind, tiny_bert, seed=seed, max_length=68)
+        metrics.append(metric([REFERENCES], systems, model=str(folder), engine=QUIET))
+    assert len({id(metrics[0].encoder), *(id(metric.estimator.encoder) for metric in metrics[1:])}) == 1
     scores = [[metric.corpus_score(system, None).score for system in systems] for metric in metrics]
     distinct = len({*HYPOTHESES, *REFERENCES})
     assert len(sequences) == len(set(sequences)) == distinct == 11
@@ -253,11 +228,3 @@ def test_slide_reads_a_learned_model_of_windows(tmp_path, tiny_bert, bilstm_runs
     joined = [[" ".join(side[i : i + 3]) for i in (0, 3)] for side in (HYPOTHESES, REFERENCES)]
     assert found == pytest.approx(ESIM(**settings).corpus_score(joined[0], [joined[1]]).score, abs=1e-3)
     assert sum(bilstm_runs) == 4  # and once only
-
-
-def test_scoring_leaves_the_random_numbers_alone_in_evaluation(learned):
-    estimator = learned()
-    state = torch.random.get_rng_state()
-    assert values(estimator, EXAMPLES) == values(estimator, EXAMPLES) and not estimator.network.training
-    assert torch.equal(torch.random.get_rng_state(), state)
-    assert estimator.network.shape == TINY

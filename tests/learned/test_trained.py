@@ -9,7 +9,7 @@ import stat
 
 import pytest
 import torch
-from damage import Damage, change, cut, in_turn, line, rehash, without
+from damage import Damage, change, cut, in_turn, line, rehash, weights, without
 from identities import identity_of_folder
 from learned_folders import TINY, random_network, read, write_learned
 from pairwise_folders import write_pairwise
@@ -98,14 +98,7 @@ def test_code_is_not_run(folder, tmp_path):
 
 def tensor(name: str, value: torch.Tensor | None) -> Damage:
     """Give the folder's weights another tensor of a name, or none."""
-
-    def damage(folder):
-        found = {key: each.clone() for key, each in load_file(folder / "model.safetensors").items()}
-        found = {key: each for key, each in {**found, name: value}.items() if each is not None}
-        save_file(found, folder / "model.safetensors")
-        rehash(folder)
-
-    return damage
+    return in_turn(weights(name, lambda _: value), rehash)
 
 
 def one_bit(folder):
@@ -126,34 +119,23 @@ def sizes(**changed) -> Damage:
     return lambda folder: change(folder, network={**read(folder)["network"], **changed})
 
 
-def no_size(name: str) -> Damage:
-    def damage(folder):
-        network = read(folder)["network"]
-        del network[name]
-        change(folder, network=network)
-
-    return damage
-
-
 NO_FIT = "model.safetensors does not fit its config.json"
 OTHER_TYPES = {
-    "encoder": [None, 3, ["x"]],
-    "encoder_ckpt": [None, 3],
-    "languages": ["en", 3, {"en": 1}],
-    "layers": [None, 3, "1,2,3", {"1": 2}],
-    "network": [None, 3, "big", [8]],
-    "weights_sha256": [None, 3, True],
-    "inputs": [None, 3, ["mt+ref"]],
-    "max_length": [None, 3.5, "20", True, [20]],
-    "empty_value": [None, "-1", True, [0.5]],
+    "encoder": [["x"]],
+    "encoder_ckpt": [3],
+    "languages": ["en"],
+    "layers": ["1,2,3", None],
+    "network": [[8]],
+    "weights_sha256": [True],
+    "inputs": [None],
+    "max_length": [3.5, True],
+    "empty_value": ["-1", True],
 }
 DISTINCT = "are not distinct numbers up to its encoder's 3 layers"
 FAULTS = [
     # weights
-    (one_bit, "the weights were changed, or belong to another model; copy the folder again"),
-    (cut("model.safetensors", 0.5), "the weights were changed"),
+    (one_bit, "the weights were changed, or belong to another model"),
     (in_turn(cut("model.safetensors", 0.5), rehash), NO_FIT),
-    (without("model.safetensors"), "cannot read FOLDER/model.safetensors: No such file"),
     (
         in_turn(without("model.safetensors"), lambda folder: (folder / "model.safetensors").mkdir()),
         "cannot read FOLDER/model.safetensors: Is a directory",
@@ -162,67 +144,51 @@ FAULTS = [
     (tensor("odd", torch.zeros(2)), "odd"),
     *((tensor("mix.gamma", torch.tensor(number)), "mix.gamma is not finite everywhere") for number in (NAN, math.inf)),
     # fields
-    *((lacking(name), f"FOLDER/config.json lacks {name}, which `ctx-metrics train` writes") for name in OTHER_TYPES),
+    *((lacking(name), f"FOLDER/config.json lacks {name}, which") for name in OTHER_TYPES),
     *(
-        (
-            fields(**{name: value}),
-            f"FOLDER/config.json: {name} is {json.dumps(value)}, which is not valid; copy the folder",
-        )
+        (fields(**{name: value}), f"FOLDER/config.json: {name} is {json.dumps(value)}, which is not valid")
         for name, values in OTHER_TYPES.items()
         for value in values
     ),
     (lacking("model_type"), "holds no esim model"),
-    *((fields(model_type=kind), "holds no esim model") for kind in (3, None, ["ctx-esim"], {"ctx-esim": 1})),
-    (fields(inputs="mt"), "inputs is 'mt', which is not valid"),
+    *((fields(model_type=kind), "holds no esim model") for kind in (3, {"ctx-esim": 1})),
     (fields(inputs="mt+src+ref"), "inputs is 'mt+src+ref'"),
     (fields(max_length=0), "max_length is 0"),
-    (fields(max_length=-5), "max_length is -5"),
     (fields(empty_value=NAN), "empty_value is nan"),
-    (fields(empty_value=-math.inf), "empty_value is -inf"),
     (fields(empty_value=10**400), "empty_value is over 1e60"),
-    (fields(layers=[]), "it names 0 layers, but its network has 3"),
     (fields(layers=[1, 2]), "it names 2 layers, but its network has 3"),
-    *(
-        (fields(layers=layers), f"layers {json.dumps(layers)[:60]} {DISTINCT}")
-        for layers in (*([1, 2, last] for last in (4, 2, -1, "3", 3.0, True)), [[1], {}, None], list(range(400)))
-    ),
-    (fields(encoder="~no-one/model"), "FOLDER: its encoder '~no-one/model' cannot be used: no model folder"),
+    *((fields(layers=[1, 2, last]), DISTINCT) for last in (4, 2, -1, "3", True)),
+    *((fields(layers=layers), DISTINCT) for layers in ([[1], {}, None], list(range(400)))),
     (fields(encoder="./no/such/folder"), "its encoder './no/such/folder' cannot be used: no model folder"),
     (fields(encoder=""), "its encoder '' cannot be used: the name of the model is empty"),
-    (fields(encoder="no-owner/no-encoder"), "cannot be used: no-owner/no-encoder is not in the cache"),
     # sizes; a network of the last two would have 4 and 13 GB
-    *((sizes(**{name: size}), NO_FIT) for name, size in [("hidden", 9), ("projection", 5), ("feedforward", 300)]),
-    *((sizes(**{name: size}), NO_FIT) for name, size in [("pooling", "avg"), ("width", 47), ("layers", 4)]),
+    *(
+        (sizes(**{name: size}), NO_FIT)
+        for name, size in [("hidden", 9), ("pooling", "avg"), ("width", 47), ("layers", 4)]
+    ),
     *((sizes(**{name: size}), NO_FIT) for name, size in [("layers", 10**9), ("hidden", 20_000)]),
-    *((sizes(hidden=size), f"its network's hidden is {size}, not a size") for size in (0, -3, 8.0)),
-    (sizes(layers=True), "its network's layers is True, not a size"),
+    *((sizes(hidden=size), f"its network's hidden is {size}, not a size") for size in (0, 8.0, True)),
     (sizes(feedforward="7" * 500), "its network's feedforward is '777"),
-    (sizes(width=None), "its network's width is None, not a size"),
     *((sizes(hidden=size), "its network is not valid: ") for size in (10**15, 10**40)),
-    (sizes(pooling="min"), "its network is not valid: pooling 'min' is not one of both, avg, max"),
-    (sizes(pooling=["avg"]), "its network is not valid: pooling ['avg'] is not one of"),
-    (sizes(dropout=1.5), "its network is not valid: dropout probability has to be between 0 and 1"),
-    *((sizes(dropout=rate), "its network is not valid: ") for rate in ("half", None)),
-    (sizes(dropout=NAN), "its network's dropout is nan, which is not valid; copy the folder again"),
+    (sizes(pooling=["avg"]), "its network is not valid: pooling ['avg'] is not one of both, avg, max"),
+    *((sizes(dropout=rate), "its network is not valid: ") for rate in (1.5, "half", None)),
+    (sizes(dropout=NAN), "its network's dropout is nan, which is not valid"),
     (sizes(extra=1), "its network has to name layers, width, hidden,"),
-    *((no_size(name), f"look at {name}") for name in vars(TINY)),
+    (lambda folder: change(folder, network={"layers": 3}), "look at width"),
 ]
 OF_REGRESSORS = [
     (one_bit, "the weights were changed"),
     *((lacking(name), f"lacks {name}, which `ctx-metrics train` writes") for name in FIELDS if name != "model_type"),
     (fields(layers=[3, 4, 7]), "[3, 4, 7] are not distinct numbers up to its"),
     (fields(layers=[3, 6]), "it names 2 layers, but its network has 3"),
-    (fields(encoder_ckpt="0" * 12), "was trained on an encoder that hashes to 000000000000, but 'embedded' hashes to"),
-    (fields(network={}), "its network is not valid: "),
-    (sizes(pooled_hidden=8), NO_FIT),
+    (fields(encoder_ckpt="0" * 12), "was trained on an encoder that hashes to 000000000000"),
     (sizes(features=10**9), NO_FIT),
     (sizes(pooled_dropout=NAN), "its network's dropout is nan, which is not valid"),
-    *((sizes(features=number), "its network is not valid: ") for number in ("many", -1)),
-    (sizes(odd=1), "its network is not valid: "),
+    *((sizes(**{name: number}), "its network is not valid: ") for name, number in (("features", "many"), ("odd", 1))),
     (
         # two layers make 11 features, and this network reads 14
         in_turn(fields(layers=[3, 6]), sizes(layers=2), tensor("pooled.mix", torch.zeros(2))),
-        "its network reads 14 features, and its layers make 11; copy the folder again",
+        "its network reads 14 features, and its layers make 11",
     ),
 ]
 
@@ -243,13 +209,13 @@ def test_faults_of_a_regressor(regressor, damage, words):
 def test_sizes_of_another_encoder(folder, tmp_path, tiny_bert):
     """Weights and sizes agree, and the encoder is another."""
     other = write_learned(tmp_path / "wide", "esim", tiny_bert, type(TINY)(3, 40, 8, 6, 7))
-    assert "its network has width 40, but its encoder 48; copy the folder again" in message(other)
+    assert "its network has width 40, but its encoder 48" in message(other)
 
 
-NO_JSON = [b"", b"{", b"\xef\xbb\xbf{}", b"nothing", b'{"layers": [1, 2}', b"\xff\xfe{", b"[" * 200_000]
+NO_JSON = [b"", b"\xef\xbb\xbf{}", b"\xff\xfe{", b"[" * 200_000]
 
 
-@pytest.mark.parametrize("data", [*NO_JSON, b"[]", b"[1]", b'"ctx-esim"', b"3", b"null"])
+@pytest.mark.parametrize("data", [*NO_JSON, b"[1]", b'"ctx-esim"', b"null"])
 def test_config_that_is_no_json_object(folder, data):
     (folder / "config.json").write_bytes(data)
     for load in (lambda: load_learned("esim", str(folder), QUIET), lambda: load_estimator(str(folder), QUIET)):
@@ -266,15 +232,13 @@ def test_no_config(folder):
     assert "holds neither a COMET checkpoint" in said and "nor a trained regressor (config.json)" in said
 
 
-def test_another_encoder(folder, tmp_path, tiny_bert, tiny_roberta):
+def test_another_encoder(folder, tmp_path, tiny_bert):
     ckpt = read(folder)["encoder_ckpt"]
-    said = message(change(folder, encoder=str(tiny_roberta)))
-    assert f"was trained on an encoder that hashes to {ckpt}, but " in said.replace(str(tiny_roberta), "")
-    assert "get the original encoder, or train the model again" in said
     changed = shutil.copytree(tiny_bert, tmp_path / "bert")
     weights = load_file(changed / "model.safetensors")
     save_file({name: tensor * 1.01 for name, tensor in weights.items()}, changed / "model.safetensors")
-    assert f"hashes to {ckpt}, but " in message(change(folder, encoder=str(changed))).replace(str(changed), "")
+    said = message(change(folder, encoder=str(changed)))
+    assert f"was trained on an encoder that hashes to {ckpt}, but " in said.replace(str(changed), "")
     change(folder, encoder=str(shutil.copytree(tiny_bert, tmp_path / "moved")))  # the same weights elsewhere
     assert load_learned("esim", str(folder), QUIET).encoder.checkpoint.folder == tmp_path / "moved"
 
@@ -286,32 +250,16 @@ def test_a_config_that_lies_about_the_kind(folder):
     assert "does not fit its config.json" in message(change(folder, model_type="ctx-bilstm"), "bilstm")
 
 
-def test_models_that_are_none_of_the_three(regressor, tiny_bert, tmp_path):
+def test_models_that_are_none_of_the_three(regressor, tmp_path):
     pairwise = write_pairwise(tmp_path / "pairwise")
-    assert read(regressor)["model_type"] == CONFIG_KIND
     for folder, fix in (
-        (regressor, "but a regressor: use the metric comet with model='FOLDER'"),
-        (pairwise, "but a pairwise model: use the metric pairwise with model='FOLDER'"),
-        (tiny_bert, "nor one of bilstm or bilstmatt; name a folder of esim"),
+        (regressor, "a regressor: use the metric comet"),
+        (pairwise, "a pairwise model: use the metric"),
     ):
         said = line(lambda folder=folder: load_learned("esim", str(folder), QUIET), folder)
-        assert said.startswith(f"FOLDER holds no esim model, {fix}")
-
-
-@pytest.mark.parametrize(
-    "name, words",
-    [
-        ("", "the name of the model is empty"),
-        ("./no/such/folder", "no model folder './no/such/folder'"),
-        ("no-owner/no-model@v1", "no-owner/no-model@v1 is not in the cache and the hub cannot be reached"),
-    ],
-)
-def test_names_that_cannot_be_found(name, words, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(ModelError) as caught:
-        load_learned("esim", name, QUIET)
-    text = str(caught.value)
-    assert text.startswith(words) and "\n" not in text and len(text) < 250
+        assert said.startswith(f"FOLDER holds no esim model, but {fix}")
+    with pytest.raises(ModelError, match="the name of the model is empty"):
+        load_learned("esim", "", QUIET)
 
 
 def test_a_model_of_the_hub(folder, monkeypatch, tmp_path):
@@ -357,9 +305,3 @@ def test_views_are_written_whole(tmp_path):
     """safetensors refuses tensors that are not contiguous."""
     write_model(tmp_path, {}, {"w": torch.arange(6.0).reshape(2, 3).T})
     assert load_file(tmp_path / "model.safetensors")["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("x")
-    said = line(lambda: write_model(tmp_path / "file" / "model", {}, {"w": torch.zeros(2)}), tmp_path)
-    assert said.startswith("cannot write FOLDER/file/model/model.safetensors: Not a directory")
