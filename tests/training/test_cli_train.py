@@ -2,16 +2,16 @@ import inspect
 import json
 import os
 import re
+import shutil
 import signal
-import subprocess
 import sys
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
 from disk_faults import refused
-from plugin_conftest import environment, lines_of
+from plugin_conftest import lines_of
 from selection import some
 from toy_judgements import write_judgements
 
@@ -24,9 +24,8 @@ from ctx_metrics.training.loop import Loop
 from ctx_metrics.training.quality import development, examples, learn
 from ctx_metrics.training.quality.examples import read_training_set, some_rows
 from ctx_metrics.training.quality.options import TrainingOptions
-from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER, Architecture
+from ctx_metrics.training.quality.recipe import COMET, KINDS, PAPER, UNIFIED, Architecture
 
-COMMAND = str(Path(sys.executable).with_name("ctx-metrics"))
 FILES = ["README.md", "checks.jsonl", "config.json", "learning-curve.png", "model.safetensors"]
 
 
@@ -82,49 +81,6 @@ def test_each_network_trains(train, tmp_path, folder, kind):
     assert used[0] == f"sacrebleu REF -i HYP -m {kind} --{kind}-model {out}" and len(used) == 1 + (kind == "comet")
 
 
-@pytest.mark.full
-def test_all_score_in_one_run_of_sacrebleu(train, tmp_path, forked_sacrebleu):
-    for kind in KINDS:
-        assert train(kind, out=tmp_path / kind).code == 0
-    metrics = {**{kind: kind for kind in KINDS}, "slide": "comet"}
-    models = [word for name, kind in metrics.items() for word in (f"--{name}-model", str(tmp_path / kind))]
-    done = forked_sacrebleu(
-        "ref.en.txt", "-i", "system_a.en.txt", "--docids", "docids.txt", "-m", *metrics, *models, "-w", "6"
-    )
-    assert done.returncode == 0, done.stderr
-    scores = {each["name"].lower(): each["score"] for each in json.loads(done.stdout)}
-    assert scores.keys() == metrics.keys() and len(set(scores.values())) == 5
-
-
-@pytest.mark.full
-def test_a_training_killed_by_the_system_goes_on_to_the_same_weights(train, folder, tiny_bert, tmp_path):
-    more = ["--layers", "1,3", "--epochs", "30", "--patience", "none", "--batch", "4", "--quiet"]
-    assert train("esim", *more, out=tmp_path / "whole").code == 0
-    out = tmp_path / "out"
-    argv = [COMMAND, "train", "esim", "--train", folder / "train.tsv", "--dev", folder / "dev.cs-en.tsv"]
-    argv += ["--out", out, "--encoder", tiny_bert, "--hidden", "4", "--feedforward", "6", *more]
-    process = subprocess.Popen([str(word) for word in argv], env=environment(), stderr=subprocess.PIPE)
-    state, written = out / learn.STATE, set()
-    while len(written) < 3:  # a state is written at each epoch's end
-        assert process.poll() is None, process.stderr.read().decode()
-        if state.exists():
-            written.add(state.stat().st_ino)
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stderr.close()
-    assert not (out / "config.json").exists() and state.exists()
-    steps = []
-    step = Loop._step
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Loop, "_step", lambda self, batch: (steps.append(self.progress.step), step(self, batch)))
-        assert train("esim", *more).code == 0
-    assert 20 <= steps[0] < 300 and steps[-1] == 299
-    assert (out / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
-    assert (out / "checks.jsonl").read_bytes() == (tmp_path / "whole" / "checks.jsonl").read_bytes()
-    assert names(out) == [name for name in FILES if name != "learning-curve.png"]
-
-
 def stop(monkeypatch, at: int):
     """Ctrl-C in the middle of a step."""
     step = Loop._step
@@ -140,19 +96,25 @@ def stop(monkeypatch, at: int):
 @pytest.mark.full
 def test_ctrl_c_and_what_may_follow(train, tmp_path, monkeypatch):
     out = tmp_path / "out"
+    assert train("bilstm", out=tmp_path / "whole").code == 0
     with monkeypatch.context() as patched:
         stop(patched, 7)
         done = train("bilstm")
     assert done.code == 130 and done.out == ""
     assert f"ctx-metrics: stopped; run the same command again to continue from the state in {out}" in done.err
-    assert names(out) == ["training-embeddings", learn.STATE]
-    done = train("bilstm", "--seed", "2")
-    assert done.code == 1 and done.err.count("\n") == 1 and "with other recipe; " in done.err
-    assert names(out) == ["training-embeddings", learn.STATE]
-    done = train("bilstm", "--layers", "2")
-    assert done.code == 1 and "with other network, encoder or languages; " in done.err
+    for more, other in ((["--seed", "2"], "recipe"), (["--layers", "2"], "network, encoder or languages")):
+        done = train("bilstm", *more)
+        assert done.code == 1 and done.err.count("\n") == 1 and f"with other {other}; " in done.err
+        assert names(out) == ["training-embeddings", learn.STATE]
+    kept = shutil.copytree(out, tmp_path / "kept")
     assert train("bilstm", "--layers", "2", "--restart", plot=True).code == 0
     assert names(out) == FILES and json.loads((out / "config.json").read_text())["layers"] == [2]
+    steps, step = [], Loop._step
+    monkeypatch.setattr(Loop, "_step", lambda self, batch: (steps.append(self.progress.step), step(self, batch)))
+    assert train("bilstm", out=kept).code == 0 and steps == [8, 9]
+    assert names(kept) == [name for name in FILES if name != "learning-curve.png"]
+    for name in ("model.safetensors", "checks.jsonl"):
+        assert (kept / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_ctrl_c_before_anything_is_kept(train, tmp_path, monkeypatch):
@@ -187,19 +149,19 @@ def test_a_model_is_replaced_only_where_that_is_asked_for(train, tmp_path, monke
     assert (out / "model.safetensors").read_bytes() != before["model.safetensors"]
 
 
-def test_nothing_is_made_where_something_is_wrong(train, folder, tmp_path, monkeypatch):
+def test_nothing_is_made_where_something_is_wrong(train, tmp_path, monkeypatch):
     monkeypatch.setattr(learn, "learn", lambda *_: pytest.fail("it trains"))
     (tmp_path / "file").write_text("x")
-    for out in (tmp_path / "file", tmp_path / "file" / "model"):
-        done = train("bilstm", out=out)
-        assert done.code == 1 and done.err.count("\n") == 1 and f"cannot write into {out}: " in done.err
+    done = train("bilstm", out=tmp_path / "file" / "model")
+    assert (
+        done.code == 1 and done.err.count("\n") == 1 and f"cannot write into {tmp_path / 'file' / 'model'}" in done.err
+    )
     with monkeypatch.context() as patched:
         patched.setattr("tempfile.TemporaryFile", refused)
         assert "Permission denied" in train("bilstm").err
     for more in ([], ["--inputs", "mt+src"]):
         done = train("bilstm", *more, data=("train.en-de.tsv",), dev=("train.tsv",), encoder=None)
-        assert done.code == 1 and done.err.count("\n") == 1
-        assert "reads only English" in done.err and "name another with --encoder" in done.err
+        assert done.code == 1 and "reads only English, but the language is German" in done.err
     done = train("bilstm", "--inputs", "mt+src", encoder=None)
     assert "the language is Czech (cs); name another with --encoder" in done.err
     assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "x"
@@ -215,28 +177,22 @@ def test_the_embedded_encoder(train, tmp_path, caplog):
     assert done.code == 0 and "reads only English" in done.err  # it was asked for
 
 
-def test_a_teacher(train, tmp_path):
-    done = train("bilstm", "--teacher", "chrf", "--chrf-word-order", "2", data=("train.tsv", "more.tsv"))
-    assert done.code == 0, done.err
+def test_a_teacher_and_darr(train, tmp_path):
+    """The development data are those that it learns from: of its 40 rows, two are the same texts."""
+    more = "--teacher chrf --chrf-word-order 2 --dev-metric darr --dev-threshold 10 --loss hinge --margin 0.2".split()
+    done = train("bilstm", *more, data=("train.tsv", "more.tsv"), dev=("train.tsv",))
+    assert done.code == 0 and "tau (DARR)" in done.out, done.err
+    assert "39 of 39 development outputs are in the training data too" in done.err
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert "nw:2" in config["targets"]["teacher"]
+    assert config["development"]["metric"] == "darr" and config["training"]["margin"] == 0.2
     assert "scores of the metric `" in (tmp_path / "out" / "README.md").read_text()
 
 
-def test_a_teacher_that_cannot_teach(train, tmp_path):
-    done = train("bilstm", "--teacher", "slide")
-    assert done.code == 1 and "teacher slide: cannot score 40 training rows of train: no document ids" in done.err
+def test_a_teacher_that_compares_systems(train, tmp_path):
     done = train("bilstm", "--teacher", "pairwise")
-    assert (
-        done.code == 1 and "teacher pairwise: compares the outputs of systems, and a training row has one" in done.err
-    )
+    assert done.code == 1 and "teacher pairwise: compares the outputs of systems" in done.err
     assert names(tmp_path) == []
-
-
-def test_development_outputs_that_were_trained_on_are_counted(train):
-    """Of its 40 rows, two are the same texts."""
-    done = train("bilstm", dev=("train.tsv",))
-    assert "39 of 39 development outputs are in the training data too" in done.err
 
 
 @pytest.mark.full
@@ -266,21 +222,11 @@ def test_the_flags_of_the_data_reach_its_readers(train, folder, monkeypatch):
     assert train("bilstm", *more, "--score-column", "score", "--dev-metric", "darr", "--dev-threshold", "7").code == 0
     options = TrainingOptions(["cs-en"], "refB", text_checks=True, human=["x"], score=[["score"]])
     shared = {"inputs": "mt+ref", "options": options}
-    paths = [str(folder / "train.tsv")]
-    assert said["read_training_set"] == dict(
-        shared,
-        paths=paths,
-        normalise="file",
-        average=True,
-        mqm_root=False,
-        taught=(),
-        seed=1,
-        humans=False,
-        leave_out=(),
-        centred=(),
-    )
+    usual = {"taught": (), "seed": 1, "humans": False, "leave_out": (), "centred": ()}
+    chosen = {"normalise": "file", "average": True, "mqm_root": False}
+    assert said["read_training_set"] == {**shared, **usual, **chosen, "paths": [str(folder / "train.tsv")]}
     paths = [str(folder / "dev.cs-en.tsv")]
-    assert said["read_development"] == dict(shared, paths=paths, metric="darr", threshold=7)
+    assert said["read_development"] == {**shared, "paths": paths, "metric": "darr", "threshold": 7}
 
 
 @pytest.mark.full
@@ -290,24 +236,8 @@ def test_first_weights(train, tmp_path):
     commands = json.loads((tmp_path / "second" / "config.json").read_text())["commands"]
     assert ["--init out" in each for each in commands] == [False, True]  # from nothing to these weights
     assert all(f"    {each}\n" in (tmp_path / "second" / "README.md").read_text() for each in commands)
-    done = train("bilstm", "--init", tmp_path / "out", "--init-share", ".5", out=tmp_path / "third")
-    assert done.code == 2 and "--init-share is not for bilstm, which writes the learned weights" in done.err
     done = train("esim", "--init", tmp_path / "out", out=tmp_path / "third")
     assert done.code == 1 and "model_type ctx-bilstm" in done.err and not (tmp_path / "third").exists()
-
-
-def test_first_weights_of_the_embedded_models():
-    for architecture in (Architecture("comet"), Architecture("comet", inputs="mt+src"), Architecture("esim")):
-        folder = _first_weights("embedded", architecture)
-        assert folder is not None and (folder / "model.safetensors").exists()
-    assert kind_of(read_config(folder)) == "esim"
-
-
-def test_darr(train, tmp_path):
-    done = train("bilstm", "--dev-metric", "darr", "--dev-threshold", "10", "--loss", "hinge", "--margin", "0.2")
-    assert done.code == 0 and "tau (DARR)" in done.out, done.err
-    config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert config["development"]["metric"] == "darr" and config["training"]["margin"] == 0.2
 
 
 def test_without_matplotlib_there_is_no_curve(train, tmp_path, monkeypatch):
@@ -322,20 +252,28 @@ def test_recipes(ctx, monkeypatch):
     found = []
     monkeypatch.setattr("ctx_metrics.training.cli._check", lambda *settings: found.append(settings[-1]))
     monkeypatch.setattr(TrainingFolder, "run", lambda *_: 0)
-    needed = ["--train", "x", "--dev", "x", "--out", "x"]
-    for argv in (["esim"], ["comet"], ["esim", "--patience", "none", "--learning-rate", "1e-3", "--check-rows", "5"]):
-        assert ctx("train", *argv, *needed).code == 0
-    assert found[:2] == [PAPER, COMET]
-    assert (found[2].patience, found[2].learning_rate, found[2].check_rows, found[2].batch) == (None, 1e-3, 5, 32)
+    own = replace(PAPER, patience=None, learning_rate=1e-3, check_rows=5)
+    for argv, recipe in {
+        "esim": PAPER,
+        "comet": COMET,
+        "comet --inputs mt+src": UNIFIED,
+        "esim --patience none --learning-rate 1e-3 --check-rows 5": own,
+    }.items():
+        assert ctx(*f"train {argv} --train x --dev x --out x".split()).code == 0 and found[-1] == recipe
+
+
+def test_first_weights_of_the_embedded_models():
+    for architecture in (Architecture("comet"), Architecture("comet", inputs="mt+src"), Architecture("esim")):
+        folder = _first_weights("embedded", architecture)
+        assert folder is not None and (folder / "model.safetensors").exists()
+    assert kind_of(read_config(folder)) == "esim"
 
 
 def test_help(ctx):
     text = ctx("train", "--help").out
-    for said in ("--train", "--ctx-device", "(Default: 75; comet: 6; comet --inputs: 1)"):
-        assert said in " ".join(text.split())
-    assert (
-        "--comet-model MODEL" not in text and "--comet-model MODEL" in ctx("train", "--teacher", "comet", "--help").out
-    )
+    assert "(Default: 75; comet: 6; comet --inputs: 1)" in " ".join(text.split())
+    assert "--comet-model MODEL" not in text
+    assert "--comet-model MODEL" in ctx("train", "--teacher", "comet", "--help").out
 
 
 def test_languages_of_the_data():
@@ -384,30 +322,23 @@ def test_some_of_the_rows(train, tmp_path, folder):
 @pytest.mark.parametrize(
     "argv, said",
     [
-        ("comet --projection 3", "--projection is not for comet, which has no projection"),
-        ("comet --pooling both", "--pooling is not for comet"),
-        ("comet --inputs mt+src --layers 3", "--layers is not for comet, which mixes all of them with --inputs"),
+        ("comet --pooling both", "--pooling is not for comet, which has its own pooling"),
         ("comet --rank 3", "--rank is not for comet, which changes its encoder only with --inputs"),
         ("esim --rank 3", "--rank is not for esim, which does not change its encoder"),
         ("esim --inputs mt+src+ref", "esim reads mt+ref or mt+src"),
         ("comet --inputs mt+src --window 1", "--window 1"),
-        ("comet --synthetic train.tsv", "--synthetic is only for comet with --inputs mt+src or mt+src+ref"),
-        ("comet --inputs mt+ref --synthetic train.tsv", "--synthetic is only for comet with --inputs mt+src"),
-        ("esim --inputs mt+src --synthetic train.tsv", "--synthetic is only for comet with --inputs mt+src"),
+        ("comet --inputs mt+src --init-share .5", "give --init too"),
+        ("bilstm --init-share .5", "--init-share is not for bilstm"),
         ("esim --dev-threshold 3", "--dev-threshold works only with"),
         ("esim --teacher-scores t.npz", "--teacher-scores works only with"),
-        ("esim --taught train.tsv", "--taught works only with --teacher METRIC"),
         ("esim --dev dev.cs-en.tsv:0.5", "only --train takes weights"),
-        ("esim --comet-model x", "unrecognized arguments: --comet-model x"),
         ("esim -l deen", "-l deen is not a language pair"),
         ("esim --layers 1,,2", "'1,,2' is not a list of layers"),
         ("esim --layers 2,2", "names a layer twice"),
         ("esim --learning-rate nan", "nan is not a number above 0"),
         ("esim --dropout 1", "1 is not a number from 0 to below 1"),
-        ("esim --seed -1", "-1 is not a whole number"),
         ("esim --patience -1", "-1 is not a whole number of at least 1"),
         ("esim --languages English", "is not a list of language codes"),
-        ("lstm", "invalid choice: 'lstm'"),
     ],
 )
 def test_wrong_usage(ctx, folder, monkeypatch, argv, said):

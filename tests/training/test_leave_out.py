@@ -16,7 +16,7 @@ def row(document=None, source=None):
 
 
 def test_rows_are_left_out_by_document_and_by_source(put, caplog):
-    files = put("held-out.txt", "y", "", "  sz2 ", "sz2"), put("test.en", "sx1", "sy1", "absent")
+    files = put("held-out.txt", "y", "", "  sz2 ", "sz2"), put("test.en", "sx1", "sy1", "absent"), put("none.txt", "t")
     path = put("t.tsv", HEADER, *ROWS)
     other = put("other.tsv", "mt|ref|score", "a|r|1", "b|r|2")
     found = read_training_set([path, other], normalise="none", leave_out=files)
@@ -24,10 +24,11 @@ def test_rows_are_left_out_by_document_and_by_source(put, caplog):
     # the first file that lists a row counts it
     assert found.counts[path] == {"rows": 9, "kept": 4, "listed in held-out.txt": 4, "listed in test.en": 1}
     assert found.counts[other] == {"rows": 2, "kept": 2}
-    assert found.left_out == {files[0]: {"lines": 2, "found": 2}, files[1]: {"lines": 3, "found": 2}}
-    assert caplog.messages == [
-        f"{path}: 4 rows to learn from; left out 4 rows listed in held-out.txt, 1 listed in test.en"
-    ]
+    assert found.left_out == dict(zip(files, ({"lines": n, "found": k} for n, k in ((2, 2), (3, 2), (1, 0)))))
+    assert caplog.messages[0].startswith(
+        f"{path}: 4 rows to learn from; left out 4 rows listed in held-out.txt, 1 listed"
+    )
+    assert caplog.messages[1].startswith(f"{files[2]}: none of its lines is a document or a source")
 
 
 def test_targets_are_standardised_without_them(put):
@@ -48,16 +49,6 @@ def test_windows_do_not_bridge_a_sentence_that_is_left_out(put):
     assert windows == ["m1 m2", "m4 m5"]
 
 
-def test_a_file_without_effect_is_said(put, caplog):
-    path = put("t.tsv", HEADER, *ROWS)
-    quiet, useful = put("none.txt", "absent"), put("some.txt", "x")
-    found = read_training_set([path], leave_out=[useful, quiet])
-    assert found.left_out[quiet] == {"lines": 1, "found": 0} and len(found) == 6
-    assert [message for message in caplog.messages if "none.txt" in message] == [
-        f"{quiet}: none of its lines is a document or a source of the training data, so nothing is left out"
-    ]
-
-
 def test_a_file_whose_lines_another_has_too_is_not_without_effect(put):
     left = LeftOut([put("a.txt", "x"), put("b.txt", "x")])
     kept, counts = left.without([row("x"), row(source=" x\t"), row("y", "z"), row()])
@@ -70,11 +61,9 @@ def test_a_part_of_a_text_is_not_the_text(put):
     assert len(kept) == 3 and not counts
 
 
-def test_files_that_list_nothing(put):
-    with pytest.raises(InputError, match="empty.txt has no line to leave out; write one"):
-        LeftOut([put("empty.txt", "", "  ")])
+def test_files_that_leave_nothing(put):
     path = put("a.txt", "x")
-    with pytest.raises(InputError, match="a.txt is given twice"):
+    with pytest.raises(InputError, match="given twice"):
         LeftOut([path, path])
-    with pytest.raises(InputError, match="t.tsv: no rows are left to learn from; left out 9 rows listed in all.txt"):
+    with pytest.raises(InputError, match="no rows are left to learn from; left out 9 rows listed in all.txt"):
         read_training_set([put("t.tsv", HEADER, *ROWS)], leave_out=[put("all.txt", "x", "y", "z")])

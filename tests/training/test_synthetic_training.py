@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 import unified_models
 from cli_conftest import ctx  # noqa: F401  a fixture
-from safetensors.torch import load_file
 from toy_judgements import write_judgements
 from unified_models import RECIPE, judged_sets, stopped_at, values
 
@@ -215,18 +213,6 @@ def learned(encoder, data, out, inputs="mt+src+ref", **recipe):
     judged, pairs = data
     given = replace(RECIPE, batch=12, **{"loss": "mse", **recipe})
     return unified_models.learned(encoder, judged, out, given, inputs=inputs, synthetic=pairs)
-
-
-@pytest.mark.full
-def test_stopped_in_the_second_epoch_it_goes_on_to_the_same_weights(data, tiny_xlmr, tmp_path, monkeypatch):
-    learned(tiny_xlmr, data, tmp_path / "whole")
-    steps = 2 * -(-(16 + 7 * ROWS_A_PAIR) // 12)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        stopped_at(patched, steps - 2)
-        learned(tiny_xlmr, data, tmp_path / "m")
-    learned(tiny_xlmr, data, tmp_path / "m")
-    whole, again = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "m"))
-    assert all(torch.equal(whole[name], again[name]) for name in whole)
 
 
 def test_a_stopped_training_does_not_go_on_with_other_translations(data, news, tiny_xlmr, tmp_path, monkeypatch):

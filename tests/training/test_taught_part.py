@@ -1,4 +1,4 @@
-"""A metric teaches some of the training data, people the rest."""
+"""A metric teaches the training data, or some of it and people the rest."""
 
 import json
 import os
@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics import CHRF, TER
 from toy_judgements import write_judgements
+from unified_models import QUIET
 
-from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.meta.scoring import MetricSettings
 from ctx_metrics.training.quality import teacher as teacher_module
@@ -20,7 +20,6 @@ from ctx_metrics.training.quality.judgements import read_judgements
 from ctx_metrics.training.quality.options import TrainingOptions
 from ctx_metrics.training.quality.teacher import taught
 
-QUIET = EngineOptions(device="cpu", quiet=True)
 TEACHER = MetricSettings("chrf", CHRF)
 KNOWN = dict.fromkeys("abcst", (None, None))
 
@@ -41,10 +40,11 @@ def paths(tmp_path):
     return [str(write_judgements(tmp_path / f"{name}.tsv", 6, seed)) for seed, name in enumerate("abc")]
 
 
-def chrf(training, rows):
-    metric = CHRF()
+def z_scores(training, rows):
+    """Of chrF, of some rows among themselves."""
     pairs = [(training.hypotheses[row], training.references[row]) for row in rows]
-    return np.array([metric.sentence_score(output, [reference]).score for output, reference in pairs])
+    scores = np.array([CHRF().sentence_score(output, [reference]).score for output, reference in pairs])
+    return pytest.approx((scores - scores.mean()) / scores.std(), abs=1e-4)
 
 
 def test_each_data_set_that_is_taught_has_z_scores_of_its_own(paths, caplog):
@@ -54,8 +54,7 @@ def test_each_data_set_that_is_taught_has_z_scores_of_its_own(paths, caplog):
     assert signature.startswith("nrefs:1|case:mixed")
     assert "teacher chrf: 24 of 36 rows learn its scores, the others human scores" in caplog.text
     for rows in (slice(0, 12), slice(12, 24)):
-        scores = chrf(found, range(36)[rows])
-        assert found.targets[rows] == pytest.approx((scores - scores.mean()) / scores.std(), abs=1e-4)
+        assert found.targets[rows] == z_scores(found, range(36)[rows])
         assert not np.allclose(found.targets[rows], people.targets[rows])
     assert found.targets[24:].tolist() == people.targets[24:].tolist()
     for name in ("hypotheses", "references", "sources", "groups", "origins"):
@@ -71,14 +70,13 @@ def test_a_teacher_scores_windows_and_drawn_rows(put, paths):
     assert np.isnan(training.targets[12:]).all() and len(training) == 12 + 8 + 4
     found, _ = taught(training, TEACHER, languages=KNOWN, of_each_set=True, engine=QUIET)
     assert found.hypotheses[-1].count("cat") == 2
-    scores = chrf(found, range(12, 24))
-    assert found.targets[12:] == pytest.approx((scores - scores.mean()) / scores.std(), abs=1e-4)
+    assert found.targets[12:] == z_scores(found, range(12, 24))
     few = some_rows(training, 9, seed=1)
     own = np.isnan(few.targets)
     again, _ = taught(few, TEACHER, languages=KNOWN, of_each_set=True, engine=QUIET)
     assert 0 < own.sum() < 9 and again.targets[~own].tolist() == few.targets[~own].tolist()
     assert np.isfinite(again.targets).all()
-    with pytest.raises(InputError, match="teacher chrf: none of the rows drawn is one to teach; raise --rows"):
+    with pytest.raises(InputError, match="raise --rows"):
         taught(read_training_set(paths[:1]), TEACHER, languages=KNOWN, engine=QUIET)
 
 
@@ -96,8 +94,7 @@ def test_it_reads_all_texts_that_a_row_has(put, monkeypatch, caplog):
     assert given == [(["m1 x", "m2"], ["m1", "m2"], ["s1", "s2"]), (["m3 y", "m4"], ["m3 z", "z m4"], None)]
     assert signature == "src:yes, src:no"
     assert "teacher own: not all data sets are scored alike, but as src:yes and as src:no" in caplog.text
-    scores = chrf(found, range(4))
-    assert found.targets == pytest.approx((scores - scores.mean()) / scores.std(), abs=1e-4)
+    assert found.targets == z_scores(found, range(4))
 
 
 def test_a_network_that_reads_no_references_learns_from_a_teacher_that_does(put, paths):
@@ -114,23 +111,40 @@ def test_a_network_that_reads_no_references_learns_from_a_teacher_that_does(put,
 def test_rows_without_what_the_teacher_reads_are_named(put):
     table = put("t.tsv", "src|mt|ref|score", "s1|m1 x|m1|", "s2|m2||", "s3|m3||")
     training = read_training_set([table], "mt+src+ref", taught=[table])
-    with pytest.raises(
-        InputError, match="teacher chrf: cannot score 2 training rows of t: no references; choose another"
-    ):
+    with pytest.raises(InputError, match="teacher chrf: cannot score 2 training rows of t: no references"):
         taught(training, TEACHER, languages=KNOWN, engine=QUIET)
 
 
-def test_kept_scores_are_of_the_taught_rows_only(paths, tmp_path, monkeypatch):
-    """Human scores, and texts that people judged, can change; what was taught cannot, nor its sources."""
+def test_all_rows_may_have_one_scale_and_less_may_be_better(paths):
+    training = read_training_set([paths[0], f"{paths[1]}:0.5"], taught=paths[:2])
+    assert np.isnan(training.targets).all()
+    found, _ = taught(training, TEACHER, languages=KNOWN, engine=QUIET)
+    assert found.targets == z_scores(found, range(24))
+    backwards, _ = taught(training, MetricSettings("ter", TER), languages=KNOWN, engine=QUIET)
+    assert np.corrcoef(backwards.targets, found.targets)[0, 1] > 0.5
+
+
+def test_kept_scores_are_of_the_taught_rows_only(paths, tmp_path, monkeypatch, caplog):
+    """Human scores, and texts that people judged, can change; what was taught cannot, nor its sources, nor the teacher."""
+    kept = tmp_path / "kept.npz"
     training = read_training_set(paths[:2], "mt+src+ref", taught=paths[1:2])
-    named = {"languages": KNOWN, "of_each_set": True, "engine": QUIET, "kept": tmp_path / "kept.npz"}
-    first, _ = taught(training, TEACHER, **named)
+    named = {"languages": KNOWN, "of_each_set": True, "engine": QUIET, "kept": kept}
+    first, signature = taught(training, TEACHER, **named)
     monkeypatch.setattr(teacher_module, "score_set", lambda *_: pytest.fail("it is scored again"))
     other = read_training_set([paths[2], paths[1]], "mt+src+ref", taught=paths[1:2])
-    assert taught(other, TEACHER, **named)[0].targets[12:].tolist() == first.targets[12:].tolist()
+    again, same = taught(other, TEACHER, **named)
+    assert again.targets[12:].tolist() == first.targets[12:].tolist() and same == signature
+    assert f"the teacher's scores are read from {kept}" in caplog.text
     moved = replace(training, sources=[*training.sources[:-1], "another"])
-    with pytest.raises(InputError, match="holds the scores of other texts, or of another teacher"):
-        taught(moved, TEACHER, **named)
+    for given in ((moved, TEACHER), (training, MetricSettings("chrf", CHRF, {"word_order": 2}))):
+        with pytest.raises(InputError, match="of other texts, or of another teacher"):
+            taught(*given, **named)
+    whole = kept.read_bytes()
+    at = whole.index(b"scores.npy") + 200  # one bit of a score
+    for content in (b"no scores", whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
+        kept.write_bytes(content)
+        with pytest.raises(InputError, match="name another file with --teacher-scores"):
+            taught(training, TEACHER, **named)
 
 
 def test_one_data_set_without_spread_counts_as_0_and_all_are_refused(put, paths, caplog):
@@ -162,8 +176,6 @@ def test_what_is_taught_needs_no_scores(put, paths, tmp_path):
             read_training_set([path, paths[0]], taught=[paths[0]])
     [one] = read_judgements([tree], TrainingOptions(human=["wmt-z"]), unscored=[tree])
     assert np.isnan(one.rows[0].score) and not one.by_system
-    with pytest.raises(InputError, match="--taught c.tsv: is not a path of --train; name it there too, or leave it"):
-        read_training_set(paths, taught=["c.tsv"])
 
 
 def test_average_makes_one_row_of_an_output_that_is_taught(put):

@@ -79,6 +79,10 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
 
 
+def size(folder):
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
 def chunks(folder):
     """The files of the finished chunks, in order."""
     return sorted(folder.glob("chunk-*.f16"))
@@ -101,14 +105,6 @@ def test_states_are_the_encoders_rounded_to_fp16_without_specials(request, tmp_p
     assert (tmp_path / "c").exists() == on_disk
 
 
-def test_one_text_alone_is_exactly_the_rounded_encoding(tmp_path, encoder, tiny_bert):
-    cache = filled(tmp_path / "c", encoder, ["the cat sat on the mat"])
-    plain = TextEncoder(tiny_bert)
-    states = plain.encode(plain.tokenizer(["the cat sat on the mat"]), [(1,), (3,)])[0]
-    wanted = torch.stack([states[1,][1:-1], states[3,][1:-1]], 1).half()
-    assert same(cache.states(["the cat sat on the mat"]), [wanted])
-
-
 def test_tensors_own_their_memory(tmp_path, encoder):
     texts = some_texts(5)
     for cache in (filled(tmp_path / "c", encoder, texts), filled(None, encoder, texts)):
@@ -119,17 +115,9 @@ def test_tensors_own_their_memory(tmp_path, encoder):
 
 
 def test_lengths_cut_empty_and_equal_texts(tmp_path, bound_encoder):
-    texts = [
-        "the cat sat on the mat",
-        "the cat sat on a mat",
-        "dogs",
-        "",
-        "  ",
-        "dogs",
-        "the cat sat on the mat",
-        "a cat",
-    ]
-    cache = filled(tmp_path / "c", bound_encoder, texts, max_content=4)
+    long, longer = "the cat sat on the mat", "the cat sat on a mat"
+    texts = [long, longer, "dogs", "", "  ", "dogs", long, "a cat"]
+    cache = filled(tmp_path / "c", bound_encoder, ["", " "], texts, max_content=4)
     # "dogs" is dog + ##s; both long texts are cut from 6 tokens to the same 4
     assert cache.lengths(texts) == [4, 4, 2, 0, 0, 2, 4, 2]
     assert [len(states) for states in cache.states(texts)] == [4, 4, 2, 0, 0, 2, 4, 2]
@@ -149,19 +137,6 @@ def test_max_content_is_at_most_the_encoders(tmp_path, encoder):
     assert cache.lengths([long]) == [68] and cache.cut == 1
     cache.close()
     filled(tmp_path / "c", encoder, [long])  # which is the same bound
-
-
-def test_nothing_but_empty_texts(tmp_path, bound_encoder):
-    for folder in (tmp_path / "c", None):
-        cache = filled(folder, bound_encoder, ["", " "], [])
-        assert cache.lengths(["", " "]) == [0, 0] and bound_encoder.batches == []
-
-
-def test_unknown_text(encoder):
-    cache = filled(None, encoder, ["a cat"])
-    for ask in (cache.states, cache.lengths):
-        with pytest.raises(KeyError):
-            ask(["a dog"])
 
 
 def test_chunks_are_groups_of_the_sorted_texts(small_chunks, bound_encoder):
@@ -207,59 +182,59 @@ def test_several_fills_encode_each_text_once(tmp_path, small_chunks, bound_encod
 
 @pytest.mark.full
 def test_bound(tmp_path, bound_encoder, caplog):
-    texts, dev = (
-        some_texts(900, longest=20),
-        some_texts(50, 2, longest=20),
-    )  # about 9000 tokens of 192 bytes; 1 MiB holds 5461
+    # about 9000 tokens of 192 bytes; 1 MiB holds 5461
+    texts, dev = some_texts(900, longest=20), some_texts(50, 2, longest=20)
     unbounded = filled(tmp_path / "all", bound_encoder, texts)
     of_chunk = list(bound_encoder.batches)  # texts of each
     unbounded.fill(dev)
-    wanted = unbounded.states(texts + dev)
-    assert not caplog.messages
-    total, all_chunks = sum(unbounded.lengths(list(dict.fromkeys(texts)))), len(bound_encoder.batches)
-    assert total * TOKEN > 1.5 * 2**20
+    wanted, whole = unbounded.states(texts + dev), size(tmp_path / "all")
+    assert not caplog.messages and whole > 1.5 * 2**20
+    all_chunks = len(bound_encoder.batches)
     bound_encoder.batches.clear()
     cache = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=1)
     encoded = len(bound_encoder.batches)
-    size = sum(path.stat().st_size for path in (tmp_path / "c").iterdir())
-    assert 2**20 - 512 * TOKEN - 24 < size <= 2**20  # not one chunk more
+    assert 2**20 - 512 * TOKEN - 24 < size(tmp_path / "c") <= 2**20  # not one chunk more
     assert encoded < all_chunks  # what is beyond the bound waits until it is read
     finished = [int(path.stem[-6:]) for path in (tmp_path / "c").glob("chunk-0000-*.f16")]
     beyond = sum(of_chunk) - sum(of_chunk[chunk] for chunk in finished)
     assert beyond < sum(of_chunk) / 2 and len(caplog.messages) == 2
-    assert caplog.messages[0] == (
-        f"encoding: {beyond} of {len(set(texts))} texts are beyond the embedding cache's bound of 1 MiB and are encoded "
-        "again whenever they are read; --cache-mb raises it"
+    assert caplog.messages[0].startswith(
+        f"encoding: {beyond} of {len(set(texts))} texts are beyond the embedding cache's"
     )
     assert same(cache.states(texts + dev), wanted)
     read = len(bound_encoder.batches)
     assert same(cache.states(texts), wanted[:900]) and len(bound_encoder.batches) == read  # still in memory
     cache.close()
-    roomy = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=4)
-    assert same(roomy.states(texts + dev), wanted)
-    assert len(bound_encoder.batches) == read + all_chunks - encoded
-    roomy.close()
-    tight = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=1)  # what is there is used
-    assert same(tight.states(texts + dev), wanted)
-    assert len(bound_encoder.batches) == read + all_chunks - encoded and len(caplog.messages) == 2
+    for limit in (4, 1):  # with room, and then without, where what is there is used
+        again = filled(tmp_path / "c", bound_encoder, texts, dev, limit_mb=limit)
+        assert same(again.states(texts + dev), wanted)
+        assert len(bound_encoder.batches) == read + all_chunks - encoded and len(caplog.messages) == 2
+        again.close()
+
+
+def test_the_bound_counts_every_byte(tmp_path, encoder):
+    filled(tmp_path / "all", encoder, ["a cat"])
+    for room, is_kept in ((0, True), (-1, False)):
+        cache = EmbeddingCache(tmp_path / str(room), encoder, layers=LAYERS, ckpt=CKPT)
+        cache.limit = size(tmp_path / "all") + room
+        cache.fill(["a cat"])
+        assert (size(tmp_path / str(room)) == size(tmp_path / "all")) == is_kept
+        assert size(tmp_path / str(room)) <= cache.limit
 
 
 @pytest.mark.full
-def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, caplog, monkeypatch):
+def test_no_room_at_all(tmp_path, small_chunks, bound_encoder, monkeypatch):
     """Not even for the plans, which then come out the same every time."""
     monkeypatch.setattr(token_states, "RECENT_BYTES", 0)
     train, dev = some_texts(30, 1), some_texts(30, 2)
     wanted = filled(tmp_path / "all", bound_encoder, train, dev).states(train + dev)
     for folder in (tmp_path / "c", tmp_path / "c", None):
         cache = filled(folder, bound_encoder, train, dev, limit_mb=0)
-        read = len(bound_encoder.batches)
-        assert same(cache.states(train + dev), wanted) and len(bound_encoder.batches) > read
+        assert same(cache.states(train + dev), wanted)
         read = len(bound_encoder.batches)
         assert same(cache.states(train[:1]), wanted[:1]) and len(bound_encoder.batches) == read + 1
         cache.close()
     assert sorted(contents(tmp_path / "c")) == ["cache.json"]
-    message = f"encoding: {len(set(train))} of {len(set(train))} texts are beyond the embedding cache's bound of 0 MiB"
-    assert caplog.messages[0].startswith(message)
     cache = filled(tmp_path / "c", bound_encoder, train, dev)  # with room again
     assert same(cache.states(train + dev), wanted)
 
@@ -279,19 +254,6 @@ def test_plan_without_room_before_one_with_room(tmp_path, bound_encoder, monkeyp
         assert len(chunks(tmp_path / "c")) == 1
         assert same(cache.states(train + dev), wanted)
         cache.close()
-
-
-def test_the_bound_counts_every_byte(tmp_path, encoder):
-    def size(folder):
-        return sum(path.stat().st_size for path in folder.iterdir())
-
-    filled(tmp_path / "all", encoder, ["a cat"])
-    for room, is_kept in ((0, True), (-1, False)):
-        cache = EmbeddingCache(tmp_path / str(room), encoder, layers=LAYERS, ckpt=CKPT)
-        cache.limit = size(tmp_path / "all") + room
-        cache.fill(["a cat"])
-        assert (size(tmp_path / str(room)) == size(tmp_path / "all")) == is_kept
-        assert size(tmp_path / str(room)) <= cache.limit
 
 
 def test_the_encoders_store_is_neither_read_nor_filled(small_chunks, encoder, tiny_bert):
@@ -406,24 +368,21 @@ def refusal(folder, encoder, layers=LAYERS, ckpt=CKPT, max_content=None):
 def test_made_with_other_settings(tmp_path, encoder, tiny_bert, monkeypatch):
     filled(tmp_path / "c", encoder, ["a cat"]).close()
     before = contents(tmp_path / "c")
-    assert "ckpt 0123456789ab, not ffffffffffff" in refusal(tmp_path / "c", encoder, ckpt="f" * 12)
-    message = refusal(tmp_path / "c", encoder, layers=(1, 2))
-    assert message.endswith("was made with layers [1, 3], not [1, 2]: name another --cache folder or delete this one")
-    assert "layers" in refusal(tmp_path / "c", encoder, layers=(3, 1))
-    both = refusal(tmp_path / "c", encoder, layers=(1,), max_content=9)
-    assert "layers [1, 3], not [1]; max_content 68, not 9" in both
+    for other, said in (
+        ({"ckpt": "f" * 12}, "ckpt 0123456789ab, not ffffffffffff: "),
+        ({"layers": (3, 1)}, "layers [1, 3], not [3, 1]: "),
+        ({"layers": (1,), "max_content": 9}, "layers [1, 3], not [1]; max_content 68, not 9: "),
+    ):
+        assert f"was made with {said}" in refusal(tmp_path / "c", encoder, **other)
     assert "dtype float32, not bfloat16" in refusal(tmp_path / "c", TextEncoder(tiny_bert, EngineOptions(dtype="bf16")))
-    with monkeypatch.context() as patch:
-        patch.setattr(encoder, "width", 32)
-        assert "width 48, not 32" in refusal(tmp_path / "c", encoder)
-    with monkeypatch.context() as patch:
-        patch.setattr(torch, "__version__", "1.0")
-        assert (
-            f"torch {torch.__version__}" not in (message := refusal(tmp_path / "c", encoder)) and "not 1.0" in message
-        )
-    with monkeypatch.context() as patch:
-        patch.setattr(token_states, "FORMAT", 4)
-        assert "format 3, not 4" in refusal(tmp_path / "c", encoder)
+    for patched, said in (
+        ((encoder, "width", 32), "width 48, not 32"),
+        ((torch, "__version__", "1.0"), "not 1.0"),
+        ((token_states, "FORMAT", 4), "format 3, not 4"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(*patched)
+            assert said in refusal(tmp_path / "c", encoder)
     assert contents(tmp_path / "c") == before
     filled(tmp_path / "c", encoder, ["a cat"])  # which was released
 
@@ -434,14 +393,6 @@ def test_folder_of_something_else(tmp_path, encoder):
     assert "not an embedding cache, and not empty" in refusal(tmp_path, encoder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["draft.tmp", "notes.txt"]
     assert "notes.txt is a file, but a folder is needed there" in refusal(tmp_path / "notes.txt", encoder)
-
-
-def test_killed_before_the_first_file(tmp_path, encoder):
-    (tmp_path / "lock").touch()
-    (tmp_path / ".half.tmp").mkdir()
-    (tmp_path / ".half.tmp" / "cache.json").write_text("{")
-    filled(tmp_path, encoder, ["a cat"]).close()
-    assert not (tmp_path / ".half.tmp").exists()
 
 
 def test_one_process_at_a_time(tmp_path, encoder, tiny_bert):
@@ -495,8 +446,8 @@ def flipped(data: bytes, at: float) -> bytes:
 @pytest.mark.parametrize(
     "damage",
     [
-        *(lambda data, _, keep=keep: data[: int(len(data) * keep)] for keep in (0, 0.3, 0.99)),
-        *(lambda data, _, at=at: flipped(data, at) for at in (0, 0.37, 1)),
+        lambda data, _: data[: int(len(data) * 0.3)],
+        lambda data, _: flipped(data, 0.37),
         lambda _, other: other,  # a chunk under the name of another
     ],
 )
@@ -525,9 +476,6 @@ def test_a_damaged_chunk_is_encoded_again(tmp_path, small_chunks, bound_encoder,
     "name, damage",
     [
         ("plan-0000", lambda data: flipped(data, 0.6)),
-        ("plan-0000", lambda data: flipped(data, 1)),
-        ("plan-0000", lambda data: data[:-2]),
-        ("cache.json", lambda data: data[:-2]),
         ("cache.json", lambda data: b"[" * 100_000),
         ("cache.json", lambda data: b"1"),
     ],
@@ -537,6 +485,6 @@ def test_a_damaged_plan_or_identity_is_refused(tmp_path, encoder, name, damage):
     path = tmp_path / "c" / name
     sound = path.read_bytes()
     path.write_bytes(damage(sound))
-    assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged; ")
+    assert refusal(tmp_path / "c", encoder).startswith(f"{path}: the file is damaged")
     path.write_bytes(sound)
     filled(tmp_path / "c", encoder, some_texts(20))

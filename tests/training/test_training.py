@@ -15,31 +15,17 @@ from ctx_metrics.training.quality.judgements import judgements
 
 
 def test_judgements_and_windows():
-    judged = JudgedSet(
-        "toy",
-        ["A", "refB", "B"],
-        3,
-        [["a1", "a2", "a3"], ["r", "r", "r"], ["b1", None, "b3"]],
-        [["r1", "r2", "r3"]],
-        doc_ids=["d1", "d1", "d2"],
-        segment_scores=np.array([[-1, np.nan, -3], [0, 0, 0], [-2, np.nan, -4]]),
-    )
+    outputs = [["a1", "a2", "a3"], ["r", "r", "r"], ["b1", None, "b3"]]
+    scores = np.array([[-1, np.nan, -3], [0, 0, 0], [-2, np.nan, -4]])
+    more = {"doc_ids": ["d1", "d1", "d2"], "segment_scores": scores}
+    judged = JudgedSet("toy", ["A", "refB", "B"], 3, outputs, [["r1", "r2", "r3"]], **more)
     rows = judgements(judged)
-    assert [(j.system, j.hypothesis, j.document) for j in rows] == [
-        ("A", "a1", "d1"),
-        ("B", "b1", "d1"),
-        ("A", "a2", "d1"),
-        ("A", "a3", "d2"),
-        ("B", "b3", "d2"),
-    ]
+    told = [f"{j.system} {j.hypothesis} {j.document}" for j in rows]
+    assert told == ["A a1 d1", "B b1 d1", "A a2 d1", "A a3 d2", "B b3 d2"]
     assert [j.score for j in rows if j.score == j.score] == [-1, -2, -3, -4]
     assert [j.hypothesis for j in judgements(judged, humans=True)][:3] == ["a1", "r", "b1"]
-    assert list(document_windows(rows)) == [
-        ("A", 2, "a1 a2", "r1 r2"),
-        ("A", 1, "a3", "r3"),
-        ("B", 1, "b1", "r1"),
-        ("B", 1, "b3", "r3"),
-    ]
+    windows = [("A", 2, "a1 a2", "r1 r2"), ("A", 1, "a3", "r3"), ("B", 1, "b1", "r1"), ("B", 1, "b3", "r3")]
+    assert list(document_windows(rows)) == windows
 
 
 @pytest.mark.full

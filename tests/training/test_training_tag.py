@@ -71,7 +71,7 @@ def test_the_tag_is_part_of_what_is_cut_and_counted(models):
 
 
 @pytest.mark.full
-def test_the_metrics_know_the_language(models, ctx, tmp_path, caplog):
+def test_the_metrics_know_the_language(models, ctx, put):
     folder = str(models["xlmr"][0])
     hypotheses, sources = [each.hypothesis for each in EXAMPLES], [each.source for each in EXAMPLES]
     given = {"model": folder, "sources": sources, "engine": QUIET}
@@ -85,26 +85,11 @@ def test_the_metrics_know_the_language(models, ctx, tmp_path, caplog):
     assert "|tg:de|" in str(COMET([], target_lang="de", **given).get_signature().format(True))
     slide = SLIDE([], target_lang="de", window=1, **given)
     assert [score.score for score in slide.segment_scores(hypotheses)] == pytest.approx(wanted)
-
-    files = {}
-    for name, lines in (("out.txt", hypotheses), ("src.txt", sources), ("other.txt", ["slow"] * 3)):
-        files[name] = tmp_path / name
-        files[name].write_text("".join(f"{line}\n" for line in lines))
-    argv = ["-s", files["src.txt"], "-m", "comet", "--comet-model", folder, "--format", "jsonl", "-q"]
-    scored = ctx("score", "-t", files["out.txt"], "-l", "en-de", *argv).objects()
+    argv = ["-s", put("src.txt", *sources), "-t", put("out.txt", *hypotheses), "-l", "en-de", "-m", "comet"]
+    scored = ctx("score", *argv, "--comet-model", folder, "--format", "jsonl", "-q").objects()
     assert [each["score"] for each in scored if each["level"] == "segment"] == pytest.approx(wanted, abs=1e-4)
     [of_system] = [each for each in scored if each["level"] == "system"]
     assert "|tag:de|" in of_system["signature"]
-    chosen = ctx("rerank", files["out.txt"], files["other.txt"], "-l", "en-zh", *argv)
-    lists = [json.loads(line) for line in chosen.out.splitlines()]
-    assert [each["scores"][0] for each in lists] == pytest.approx(found["zh"], abs=1e-3)
-
-    table = tmp_path / "t.tsv"
-    table.write_text("src\tmt\n" + "".join(f"{a}\t{b}\n" for a, b in zip(sources, hypotheses, strict=True)))
-    ctx("annotate", table, "-o", tmp_path / "o", "-l", "en-de", "-m", "comet", "--comet-model", folder, "-q")
-    [part] = (tmp_path / "o").glob("part-*")
-    rows = part.read_text().splitlines()[1:]
-    assert [float(row.split("\t")[-1]) for row in rows] == pytest.approx(wanted, abs=1e-3)
 
 
 def test_a_fifth_of_the_segments_is_read_without(data, tiny_xlmr, tmp_path):

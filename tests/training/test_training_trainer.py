@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from plugin_conftest import python
-from safetensors.torch import save_file
+from safetensors.torch import save
 from selection import some
 from torch import nn
 
@@ -107,7 +107,7 @@ def line_loop(scores, recipe, targets=None) -> Loop:
     return Loop(line_task(scores, recipe, targets), quiet=True)
 
 
-def esim_loop(path, recipe, fingerprint=None) -> Loop:
+def esim_loop(path, recipe) -> Loop:
     torch.manual_seed(5)
     network = NETWORKS["esim"](Shape(2, WIDTH, 3, 4, 5, dropout=0.4))
     draw = np.random.default_rng(1)
@@ -116,7 +116,7 @@ def esim_loop(path, recipe, fingerprint=None) -> Loop:
     development = SimpleNamespace(score=lambda values: float(np.corrcoef(values, judged)[0, 1]))
     training = training_set(targets, weights, [str(k // 2) for k in range(ROWS)])
     task = QualityTask(network, recipe, training, States(ROWS, 2), development, States(9, 3))
-    return Loop(task, path, fingerprint if fingerprint is not None else {"data": "x"}, quiet=True)
+    return Loop(task, path, {"data": "x"}, quiet=True)
 
 
 def same_weights(one: Loop, other: Loop) -> bool:
@@ -160,32 +160,6 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path, monkeypa
     assert part.task.values(part.task.inputs).tolist() == whole.task.values(whole.task.inputs).tolist()
 
 
-@pytest.mark.full
-def test_ctrl_c_ends_it_after_the_step_with_its_state_saved(tmp_path, monkeypatch):
-    """State is otherwise saved at the checks alone, after steps 3, 6, 7, ...: the signal comes in step 5."""
-    whole = esim_loop(None, PLATEAU)
-    whole.train()
-    path, step = tmp_path / "state.safetensors", Loop._step
-
-    def interrupting(self, batch):
-        if self.progress.step == 4:
-            os.kill(os.getpid(), signal.SIGINT)
-        step(self, batch)
-
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(Loop, "_step", interrupting)
-    stopped = esim_loop(path, PLATEAU)
-    with pytest.raises(KeyboardInterrupt):
-        stopped.train()
-    assert signal.getsignal(signal.SIGINT) is before and stopped.progress.step == 5
-    monkeypatch.undo()
-    again = esim_loop(path, PLATEAU)
-    taken = []
-    monkeypatch.setattr(Loop, "_step", lambda self, batch: (taken.append(self.progress.step), step(self, batch))[1])
-    again.train()
-    assert taken[0] == 5 and same_weights(again, whole)
-
-
 def test_the_second_ctrl_c_does_not_wait():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs start with Ctrl-C ignored
     try:
@@ -195,6 +169,7 @@ def test_the_second_ctrl_c_does_not_wait():
             assert interrupted()
             os.kill(os.getpid(), signal.SIGINT)
             pytest.fail("it did")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -212,47 +187,36 @@ def test_other_threads_get_no_signals():
     assert said == [False]
 
 
-def test_a_state_of_another_training_is_refused(tmp_path):
-    path = tmp_path / "state.safetensors"
-    esim_loop(path, LINEAR, {"recipe": 1, "training data": "a"}).train()
-    with pytest.raises(InputError, match="with other training data; ") as error:
-        esim_loop(path, LINEAR, {"recipe": 1, "training data": "b"}).train()
-    assert "--restart" in str(error.value) and "\n" not in str(error.value)
-
-
 @pytest.mark.full
 def test_a_damaged_state_is_refused(tmp_path):
     path = tmp_path / "state.safetensors"
     esim_loop(path, LINEAR).train()
     whole = path.read_bytes()
-    path.write_bytes(whole[:-100])
-    with pytest.raises(InputError, match="not the state of a training; delete it"):
-        esim_loop(path, LINEAR).train()
-    path.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])  # one bit of a number
-    with pytest.raises(InputError, match="state.safetensors is damaged; delete it to train from the start"):
-        esim_loop(path, LINEAR).train()
-    save_file({}, path, {"fingerprint": "[" * 100_000, "sums": "{}", "progress": "{}", "checksum": "0"})
-    with pytest.raises(InputError, match="not the state of a training; delete it"):
-        esim_loop(path, LINEAR).train()
+    one_bit = whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:]  # of a number
+    nested = save({}, {"fingerprint": "[" * 100_000, "sums": "{}", "progress": "{}", "checksum": "0"})
+    for content, said in (
+        (whole[:-100], "not the state of a training"),
+        (one_bit, "damaged"),
+        (nested, "not the state"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=f"state.safetensors is {said}.*; delete it"):
+            esim_loop(path, LINEAR).train()
 
 
 def test_a_training_that_goes_on_elsewhere_says_so(tmp_path, caplog):
-    path = tmp_path / "state.safetensors"
+    path = tmp_path / STATE
     state = TrainingState({}, {}, {}, "{}")
+    claim(tmp_path, {})  # finds no state
     for written, read in itertools.product(("cpu", "cuda", "cuda:1"), repeat=2):
         caplog.clear()
         write_state(path, state, {}, torch.device(written))
         read_state(path, {}, torch.device(read))
         assert len(caplog.messages) == (written[:4] != read[:4]), (written, read)
-    write_state(path, state, {}, torch.device("cuda"))
-    claim(tmp_path, {})  # finds no state
-    path.rename(tmp_path / STATE)
+    caplog.clear()
     claim(tmp_path, {})
     [said] = caplog.messages
-    assert (
-        "'device': 'cuda'}, and this run continues with {" in said
-        and "'device': 'cpu'}: the weights may differ" in said
-    )
+    assert said.index("'device': 'cuda'}") < said.index("'device': 'cpu'}: the weights may differ")
 
 
 def test_losses_do_not_wait_for_a_gpu():
@@ -268,7 +232,8 @@ def test_plateau_and_patience():
     """Of the scores, the 1st, 2nd and 5th are better than all before. The rate is halved after the others; an equal score
     is no better. The third check in a row without a better one, the 8th, is the last."""
     scores = [0.1, 0.3, 0.3, 0.2, 0.4, 0.1, 0.1, 0.1, 9.0]
-    loop = line_loop(scores, Recipe(learning_rate=0.08, batch=4, epochs=30, patience=3))
+    recipe = Recipe(learning_rate=0.08, batch=4, epochs=30, patience=3)
+    loop = line_loop(scores, recipe)
     checks = loop.train()
     assert [check.score for check in checks] == scores[:8]
     assert [check.learning_rate for check in checks] == [0.08, 0.08, 0.08, 0.04, 0.02, 0.02, 0.01, 0.005]
@@ -278,20 +243,17 @@ def test_plateau_and_patience():
     # the best check's weights are there in the end, not the last one's
     asked = loop.task.development.values
     assert loop.task.values(loop.task.development_inputs).tolist() == asked[4].tolist() != asked[7].tolist()
+    assert len(line_loop(scores, dataclasses.replace(recipe, epochs=9, patience=None)).train()) == 9
 
 
-def test_without_patience_it_goes_on_to_the_last_epoch():
-    loop = line_loop([0.5, *[0.1] * 9], Recipe(learning_rate=0.08, batch=4, epochs=10, patience=None))
-    checks = loop.train()
-    assert len(checks) == 10 and checks[-1].learning_rate == 0.08 / 2**8
-
-
-def test_checks_between_and_at_the_ends_of_epochs():
-    """8 rows in batches of 3, 3 and 2; a check is due after 6 rows and at the end of an epoch."""
+def test_checks_between_and_at_the_ends_of_epochs(monkeypatch):
+    """8 rows in batches of 3, 3 and 2; a check is due after 6 rows and at the end of an epoch. Each saves the state."""
+    saved = []
+    monkeypatch.setattr(Loop, "_save", lambda loop: saved.append(loop.progress.step))
     recipe = Recipe(batch=3, epochs=2, patience=None, check_rows=6)
     checks = line_loop([0.1, 0.2, 0.3, 0.4], recipe).train()
     assert [(check.step, check.epoch) for check in checks] == [(2, 1), (3, 1), (5, 2), (6, 2)]
-    assert checks[1].rows == 8 and checks[3].rows == 16
+    assert checks[1].rows == 8 and checks[3].rows == 16 and saved == [2, 3, 5, 6]
 
 
 def test_the_linear_schedule_whatever_the_checks_say():
@@ -312,9 +274,8 @@ def test_the_loss_of_a_check_is_the_mean_since_the_one_before():
 
 
 def test_a_loss_that_is_no_number_is_one_line():
-    with pytest.raises(InputError, match=r"the loss of step 1 is inf; lower the learning rate") as error:
+    with pytest.raises(InputError, match=r"^the loss of step 1 is inf; lower the learning rate$"):
         line_loop([0.1], Recipe(batch=8), targets=np.array([1e30] + [0.0] * 7)).train()
-    assert "\n" not in str(error.value)
 
 
 def test_gradients_are_clipped():
@@ -375,10 +336,10 @@ def test_hinge_by_brute_force(seed):
 
 def test_hinge_is_added_for_rows_of_a_segment_alone():
     """Values are 0: each of the 2 pairs misses the margin .5 whole; squared errors are 1, 0, 4, 0."""
-    for loss, expected in (("mse", 1.25), ("hinge", 0.5), ("mse+hinge", 1.75)):
+    for loss, of_all, of_two in (("mse", 1.25, 2.5), ("hinge", 0.5, 0.0), ("mse+hinge", 1.75, 2.5)):
         task = line_task([], Recipe(batch=8, loss=loss), targets=[1.0, 0.0, 2.0, 0.0], groups=["a", "a", "b", "b"])
-        assert task.loss([0, 1, 2, 3], Progress()).item() == pytest.approx(expected)
-        assert task.loss([0, 2], Progress()).item() == pytest.approx({"mse": 2.5, "hinge": 0.0, "mse+hinge": 2.5}[loss])
+        found = [task.loss(rows, Progress()).item() for rows in ([0, 1, 2, 3], [0, 2])]
+        assert found == pytest.approx([of_all, of_two])
 
 
 @given(
