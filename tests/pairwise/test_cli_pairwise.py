@@ -68,10 +68,11 @@ def test_the_metric_gets_what_was_read(ctx, made):
     assert [list(system) for system in arguments["systems"]] == [lines_of(name) for name in (A, B, C)]
     assert (arguments["target_lang"], arguments["model"]) == ("en", "mine")
     assert arguments["engine"] == EngineOptions("cpu", "fp32", 64, 384, True)
-    assert ctx("pairwise", "rank", REF, REF, "-t", A, B).code == 0
+    # messages name the model's flag as that of the metric
+    assert ctx("pairwise", "rank", REF, REF, "-t", A, B, "--pairwise-model", "other").code == 0
     arguments = made[-1]
     assert len(arguments["references"]) == len(arguments["systems"]) == 2
-    assert (arguments["sources"], arguments["target_lang"], arguments["model"]) == (None, None, None)
+    assert (arguments["sources"], arguments["target_lang"], arguments["model"]) == (None, None, "other")
 
 
 def test_the_table(ctx):
@@ -96,12 +97,7 @@ def test_the_table(ctx):
         assert cell == [names[i], *wins]
     assert cells[5][2].endswith("*") and not cells[6][1].endswith("*")
     assert f"segments scored: {len(IDS) - 1}" in done.out
-    said = " ".join(done.out.split())
-    assert (
-        f"1,000 resamples of {len(IDS) - 1} segments, seed 0. They show how the result varies with other segments and"
-        in said
-    )
-    assert "the same model; they do not include errors of the model." in said
+    assert f"1,000 resamples of {len(IDS) - 1} segments, seed 0" in " ".join(done.out.split())
     assert done.out.endswith(f" - Pairwise   {SIGNATURE}\n")
 
 
@@ -132,8 +128,7 @@ def test_documents_are_resampled(ctx):
     assert first["against"][NAMES[0]] == {"win": 100 * ranking.win_matrix[1, 0], "p": ranking.p_values[1, 0]}
     settings = {key: first[key] for key in ("segments", "resampled", "units", "resamples", "confidence", "seed")}
     assert list(settings.values()) == [len(IDS) - 1, "documents", len(set(IDS)), 200, 0.9, 3]
-    few = "resampling by document: there are only 7 documents, so intervals and p-values are imprecise; use at least 10"
-    assert done.err == f"ctx-metrics: {few}, preferably many more\n"
+    assert "resampling by document: there are only 7 documents" in done.err
     table = ctx(*THREE, *flags).out
     assert "90 % interval" in table and f"200 resamples of {len(set(IDS))} documents, seed 3" in table
 
@@ -170,9 +165,10 @@ def test_one_document_has_no_intervals(ctx, tmp_path):
     (tmp_path / "ids").write_text("d\n" * len(IDS))
     done = ctx(*THREE, "--docids", tmp_path / "ids")
     assert done.code == 0 and "there is only one document, so there are no intervals" in done.err
-    assert "resamples of" not in done.out and "*" not in done.out
+    assert (
+        "resamples of" not in done.out and "*" not in done.out and "A single document cannot be resampled" in done.out
+    )
     (first, *_) = ctx(*THREE, "--docids", tmp_path / "ids", "--format", "jsonl").objects()
-    assert "A single document cannot be resampled, so there are no intervals and all systems have rank 1." in done.out
     assert first["interval"] is None and first["against"][NAMES[2]]["p"] is None
 
 
@@ -180,16 +176,11 @@ def test_one_document_has_no_intervals(ctx, tmp_path):
     "words, said",
     [
         (["pairwise"], "the following arguments are required"),
-        (["pairwise", "rank", REF], "-i"),
-        (["pairwise", "rank", REF, "-i", A], "a ranking needs at least two"),
         ([*THREE, "--names", "a", "b"], "--names has 2 names for 3 systems"),
-        ([*THREE, "--names", "a", "b", "a"], "names two systems 'a'"),
-        ([*THREE, "--names", "a", "b", " "], "--names has an empty name"),
         (["pairwise", "rank", REF, "-i", A, "-"], "the standard input is not read here"),
         (["pairwise", "rank", "-", "-i", A, B], "the standard input is not read here"),
         ([*THREE, "--confidence", "95"], "not a number between 0 and 1"),
         ([*THREE, "--resamples", "0"], "not a whole number of at least 1"),
-        ([*THREE, "--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )
 def test_wrong_usage(ctx, made, words, said):
@@ -197,18 +188,14 @@ def test_wrong_usage(ctx, made, words, said):
     assert done.code == 2 and said in done.err and not made
 
 
-def test_the_model_under_the_name_that_messages_give_it(ctx, made):
-    assert ctx(*THREE, "--pairwise-model", "mine").code == 0 and made[0]["model"] == "mine"
-
-
 def test_input_that_does_not_fit(ctx, tmp_path, made):
     (tmp_path / "short").write_text("one\ntwo\n")
-    done = ctx("pairwise", "rank", REF, "-i", A, tmp_path / "short")
-    assert done.code == 1 and "has 2 lines" in done.err and done.err.count("\n") == 1
-    done = ctx("pairwise", "rank", REF, "-i", A, A)
-    assert done.code == 1 and "given twice" in done.err
-    done = ctx(*THREE, "-o", tmp_path)
-    assert done.code == 1 and "it is a folder" in done.err and not made
+    for words, said in (
+        (["pairwise", "rank", REF, "-i", A, tmp_path / "short"], "has 2 lines"),
+        ([*THREE, "-o", tmp_path], "it is a folder"),
+    ):
+        done = ctx(*words)
+        assert done.code == 1 and said in done.err and done.err.count("\n") == 1 and not made
 
 
 # The figure: what is drawn, read from the artists; the looks are for eyes
@@ -244,23 +231,16 @@ def test_cells_are_wins_of_rows_by_strength():
     cells, _dots, scale = figure.axes
     assert ticks(cells.yaxis) == ["1  b", "1  c", "2  a\\$"] and ticks(cells.xaxis) == ["b", "c", "a\\$"]
     written = {tuple(map(int, text.get_position()[::-1])): text for text in cells.texts}
-    assert {place: text.get_text() for place, text in written.items()} == {
-        (0, 2): "70.0",
-        (1, 2): "60.0",
-        (2, 0): "30.0",
-        (2, 1): "40.0",
-    }
+    shown = {(0, 2): "70.0", (1, 2): "60.0", (2, 0): "30.0", (2, 1): "40.0"}
+    assert {place: text.get_text() for place, text in written.items()} == shown
     assert {place for place, text in written.items() if text.get_weight() == "bold"} == {(0, 2), (2, 0)}
     assert {place for place, text in written.items() if text.get_color() == "white"} == {(0, 2), (2, 0)}
     (image,) = cells.images
     assert image.get_clim() == pytest.approx((30, 70))
     assert image.cmap(0.0) == pytest.approx(to_rgba(VERMILION)) and image.cmap(1.0) == pytest.approx(to_rgba(BLUE))
     assert image.cmap(0.5) == pytest.approx((1, 1, 1, 1), abs=0.02)
-    assert np.ma.getmaskarray(image.get_array()).tolist() == [
-        [True, True, False],
-        [True, True, False],
-        [False, False, True],
-    ]
+    masked = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2)]
+    assert [*zip(*np.nonzero(np.ma.getmaskarray(image.get_array())))] == masked
     assert scale.get_xlabel() == "row beats column (%)"
 
 

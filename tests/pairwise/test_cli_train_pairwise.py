@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
@@ -105,19 +106,19 @@ def test_a_model_of_features_is_trained(train, folder):
 
 
 def test_what_learns_is_told(train, learned, folder):
-    done = train("--antisymmetric", "--tied", "--hidden", 6, "--seed", 9, "--ctx-batch-tokens", 64, "-q")
+    """The development data are also the training data."""
+    more = ["--antisymmetric", "--tied", "--hidden", 6, "--seed", 9, "--ctx-batch-tokens", 64, "-q"]
+    done = train(*more, dev=("train.cs-en.tsv",))
     assert done.code == 0, done.err
     [call] = learned
     assert call["architecture"] == Architecture(hidden=6, tied=True, antisymmetric=True)
     assert call["recipe"] == PairwiseRecipe(seed=9) and call["languages"] == ["en"]
     assert call["engine"] == EngineOptions("auto", "fp32", 64, 384, True)
-    assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [40, 20]
+    assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [40, 40]
     assert call["cache"] == folder / "out" / "training-embeddings" and not call["cache"].exists()
-    assert [each["name"] for each in call["notes"]["data"]["development"]] == ["dev.cs-en.tsv"]
-    assert (
-        done.err
-        == "ctx-metrics: bleu alone agrees with people at least as well as this model: tau 0.7500, and 0.5000\n"
-    )
+    assert [each["name"] for each in call["notes"]["data"]["development"]] == ["train.cs-en.tsv"]
+    assert "40 of 40 development references are in the training data too" in done.err
+    assert "bleu alone agrees with people at least as well as this model: tau 0.7500, and 0.5000\n" in done.err
     assert "Best epoch: 1 of 2 (epoch 1 of the logistic cost)" in done.out
 
 
@@ -136,18 +137,14 @@ def test_a_share_for_development(train, learned, folder):
     assert call["notes"]["data"]["development"] == []
 
 
-def test_rankings_and_what_they_name(ctx, learned, tmp_path):
+def test_rankings_and_what_they_name(ctx, learned, put, tmp_path):
     columns = [f"system{k}{what}" for k in range(1, 6) for what in ("Id", "rank")]
     rows = [f"fr,en,{segment},A,1,B,2,C,3,D,-1,E,-1" for segment in (1, 2, 3)]
-    (tmp_path / "rank.csv").write_text(
-        "\n".join([",".join(["srclang", "trglang", "segmentId", *columns]), *rows]) + "\n"
-    )
-    (tmp_path / "outputs").mkdir()
+    rankings = put("rank.csv", ",".join(["srclang", "trglang", "segmentId", *columns]), *rows)
     for name in "ABC":
-        (tmp_path / "outputs" / name).write_text("".join(f"{name} {k}\n" for k in range(3)))
-    (tmp_path / "ref.en").write_text("r1\nr2\nr3\n")
-    flags = ["--outputs", tmp_path / "outputs", "--reference", tmp_path / "ref.en", "--dev", "0.4", "-l", "fr-en"]
-    done = ctx("train", "pairwise", "--train", tmp_path / "rank.csv", *flags, "--out", tmp_path / "out")
+        put(f"outputs/{name}", *(f"{name} {k}" for k in range(3)))
+    flags = ["--outputs", tmp_path / "outputs", "--reference", put("ref.en", "r1", "r2", "r3"), "--dev", "0.4"]
+    done = ctx("train", "pairwise", "--train", rankings, *flags, "-l", "fr-en", "--out", tmp_path / "out")
     assert done.code == 0, done.err
     [call] = learned
     assert [len(judged.preferences) for judged in (*call["training"], *call["development"])] == [6, 3]
@@ -193,19 +190,15 @@ def test_text_that_does_not_look_english(train, learned, folder):
     assert "look English" not in train("--overwrite", "-l", "de-en", data=("mine.tsv",), dev=("0.5",)).err
 
 
-def test_references_on_both_sides_are_said(train, learned):
-    done = train(dev=("train.cs-en.tsv",))
-    assert done.code == 0 and "40 of 40 development references are in the training data too" in done.err
-
-
 def test_nothing_is_made_where_something_is_wrong(train, learned, folder):
     before = names(folder)
-    for more, says in (({"data": ("no.tsv",)}, "no.tsv"), ({"dev": ("0.001",)}, "leaves one part empty")):
+    for more, says in (
+        ({"dev": ("0.001",)}, "leaves one part empty"),
+        ({"out": folder / "dev.cs-en.tsv" / "model"}, "cannot write into"),
+    ):
         done = train(**more)
         assert done.code == 1 and done.err.count("\n") == 1 and says in done.err
-    (folder / "file").write_text("x")
-    assert "cannot write into" in train(out=folder / "file" / "model").err
-    assert learned == [] and names(folder) == sorted([*before, "file"])
+    assert learned == [] and names(folder) == before
 
 
 @pytest.mark.full
@@ -230,15 +223,12 @@ def test_what_cannot_be_read_leaves_no_folder(train, folder):
 )
 def test_a_training_that_ends_too_early_is_said(taus, epochs, said, caplog):
     say_unfinished([Check("logistic", number, 0.5, tau) for number, tau in enumerate(taus, 1)], epochs)
-    last = f"the last epoch is the best: training was still improving; allow more than --epochs {epochs}"
-    assert caplog.messages == [last] * said
+    assert ["the last epoch is the best" in message for message in caplog.messages] == [True] * said
 
 
 def test_help(ctx):
     done = ctx("train", "pairwise", "--help")
-    assert done.code == 0 and "--antisymmetric" in done.out and "Train the metric pairwise" in done.out
-    assert "(Default: 10000; modern: 300)" in " ".join(done.out.split())
-    assert "ctx-metrics train pairwise --help" in ctx("train", "--help").out
+    assert done.code == 0 and "(Default: 10000; modern: 300)" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(
@@ -249,7 +239,7 @@ def test_help(ctx):
         ("--patience 7 --epochs 9 --features none", PairwiseRecipe(patience=7, epochs=9), Architecture(features=())),
         (
             "--recipe modern --patience none --features bleucomp ter --no-antisymmetric",
-            PairwiseRecipe(**{**vars(MODERN), "patience": None}),
+            replace(MODERN, patience=None),
             Architecture(features=("bleucomp", "ter")),
         ),
         (
@@ -257,7 +247,6 @@ def test_help(ctx):
             PairwiseRecipe("logistic+kendall", "adamw", 0.5, beta=2.0, gamma=3.0),
             Architecture(vectors=("encoder:3",), encoder="x/y"),
         ),
-        ("--batch 8 --weight-decay 0", PairwiseRecipe(batch=8, weight_decay=0.0), Architecture()),
     ],
 )
 def test_recipes_and_architectures(train, learned, flags, recipe, architecture):
@@ -276,12 +265,9 @@ def test_recipes_and_architectures(train, learned, flags, recipe, architecture):
         ("--vectors none --encoder embedded", "--encoder works only with"),
         ("--tied --hidden 0", "--tied needs a hidden layer"),
         ("--tied --vectors none", "--tied needs a hidden layer"),
-        ("--beta 2", "--beta works only with"),
         ("--gamma 2", "--gamma works only with"),
-        ("--hidden -1", "-1 is not a whole number from 0 to 10,000"),
         ("--hidden 10001", "10001 is not a whole number from 0 to 10,000"),
         ("--dev 2", "2 is neither a file nor a share"),
-        ("--patience -1", "--patience"),
     ],
 )
 def test_flags_that_cannot_be(train, learned, flags, says):

@@ -10,7 +10,6 @@ import pytest
 from sacrebleu import metrics as sacrebleu_metrics
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from ctx_metrics import BERTR, COMET
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
 from ctx_metrics.metrics.nist import INFO_REFERENCES
@@ -92,14 +91,14 @@ def some_texts(seed: int, systems: int = 4, segments: int = 25) -> tuple[list, l
 
 
 def test_specs_are_read_and_said_again():
-    assert parse_features(["chrf"]) == [Feature("chrf")]
     assert parse_features(["chrf:word_order=2,beta=1"]) == [Feature("chrf", (("beta", 1), ("word_order", 2)))]
-    assert specs("chrf:word_order=2,beta=1") == ["chrf:beta=1,word_order=2"] == specs("chrf:beta=1,word_order=2")
-    assert specs("BLEU:lowercase=True,smooth_method=floor,smooth_value=.5") == [
-        "bleu:lowercase=yes,smooth_method=floor,smooth_value=0.5"
-    ]
-    for spec in ("ter:normalized=no", "bleu:lowercase=yes,smooth_value=0.25", "comet:model=a:b/c@d"):
-        assert specs(spec) == [spec]
+    for given, said in {
+        "chrf:word_order=2,beta=1": "chrf:beta=1,word_order=2",
+        "BLEU:lowercase=True,smooth_method=floor,smooth_value=.5": "bleu:lowercase=yes,smooth_method=floor,smooth_value=0.5",
+        "ter:normalized=no": "ter:normalized=no",
+        "comet:model=a:b/c@d": "comet:model=a:b/c@d",
+    }.items():
+        assert specs(given) == [said]
     assert specs("chrf", "chrf:word_order=2") == ["chrf", "chrf:word_order=2"]  # the same metric twice is fine
 
 
@@ -112,26 +111,22 @@ def test_values_have_the_type_of_the_default():
 
 
 def test_the_papers_sets(four):
-    assert specs("4metrics") == ["bleu", "nist", "ter", "meteor"] == specs("4METRICS")
-    assert specs("4metrics", "chrf") == ["bleu", "nist", "ter", "meteor", "chrf"]
-    assert parse_features(["none"]) == parse_features(["None"]) == parse_features([]) == []
-    [components] = parse_features(["BLEUCOMP"])
-    assert components.spec == "bleucomp" and len(components.columns) == 16
-    assert components.columns[0] == "bleucomp.precision1" and components.columns[-1] == "bleucomp.brevity_penalty"
+    assert specs("4METRICS", "chrf") == ["bleu", "nist", "ter", "meteor", "chrf"]
+    assert parse_features(["None"]) == parse_features([]) == []
+    [components] = parse_features(["BLEUCOMP:lowercase=yes"])
+    assert len(components.columns) == 16 and components.columns[4] == "bleucomp:lowercase=yes.matches1"
     with pytest.raises(InputError, match="^feature bleu is named twice"):
         parse_features(["4metrics", "bleu"])
-    assert parse_features(["bleucomp:lowercase=yes"])[0].columns[4] == "bleucomp:lowercase=yes.matches1"
 
 
 @pytest.mark.parametrize(
     "given, message",
     [
-        (["rouge"], r"^feature rouge: no metric has this name; there are 4metrics, bertr, .*bleucomp.*ter$"),
-        (["chrf:order=2"], r"^feature chrf:order=2: no option 'order=2' that .*; it has beta, char_order, "),
-        (["chrf:word_order"], "no option 'word_order' that can be given as KEY=VALUE"),
-        (["chrf:beta=1,beta=2"], "^feature chrf:beta=1,beta=2: beta is given twice$"),
-        (["chrf:beta=x"], "^feature chrf:beta=x: beta is a whole number, not 'x'$"),
-        (["chrf:beta="], "beta is a whole number, not ''"),
+        (["rouge"], r"^feature rouge: .* there are 4metrics, bertr, .*bleucomp.*ter$"),
+        (["chrf:order=2"], r"^feature chrf:order=2: no option 'order=2' .*; it has beta, char_order, "),
+        (["chrf:word_order"], "no option 'word_order'"),
+        (["chrf:beta=1,beta=2"], "beta is given twice"),
+        (["chrf:beta=x"], "beta is a whole number, not 'x'"),
         (["bleu:smooth_value=nan"], "smooth_value is a number, not 'nan'"),
         (["bleu:lowercase=2"], "lowercase is yes or no, not '2'"),
         (["bleu:tokenize="], "tokenize is a word, not ''"),
@@ -140,11 +135,9 @@ def test_the_papers_sets(four):
         (["bleu:effective_order=no"], "no option 'effective_order=no'"),
         (["bertscore:idf=paper"], "no option 'idf=paper'"),
         (["bleucomp:max_ngram_order=3"], "no option 'max_ngram_order=3'.*; it has lowercase, tokenize$"),
-        (["chrf", "ter", "chrf"], "^feature chrf is named twice, first as chrf; leave one out$"),
-        (["chrf:word_order=0", "chrf"], "^feature chrf is named twice, first as chrf:word_order=0; leave one out$"),
+        (["chrf:word_order=0", "chrf"], "^feature chrf is named twice, first as chrf:word_order=0"),
         (["none", "chrf"], "^feature none cannot be combined"),
-        (["slide"], "^feature slide: this metric cannot score one output by itself, it reads documents; leave it out$"),
-        (["doccomet"], "reads documents"),
+        (["slide"], "^feature slide: .* it reads documents"),
         (["rttbleu"], "it reads round trips"),
         (["prsentbleu"], "it reads pseudo-references"),
         (["pairwise"], "it compares with other systems"),
@@ -152,9 +145,8 @@ def test_the_papers_sets(four):
 )
 def test_what_cannot_be_a_feature(monkeypatch, given, message):
     monkeypatch.setitem(sacrebleu_metrics.METRICS, "PAIRWISE", Recorder)
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=message):
         parse_features(given)
-    assert "\n" not in str(caught.value)
 
 
 def test_metrics_that_are_kept_out_of_sacrebleus_table(monkeypatch):
@@ -167,9 +159,8 @@ def test_metrics_that_are_kept_out_of_sacrebleus_table(monkeypatch):
 # ---- scores ----
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_scores_are_sacrebleus_of_single_sentences(seed):
-    outputs, references = some_texts(seed)
+def test_scores_are_sacrebleus_of_single_sentences():
+    outputs, references = some_texts(0)
     made = {
         "bleu": BLEU(effective_order=True),
         "chrf:word_order=2": CHRF(word_order=2),
@@ -231,35 +222,19 @@ def test_all_are_made_before_the_first_scores(recorder, monkeypatch):
     assert recorder.events == ["made", "made", "scored", "scored"]
 
 
-def test_neural_scores_are_the_metrics_own():
-    outputs = [["The cat sat down.", "We left."], ["A dog stood up.", None], ["We left.", "We left."]]
-    references = [["The cat sat down.", "We went away."]]
-    found = feature_scores(parse_features(["bertr", "comet"]), outputs, references=references, target_lang="en")
-    for i, k in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1)):
-        for column, cls in enumerate((BERTR, COMET)):
-            alone = cls([[references[0][k]]], target_lang="en").corpus_score([outputs[i][k]], None).score
-            assert found[i, k, column] == pytest.approx(alone, abs=1e-4)
-    assert np.isnan(found[1, 1]).all()
-
-
 def test_the_target_language_chooses_bleus_tokenizer():
-    chinese = [["我们明天去北京。"]]
-    references = [["我们后天去北京。"]]
-    by_language = feature_scores(
-        parse_features(["bleu", "bleucomp"]), chinese, references=references, target_lang="zh"
-    )[0, 0]
-    assert (
-        by_language[0] == BLEU(trg_lang="zh", effective_order=True).sentence_score(chinese[0][0], references[0]).score
-    )
+    chinese, references, features = [["我们明天去北京。"]], [["我们后天去北京。"]], parse_features(["bleu", "bleucomp"])
+    by_language = feature_scores(features, chinese, references=references, target_lang="zh")[0, 0]
+    bleu = BLEU(trg_lang="zh", effective_order=True)
+    assert by_language[0] == bleu.sentence_score(chinese[0][0], references[0]).score
     assert by_language[13] == 8  # characters are words
-    assert feature_scores(parse_features(["bleucomp"]), chinese, references=references)[0, 0, 12] == 1
+    assert feature_scores(features, chinese, references=references)[0, 0, 13] == 1
 
 
 def test_without_features_systems_or_scorable_outputs(recorder):
     features = parse_features(["recorder"])
     assert feature_scores([], [["a"], ["b"]], references=[["c"]]).shape == (2, 1, 0)
     assert feature_scores(features, [], references=[["c", "d"]]).shape == (0, 2, 1)
-    assert feature_scores(features, [[], []], references=[[]]).shape == (2, 0, 1)
     for outputs, references in (([[None]], [["r"]]), ([["a"]], [[None], [None]]), ([["a"]], [])):
         found = feature_scores(features, outputs, references=references)
         assert found.shape == (1, 1, 1) and np.isnan(found).all()
@@ -280,18 +255,16 @@ def test_streams_of_different_lengths(systems, references, sources):
         feature_scores(parse_features(["chrf"]), systems, references=references, sources=sources)
 
 
-@pytest.mark.parametrize("spec", ["bleu:tokenize=klingon", "bleu:smooth_method=magic"])
-def test_an_option_that_the_metric_refuses(spec):
-    with pytest.raises(InputError, match=rf"^feature {spec}: \w+ '{spec.partition('=')[2]}' is not one of ") as caught:
-        feature_scores(parse_features([spec]), [["a"]], references=[["a"]])
-    assert "\n" not in str(caught.value)
-
-
-def test_an_option_with_which_the_metric_cannot_score(monkeypatch):
-    with pytest.raises(
-        InputError, match="^feature chrf:char_order=0: char_order=0 is not a whole number of at least 1"
-    ):
-        feature_scores(parse_features(["chrf:char_order=0"]), [["a b", "c d"]], references=[["a", "c"]])
+def test_what_a_metric_refuses_is_said_of_its_feature(monkeypatch):
+    for spec in ("chrf:char_order=0", "bleu:tokenize=klingon", "bleu:smooth_method=magic"):
+        with pytest.raises(InputError) as raised:
+            feature_scores(parse_features([spec]), [["a b", "c d"]], references=[["a", "c"]])
+        assert raised.value.about == f"feature {spec}"
+    # our own metrics have words of their own, which name settings of the feature in place of flags
+    with pytest.raises(InputError, match="^bertr: .*multiref"):
+        feature_scores(parse_features(["bertr:multiref=least"]), [["a"]], references=[["a"]])
+    with pytest.raises(InputError, match="name another with --features bertr:model=...$"):
+        feature_signatures(parse_features(["bertr"]), target_lang="sah")
 
     def broken(*texts):
         raise KeyError("of ours")
@@ -299,8 +272,8 @@ def test_an_option_with_which_the_metric_cannot_score(monkeypatch):
     monkeypatch.setattr("ctx_metrics.pairwise.features.scores", broken)
     with pytest.raises(KeyError):  # without options it is no mistake of the user's
         feature_scores(parse_features(["chrf"]), [["a"]], references=[["a"]])
-    with pytest.raises(InputError, match="^bertr: .*multiref"):  # our own metrics have words of their own
-        feature_scores(parse_features(["bertr:multiref=least"]), [["a"]], references=[["a"]])
+    with pytest.raises(InputError, match="^feature chrf:beta=3: .* KeyError"):
+        feature_scores(parse_features(["chrf:beta=3"]), [["a"]], references=[["a"]])
 
 
 def test_references_that_rows_share_are_prepared_once(monkeypatch):
@@ -334,11 +307,6 @@ def test_empty_texts_are_not_said_of_each_feature(caplog):
     assert caplog.messages == []
 
 
-def test_a_metrics_flags_are_said_as_settings_of_the_feature():
-    with pytest.raises(InputError, match="Yakut \\(sah\\); name another with --features bertr:model=...$"):
-        feature_signatures(parse_features(["bertr"]), target_lang="sah")
-
-
 def test_which_features_read_the_source():
     """The embedded comet reads output and reference alone, though comet has a parameter for sources."""
     features = parse_features(["chrf", "comet:model=embedded"])
@@ -366,13 +334,12 @@ def test_signatures_hold_settings_and_no_versions(recorder):
 
 
 def test_signatures_change_with_what_changes_the_scores():
-    features = parse_features(["bleu"])
-    assert feature_signatures(features, target_lang="zh") != feature_signatures(features, target_lang="en")
-    assert feature_signatures(features, target_lang="de") == feature_signatures(features, target_lang="en")
-    plain, half = (
-        feature_signatures(parse_features(["bertr"]), engine=EngineOptions(dtype=d)) for d in ("fp32", "bf16")
+    features = parse_features(["bleu", "bertr"])
+    (zh, _), (en, one), (de, half) = (
+        feature_signatures(features, target_lang=language, engine=EngineOptions(dtype=dtype))
+        for language, dtype in (("zh", "fp32"), ("en", "fp32"), ("en", "bf16"))
     )
-    assert plain == half  # a setting of the run, not of the feature
+    assert zh != en == de and one == half  # the number format is a setting of the run, not of the feature
 
 
 def test_the_four_metrics_of_the_paper():
@@ -380,12 +347,9 @@ def test_the_four_metrics_of_the_paper():
     features = parse_features(["4metrics"])
     outputs, references = some_texts(5)
     found = feature_scores(features, outputs, references=references, target_lang="en")
-    assert found.shape == (4, 25, 4)
     alone = feature_scores(features, outputs[:1], references=references, target_lang="en")
     np.testing.assert_array_equal(alone[0], found[0])
     assert np.isfinite(found[~np.isnan(found[..., 0])]).all() and (np.nanmax(found, axis=(0, 1)) > 0).all()
-    for signature, feature in zip(feature_signatures(features, target_lang="en"), features):
-        assert signature.split("|")[0] == feature.spec and "ctx:" not in signature and "version" not in signature
 
 
 # ---- the components of BLEU ----

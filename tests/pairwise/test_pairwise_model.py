@@ -82,16 +82,9 @@ def test_signature(folder):
         "vectors": "encoder@0:5+encoder@3",
     }
     assert not model.english_only and model.feature_specs == ["bleu", "chrf"]
-
-
-def test_signature_has_no_path(folder):
-    model = PairwiseModel(str(folder))
-    model.feature_specs = [
-        "nist",
-        "comet:inputs=mt,model=/home/me/my comet,on_long=error",
-        "bertr:layers=3,4,model=a/b",
-    ]
-    assert model.signature()["features"] == "nist+comet:inputs=mt,model=my comet,on_long=error+bertr:layers=3,4,model=b"
+    # it has no path
+    model.feature_specs = ["comet:inputs=mt,model=/home/me/my comet,on_long=error", "bertr:layers=3,4,model=a/b"]
+    assert model.signature()["features"] == "comet:inputs=mt,model=my comet,on_long=error+bertr:layers=3,4,model=b"
 
 
 def test_a_feature_without_a_score_gives_nan(folder):
@@ -101,29 +94,16 @@ def test_a_feature_without_a_score_gives_nan(folder):
 
 
 @pytest.mark.parametrize(
-    "field", ["model_type", "encoder", "encoder_ckpt", "languages", "features", "vectors", "network", "weights_sha256"]
-)
-def test_a_missing_field(folder, field):
-    refused(change(folder, without=[field]), "model_type None" if field == "model_type" else f"lacks {field}")
-
-
-@pytest.mark.parametrize(
     "fields, match",
     [
-        ({"features": "bleu"}, "features is .*bleu.*, which is not valid"),
+        ({"without": ["features", "vectors"]}, "lacks features, vectors"),
         ({"features": [{"spec": "bleu"}]}, "features holds .*, which is not an entry with spec, columns, signature"),
         ({"features": [{"spec": "bleu", "columns": True, "signature": ""}]}, "features holds"),
-        (
-            {"features": [{"spec": "bleu", "columns": 1, "signature": ""}]},
-            "a network of 2 features, but others are named",
-        ),
+        ({"features": [{"spec": "bleu", "columns": 1, "signature": ""}]}, "a network of 2 features"),
         ({"vectors": [7]}, "vectors holds 7"),
         ({"vectors": []}, "sentence vectors have 0 numbers, and the network reads 389"),
-        ({"network": {"vectors": 389}}, "its network has vectors; copy the folder again"),
-        ({"encoder_ckpt": "0" * 12}, "was trained on an encoder that hashes to 000000000000"),
+        ({"network": {"vectors": 389}}, "its network has vectors"),
         ({"encoder": "/nowhere"}, "its encoder '/nowhere' cannot be used"),
-        ({"weights_sha256": "0" * 64}, "the weights were changed, or belong to another model"),
-        ({"model_type": "ctx-esim"}, "is not a pairwise model: its config.json has model_type 'ctx-esim'"),
     ],
 )
 def test_a_wrong_field(folder, fields, match):
@@ -138,18 +118,6 @@ def test_another_network(folder, changes):
     refused(change(folder, network={**network, **changes}), "copy the folder again")
 
 
-def test_weights_that_are_no_numbers(folder):
-    tensors = load_file(folder / "model.safetensors")
-    tensors["feature_low"][0] = np.nan
-    save_file(tensors, folder / "model.safetensors")
-    refused(rehash(folder), "feature_low is not finite everywhere; train the model again")
-
-
-def test_what_is_no_model(tmp_path):
-    (tmp_path / "config.json").write_text("[]")
-    refused(tmp_path, "is not a JSON object")
-
-
 def test_word_vectors(tmp_path):
     """A file of word vectors is found beside the model or where it was, and must be the one of training."""
     file = tmp_path / "words.txt"
@@ -159,9 +127,8 @@ def test_word_vectors(tmp_path):
     network = json.loads((whole / "config.json").read_text())["network"]
     change(whole, vectors=[entry], network={**network, "vectors": 3}, encoder=None, encoder_ckpt=None)
     tensors = load_file(whole / "model.safetensors")
-    tensors["network.weight"] = np.ascontiguousarray(tensors["network.weight"][..., :3])
-    for name in ("vector_low", "vector_high"):
-        tensors[name] = np.ascontiguousarray(tensors[name][:3])
+    for name in ("network.weight", "vector_low", "vector_high"):
+        tensors[name] = np.ascontiguousarray(tensors[name][..., :3])
     save_file(tensors, whole / "model.safetensors")
     rehash(whole)
     there = PairwiseModel(str(whole)).terms(["the cat", "The dog"])
@@ -169,6 +136,4 @@ def test_word_vectors(tmp_path):
     moved = file.rename(tmp_path / "model" / "words.txt")
     assert torch.equal(PairwiseModel(str(whole)).terms(["the cat"])[0], there[0])
     moved.write_text(moved.read_text().replace("cat 0 1", "cat 0 2"))
-    refused(whole, "words.txt hashes to .*, but .* was trained on word vectors that hash to .*; copy the right file")
-    moved.unlink()
-    refused(whole, "was trained on the word vectors .*words.txt, which are missing; copy the file into the folder")
+    refused(whole, "words.txt hashes to .*, but .* was trained on word vectors that hash to")

