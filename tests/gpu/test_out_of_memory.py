@@ -112,14 +112,6 @@ def test_between_several_batches(name, sweep):
 
 
 @pytest.mark.full
-def test_a_batch_is_split_and_goes_on(sweep, caplog):
-    """In the forward, memory that ends once costs no more than a notice."""
-    runs = sweep("comet-regression")
-    outcomes = {runs.outcome(place) for place in range(runs.allocations - 40, runs.allocations - 20, 3)}
-    assert outcomes == {"same"} and "out of memory on cuda with" in caplog.text
-
-
-@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_no_memory_from_some_allocation_on(name, sweep):
     runs = sweep(name)

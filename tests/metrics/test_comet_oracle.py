@@ -60,20 +60,3 @@ def test_restricting_inputs_changes_scores(loaded):
     _, model = loaded("unite")
     values = [[e["value"] for e in predict(model, TEXTS, keys)] for keys in input_choices(RECIPES["unite"])]
     assert np.median(np.abs(np.subtract(values[1], values[2]))) > 100 * TOLERANCE
-
-
-@pytest.fixture(scope="module")
-def wmt22(zh_en):
-    """The first 40 segments of two systems: (source, hypothesis, reference)."""
-    names = ("system-outputs/Online-A", "system-outputs/Online-W", "sources/zh-en", "references/zh-en.refA")
-    *systems, sources, references = (zh_en(name)[:40] for name in names)
-    return [row for system in systems for row in zip(sources, system, references)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name, keys", CHOICES)
-def test_wmt22(name, keys, loaded, wmt22):
-    from comet_oracle import predict
-
-    folder, model = loaded(name)
-    assert_agree(our_estimates(folder, RECIPES[name], wmt22, keys), predict(model, wmt22, keys), wmt22)

@@ -7,7 +7,7 @@ import pytest
 from nltk.translate.nist_score import corpus_nist
 
 from ctx_metrics import NIST, InputError, evaluate
-from ctx_metrics.metrics.nist import NgramInformation, length_factor
+from ctx_metrics.metrics.nist import NgramInformation
 
 log2 = math.log2
 
@@ -67,11 +67,6 @@ def test_the_reference_length_is_the_mean_of_those_given():
     metric = nist(["a b c d", "x"], ["a b", None], ["", "x y z"])
     rows = metric._extract_corpus_statistics(["a b", "x"], None)
     assert [row[11] for row in rows] == [(4 + 2) / 2, (1 + 3) / 2]  # the empty one beside others is left out
-
-
-@pytest.mark.parametrize("ratio, left", [(2 / 3, 0.5), (4 / 9, 0.0625), (1, 1), (3, 1), (0, 0)])
-def test_length_factor(ratio, left):
-    assert length_factor(9 * ratio, 9) == pytest.approx(left)
 
 
 def plain_nist(hypotheses, references) -> float:
