@@ -23,11 +23,11 @@ from scipy.stats import pearsonr
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.meta.judgements.judged import JudgedSet, is_human
-from ctx_metrics.meta.judgements.readers.da import read_da
-from ctx_metrics.meta.judgements.readers.table import read_table
-from ctx_metrics.meta.judgements.readers.tree import read_tree
-from ctx_metrics.meta.measures.pairwise import pair_agreements
+from ctx_metrics.judgements.judged import JudgedSet, is_human
+from ctx_metrics.judgements.measures.pairwise import pair_agreements
+from ctx_metrics.judgements.readers.da import read_da
+from ctx_metrics.judgements.readers.table import read_table
+from ctx_metrics.judgements.readers.tree import read_tree
 from ctx_metrics.models import hub
 from ctx_metrics.models.regressor import CONFIG_KIND, RegressorNetwork, feature_names, predict
 from ctx_metrics.training.quality.judgements import Judgement, judgements

@@ -19,11 +19,11 @@ import numpy as np
 from scipy.stats import kendalltau
 from tabulate import tabulate
 
+from ctx_metrics.judgements.judged import is_human
+from ctx_metrics.judgements.measures.ties import calibrate, pair_counts
+from ctx_metrics.judgements.readers.tree import read_tree
+from ctx_metrics.judgements.score_files import read_score_file
 from ctx_metrics.meta.evaluation import Significance, evaluate
-from ctx_metrics.meta.judgements.judged import is_human
-from ctx_metrics.meta.judgements.readers.tree import read_tree
-from ctx_metrics.meta.judgements.score_files import read_score_file
-from ctx_metrics.meta.measures.ties import calibrate, pair_counts
 from ctx_metrics.meta.protocols import make_protocols
 
 MEASURES = ("sys-acc", "seg-pearson", "acc-eq", "spa")

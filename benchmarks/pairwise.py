@@ -24,8 +24,8 @@ import numpy as np
 import torch
 from tabulate import tabulate
 
-from ctx_metrics.meta.judgements.judged import JudgedSet
-from ctx_metrics.meta.judgements.readers.preferences import read_rankings
+from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.judgements.readers.preferences import read_rankings
 from ctx_metrics.pairwise.features.specs import parse_features
 from ctx_metrics.pairwise.network import Shape, mean_probability
 from ctx_metrics.pairwise.sentence_vectors import parse_source

@@ -21,10 +21,10 @@ import numpy as np
 from tabulate import tabulate
 
 from ctx_metrics.corpus import Segments
-from ctx_metrics.meta.judgements.judged import JudgedSet, is_human
-from ctx_metrics.meta.judgements.readers import read_judged
-from ctx_metrics.meta.measures.correlation import group_coefficients, pearson
-from ctx_metrics.meta.measures.taus import tau
+from ctx_metrics.judgements.judged import JudgedSet, is_human
+from ctx_metrics.judgements.measures.correlation import group_coefficients, pearson
+from ctx_metrics.judgements.measures.taus import tau
+from ctx_metrics.judgements.readers import read_judged
 from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.pseudo_references.metrics import PRSentBLEU
 

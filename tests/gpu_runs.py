@@ -24,7 +24,7 @@ from ctx_metrics.choice.candidates import Item
 from ctx_metrics.choice.minimum_risk import Method, MinimumRisk
 from ctx_metrics.corpus import named
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.pairwise.training import learn as pairwise_training
 from ctx_metrics.pairwise.training.recipe import PairwiseRecipe
 from ctx_metrics.pseudo_references.inputs import PseudoFilter

@@ -3,9 +3,9 @@
 from importlib import import_module
 
 _NAMES = {
-    ".judgements.judged": "JudgedSet MetricScores is_human",
-    ".judgements.readers": "read_judged",
-    ".judgements.score_files": "read_scores write_score_files",
+    "..judgements.judged": "JudgedSet MetricScores is_human",
+    "..judgements.readers": "read_judged",
+    "..judgements.score_files": "read_scores write_score_files",
     ".scoring": "MetricSettings score_set",
     ".protocols": "make_protocols",
     ".evaluation": "Significance evaluate",

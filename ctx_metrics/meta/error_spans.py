@@ -6,13 +6,13 @@ import numpy as np
 
 from ..cli.common.spans import OFFICIAL
 from ..errors import InputError
+from ..judgements.measures.spans import CREDIT, f1, precision, recall, span_sums
+from ..judgements.readers.rows import stem
+from ..judgements.readers.spans import SpanRow, described, read_marked
 from ..notices import counted, notice
 from ..scoring.comparison import ranks
 from .evaluation import TESTS, Significance
 from .inference.bootstrap import bootstrap_parts, interval, p_not_better
-from .judgements.readers.rows import stem
-from .judgements.readers.spans import SpanRow, described, read_marked
-from .measures.spans import CREDIT, f1, precision, recall, span_sums
 from .report import Agreement, Report
 
 SIGNIFICANCE = Significance("bootstrap", intervals=True)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..judgements.judged import JudgedSet, MetricScores
 from ..notices import Progress, counted, notice, progress
 from ..scoring.comparison import ranks
 from .inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from .inference.significance import PValue, pairwise_permutation, perm_both, williams
-from .judgements.judged import JudgedSet, MetricScores
 from .protocols import Measurement, Protocol, TieAccuracy
 from .report import Agreement, Report
 

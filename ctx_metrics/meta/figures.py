@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..judgements.judged import JudgedSet, MetricScores
+from ..judgements.measures.correlation import mad_outliers, pearson
 from ..notices import counted, notice
 from ..plots.figure import (
     BLACK,
@@ -33,9 +35,7 @@ from ..plots.figure import (
     title,
 )
 from ..scoring.names import written_name
-from .judgements.judged import JudgedSet, MetricScores
 from .lengths import LengthCurves, agreement_by_length
-from .measures.correlation import mad_outliers, pearson
 from .output import NOTHING, capital, fixed, titled
 from .protocols import PreferenceTau, Protocol
 from .report import Agreement, Report

@@ -7,7 +7,7 @@ from itertools import compress
 import numpy as np
 
 from ..corpus import document_ranges
-from .judgements.judged import JudgedSet, MetricScores, row_means
+from ..judgements.judged import JudgedSet, MetricScores, row_means
 from .protocols import Measurement, Protocol
 
 

@@ -12,11 +12,11 @@ from scipy.stats import rankdata
 
 from ..engine_options import EngineOptions
 from ..errors import InputError
+from ..judgements.judged import JudgedSet, MetricScores
+from ..judgements.readers.sentence_pairs import PairSet
 from ..notices import notice
 from ..scoring.context import capabilities
 from .evaluation import Significance, evaluate
-from .judgements.judged import JudgedSet, MetricScores
-from .judgements.readers.sentence_pairs import PairSet
 from .protocols import CORRELATIONS, Measurement, Protocol, SegmentCorrelation
 from .report import Report
 from .scoring import MetricSettings, built_without_systems, lacking, score_set

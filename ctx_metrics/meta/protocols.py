@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..judgements.judged import JudgedSet, MetricScores
+from ..judgements.measures import correlation, pairwise, taus, ties
 from .inference.bootstrap import ratio
-from .judgements.judged import JudgedSet, MetricScores
-from .measures import correlation, pairwise, taus, ties
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 SPARSE = 0.5  # if the share of judged outputs is lower, tests swap only these

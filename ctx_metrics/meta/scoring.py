@@ -10,14 +10,14 @@ from sacrebleu.metrics.base import Metric
 
 from ..corpus import Segments, named
 from ..engine_options import EngineOptions
+from ..judgements.judged import JudgedSet, MetricScores
+from ..judgements.score_files import NO_REFERENCE, read_kept, write_score_files
 from ..notices import Progress, counted, notice, progress
 from ..run.run import Run
 from ..scoring.base import ContextMetric
 from ..scoring.context import MetricSettings, capabilities
 from ..scoring.inputs import FileInput
 from ..scoring.scores import of_parts, scores
-from .judgements.judged import JudgedSet, MetricScores
-from .judgements.score_files import NO_REFERENCE, read_kept, write_score_files
 
 if TYPE_CHECKING:
     from ..scale.corpora import InBlocks

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 
-from ..meta.measures.correlation import pearson
+from ..judgements.measures.correlation import pearson
 from .content import Content
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -13,10 +13,10 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 
 from ..corpus import document_ranges
 from ..errors import InputError
+from ..judgements.judged import JudgedSet, MetricScores, row_means
+from ..judgements.measures.correlation import document_means
+from ..judgements.score_files import lower_is_better, read_scores
 from ..language import bleu_language
-from ..meta.judgements.judged import JudgedSet, MetricScores, row_means
-from ..meta.judgements.score_files import lower_is_better, read_scores
-from ..meta.measures.correlation import document_means
 from ..notices import notice
 from ..run.run import Run
 from ..scoring.comparison import Column, compare, scorer, weighted_mean

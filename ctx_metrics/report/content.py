@@ -11,7 +11,7 @@ from ..cli.common.comparisons import SystemComparisons
 from ..cli.common.output import plain
 from ..corpus import document_ranges
 from ..errors import InputError
-from ..meta.measures.spans import Span
+from ..judgements.measures.spans import Span
 from ..models.estimator import ErrorSpan
 from ..notices import notice
 from ..run.wrappers import Gap

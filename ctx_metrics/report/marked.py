@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from ..errors import InputError
-from ..meta.judgements.readers.spans import SpanRow as Row
-from ..meta.judgements.readers.spans import read_marked
-from ..meta.measures.spans import Span
+from ..judgements.measures.spans import Span
+from ..judgements.readers.spans import SpanRow as Row
+from ..judgements.readers.spans import read_marked
 from ..notices import counted, notice
 from ..scoring.context import Context
 from ..system_names import system_names

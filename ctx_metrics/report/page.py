@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..cli.common.output import number
 from ..cli.common.system_tables import autorank_note, order_of, overall_ranks
 from ..errors import InputError
-from ..meta.measures.spans import UNCOUNTED
+from ..judgements.measures.spans import UNCOUNTED
 from ..notices import counted
 from .cells import Cell, Difference, cells, difference, lead, overall_cells
 from .columns import missing_words

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError, ModelError
+from ..judgements.readers.rows import language_pair
 from ..language import guard_english, primary
 from ..language import language_pair as checked_pair
-from ..meta.judgements.readers.rows import language_pair
 from ..notices import counted
 from ..opening import file_sha256
 from ..settings import CommandLine

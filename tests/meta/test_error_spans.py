@@ -11,9 +11,9 @@ from plugin_conftest import DOCIDS, NAME_A, NAME_B, REF, SOURCE, A, B, lines_of
 from selection import some
 
 from ctx_metrics import InputError
+from ctx_metrics.judgements.measures.spans import Span, f1, precision, recall, span_sums
+from ctx_metrics.judgements.readers.spans import read_marked
 from ctx_metrics.meta.error_spans import span_check
-from ctx_metrics.meta.judgements.readers.spans import read_marked
-from ctx_metrics.meta.measures.spans import Span, f1, precision, recall, span_sums
 
 HEADER = "source_lang target_lang set_id system_id doc_id segment_id hypothesis_segment start_indices end_indices error_types"
 # hypothesis, judged and predicted spans; then by hand: credit, judged characters, predicted characters

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.options import DataOptions
-from ctx_metrics.meta.judgements.readers import read_chosen, read_judged
-from ctx_metrics.meta.judgements.readers.table import read_judged_rows
+from ctx_metrics.judgements.options import DataOptions
+from ctx_metrics.judgements.readers import read_chosen, read_judged
+from ctx_metrics.judgements.readers.table import read_judged_rows
 from ctx_metrics.pairwise.training.data import read_pair_sets
 from ctx_metrics.training.data import known_languages
 from ctx_metrics.training.quality.examples import read_training_set

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.readers import read_judged
+from ctx_metrics.judgements.readers import read_judged
 from ctx_metrics.notices import collected
 
 RATINGS = {

@@ -7,7 +7,7 @@ import pytest
 from judged_scores import NAN, groups_of, scored
 from scipy import stats
 
-from ctx_metrics.meta.measures.correlation import group_coefficients, mad_outliers, pearson
+from ctx_metrics.judgements.measures.correlation import group_coefficients, mad_outliers, pearson
 
 pytestmark = pytest.mark.filterwarnings("error")
 KINDS = {

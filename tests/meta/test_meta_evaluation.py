@@ -10,11 +10,11 @@ import pytest
 from selection import some
 
 from ctx_metrics import InputError
+from ctx_metrics.judgements.judged import JudgedSet, MetricScores
+from ctx_metrics.judgements.measures.correlation import group_coefficients
 from ctx_metrics.meta.evaluation import Significance, evaluate
 from ctx_metrics.meta.inference.bootstrap import bootstrap_parts, bootstrap_values, interval, p_not_better
 from ctx_metrics.meta.inference.significance import perm_both
-from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
-from ctx_metrics.meta.measures.correlation import group_coefficients
 from ctx_metrics.meta.protocols import make_protocols
 
 PROTOCOLS = make_protocols()

@@ -9,9 +9,9 @@ from plugin_conftest import EXAMPLES
 
 pytest.importorskip("matplotlib")
 
+from ctx_metrics.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.meta import Significance, evaluate, make_protocols, read_judged
 from ctx_metrics.meta import figures as meta_figures
-from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
 
 KNOWN = make_protocols()
 DRAWN = ("agreement_bars", "window_heatmap", "system_scatter", "length_lines")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
+from ctx_metrics.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.meta.lengths import agreement_by_length
 from ctx_metrics.meta.protocols import make_protocols
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.readers import read_judged
-from ctx_metrics.meta.judgements.readers.mqm import read_mqm, weight
-from ctx_metrics.meta.judgements.readers.table import read_table
+from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.judgements.readers.mqm import read_mqm, weight
+from ctx_metrics.judgements.readers.table import read_table
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
 

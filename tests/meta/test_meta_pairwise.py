@@ -7,8 +7,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from ctx_metrics.meta.measures import pairwise
-from ctx_metrics.meta.measures.pairwise import SoftPairwise, pair_agreements, swaps
+from ctx_metrics.judgements.measures import pairwise
+from ctx_metrics.judgements.measures.pairwise import SoftPairwise, pair_agreements, swaps
 
 pytestmark = pytest.mark.filterwarnings("error")
 NAN = float("nan")

@@ -13,8 +13,8 @@ from scipy.stats import mannwhitneyu
 
 from ctx_metrics import BERTR, SLIDE, InputError
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.evaluation import Significance
-from ctx_metrics.meta.judgements.readers.sentence_pairs import PairSet, read_pair_sets, read_pairs
 from ctx_metrics.meta.paraphrase import auc, paraphrase_check
 from ctx_metrics.meta.scoring import MetricSettings
 from ctx_metrics.roundtrip.inputs import ROUND_TRIPS

@@ -11,12 +11,12 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.readers import read_judged
-from ctx_metrics.meta.judgements.readers.preferences import read_preferences, read_rankings
-from ctx_metrics.meta.judgements.readers.rows import header_of, language_pair, read_csv, read_rows
-from ctx_metrics.meta.judgements.readers.sentence_pairs import read_pairs
-from ctx_metrics.meta.measures.correlation import mad_outliers, pearson
-from ctx_metrics.meta.measures.taus import tau
+from ctx_metrics.judgements.measures.correlation import mad_outliers, pearson
+from ctx_metrics.judgements.measures.taus import tau
+from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.judgements.readers.preferences import read_preferences, read_rankings
+from ctx_metrics.judgements.readers.rows import header_of, language_pair, read_csv, read_rows
+from ctx_metrics.judgements.readers.sentence_pairs import read_pairs
 from ctx_metrics.meta.scoring import MetricSettings, score_set
 
 NAN = float("nan")

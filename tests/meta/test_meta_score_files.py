@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
-from ctx_metrics.meta.judgements.score_files import read_score_file, read_score_folder, read_scores, write_score_files
+from ctx_metrics.judgements.judged import JudgedSet, MetricScores
+from ctx_metrics.judgements.score_files import read_score_file, read_score_folder, read_scores, write_score_files
 
 NAN = float("nan")
 

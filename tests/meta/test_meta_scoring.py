@@ -15,9 +15,9 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from ctx_metrics import BERTR, COMET, SLIDE, Pairwise
 from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.engine_options import EngineOptions
+from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.judgements.readers import read_judged
 from ctx_metrics.meta.evaluation import Significance, evaluate
-from ctx_metrics.meta.judgements.judged import JudgedSet
-from ctx_metrics.meta.judgements.readers import read_judged
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, lacking, score_set
 from ctx_metrics.scoring.context import Capabilities

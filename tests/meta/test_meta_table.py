@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.readers import read_judged
-from ctx_metrics.meta.judgements.readers.table import read_judged_rows, read_table
+from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.judgements.readers.table import read_judged_rows, read_table
 
 NAN = float("nan")
 

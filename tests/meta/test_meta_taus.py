@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from judged_scores import NAN, scored
 
-from ctx_metrics.meta.measures.taus import preference_parts, preferences_from_scores, tau
+from ctx_metrics.judgements.measures.taus import preference_parts, preferences_from_scores, tau
 
 pytestmark = pytest.mark.filterwarnings("error")
 VARIANTS = ("darr", "wmt12", "wmt13", "wmt14")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judged_scores import NAN, groups_of, scored
 
-from ctx_metrics.meta.measures import ties
-from ctx_metrics.meta.measures.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits
+from ctx_metrics.judgements.measures import ties
+from ctx_metrics.judgements.measures.ties import PairCounts, calibrate, group_accuracies, pair_counts, pair_credits
 
 pytestmark = pytest.mark.filterwarnings("error")
 

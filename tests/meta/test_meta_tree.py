@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.readers import read_judged
-from ctx_metrics.meta.judgements.readers.tree import human_names, read_tree, tree_pairs
+from ctx_metrics.judgements.readers import read_judged
+from ctx_metrics.judgements.readers.tree import human_names, read_tree, tree_pairs
 
 NAN = float("nan")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.readers.score_columns import Term, names_of, terms_of
-from ctx_metrics.meta.judgements.readers.table import read_judged_rows
+from ctx_metrics.judgements.readers.score_columns import Term, names_of, terms_of
+from ctx_metrics.judgements.readers.table import read_judged_rows
 
 NAN = float("nan")
 

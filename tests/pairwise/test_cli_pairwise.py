@@ -11,7 +11,7 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import DOCIDS, NAMES, REF, SOURCE, A, B, C, lines_of
 
 from ctx_metrics.engine_options import EngineOptions
-from ctx_metrics.meta.measures.bradley_terry import Ranking, rank
+from ctx_metrics.pairwise.bradley_terry import Ranking, rank
 from ctx_metrics.pairwise.cli.rank import win_matrix
 from ctx_metrics.plots.figure import BLUE, VERMILION
 from ctx_metrics.scoring.context import Capabilities

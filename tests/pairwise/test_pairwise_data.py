@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.judged import JudgedSet
-from ctx_metrics.meta.judgements.options import DataOptions
+from ctx_metrics.judgements.judged import JudgedSet
+from ctx_metrics.judgements.options import DataOptions
 from ctx_metrics.pairwise.training.data import (
     count_pairs,
     read_pair_sets,

@@ -12,7 +12,7 @@ from conftest import WORDS
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.judged import JudgedSet
+from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.opening import file_sha256
 from ctx_metrics.pairwise.features import feature_scores
 from ctx_metrics.pairwise.features.specs import parse_features

@@ -14,8 +14,8 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, EngineOptions, InputError, Pairwise
 from ctx_metrics.corpus import named
-from ctx_metrics.meta.judgements.judged import MetricScores
-from ctx_metrics.meta.judgements.score_files import lower_is_better
+from ctx_metrics.judgements.judged import MetricScores
+from ctx_metrics.judgements.score_files import lower_is_better
 from ctx_metrics.peers.metric import with_peers
 from ctx_metrics.scoring.scores import of_parts, scores
 

@@ -7,7 +7,7 @@ from plugin_conftest import NAME_A, NAME_B, REF, A, B, lines_of
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.judged import JudgedSet, MetricScores
+from ctx_metrics.judgements.judged import JudgedSet, MetricScores
 from ctx_metrics.report.columns import judged_content, read_columns
 from ctx_metrics.scoring.comparison import Column
 from ctx_metrics.scoring.context import Context, build

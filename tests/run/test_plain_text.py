@@ -18,7 +18,7 @@ from ctx_metrics import evaluate, read_lines
 from ctx_metrics.checks.plain_text import KINDS, check_plain_text, kind_of
 from ctx_metrics.corpus import named
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.judgements.options import DataOptions
+from ctx_metrics.judgements.options import DataOptions
 from ctx_metrics.notices import collected
 from ctx_metrics.pairwise.training.data import read_pair_sets
 from ctx_metrics.subtitles import without_times

@@ -6,8 +6,8 @@ from embedded_regressor import DA15_PAIRS, document_windows, read_da_year
 from scipy.stats import pearsonr
 
 from ctx_metrics import BERTR, COMET
+from ctx_metrics.judgements.judged import JudgedSet
 from ctx_metrics.meta.evaluation import Significance, evaluate
-from ctx_metrics.meta.judgements.judged import JudgedSet
 from ctx_metrics.meta.protocols import make_protocols
 from ctx_metrics.meta.scoring import MetricSettings, score_set
 from ctx_metrics.models.regressor import predict

@@ -26,6 +26,7 @@ from ...cli.common.work import Kept, Work, checked_work, in_blocks
 from ...engine_options import EngineOptions
 from ...errors import InputError
 from ...flag_types import Decimals, Directory, File, Files, Number, OutputFile, Positive, Probability, Seed, output_file
+from ...judgements.options import DataOptions
 from ...notices import notice
 from ...paths import Target, Writes, file_target
 from ...registry import metric_table
@@ -33,13 +34,12 @@ from ...run.wrappers import asked_by_line, wrapped, wraps_of
 from ...scoring.context import MetricSettings
 from ...settings import CommandLine, add_all, setting
 from ...writing import check_writable
-from ..judgements.options import DataOptions
 
 SUMMARY = "meta-evaluation: measure how well metrics agree with people"
 
 ENDINGS = {"json": "json", "tsv": "tsv", "csv": "csv", "tex": "latex", "md": "markdown"}
 if TYPE_CHECKING:
-    from ..judgements.judged import JudgedSet, MetricScores
+    from ...judgements.judged import JudgedSet, MetricScores
     from ..protocols import Protocol
 
 CORRELATIONS = {"pearson": "Pearson's r", "spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}

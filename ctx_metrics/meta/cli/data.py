@@ -14,12 +14,12 @@ from tqdm import tqdm
 from ...cli.common.metrics import GRID_SETTINGS
 from ...engine_options import EngineOptions
 from ...errors import InputError
+from ...judgements.judged import JudgedSet, MetricScores, is_human
+from ...judgements.readers import read_chosen
+from ...judgements.score_files import lower_is_better, read_scores
 from ...notices import notice, progress
 from ...scoring.base import ContextMetric
 from ...scoring.context import MetricSettings
-from ..judgements.judged import JudgedSet, MetricScores, is_human
-from ..judgements.readers import read_chosen
-from ..judgements.score_files import lower_is_better, read_scores
 from ..scoring import built_without_systems, lacking, run_on, score_set
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def add_arguments(parser: ArgumentParser, argv: Sequence[str]) -> None:
 
 def run(line: CommandLine) -> int:
     from ...cli.common import output
-    from ..judgements.readers.sentence_pairs import read_pair_sets
+    from ...judgements.readers.sentence_pairs import read_pair_sets
     from ..output import render
     from ..paraphrase import SIGNIFICANCE, paraphrase_check
 

@@ -24,8 +24,8 @@ from ...system_names import names_fault, system_names
 from ...writing import check_writable
 
 if TYPE_CHECKING:
-    from ...meta.measures.bradley_terry import Ranking
     from ...plots.figure import Figure
+    from ..bradley_terry import Ranking
 
 SUMMARY = "rank systems by pairwise comparison"
 
@@ -86,9 +86,9 @@ def _check(line: CommandLine, given: Comparison) -> None:
 
 
 def run(line: CommandLine) -> int:
-    from ...meta.measures.bradley_terry import rank
     from ...meta.output import one_line
     from ...scoring.resample import say_few_documents
+    from ..bradley_terry import rank
     from ..metric import Pairwise
 
     given = line[Comparison]
@@ -178,7 +178,7 @@ def _objects(names: Sequence[str], ranking: "Ranking", signature: str, given: Co
 
 
 def _tables(names: Sequence[str], ranking: "Ranking", signature: str, given: Comparison) -> str:
-    from ...meta.measures.bradley_terry import PRIOR
+    from ..bradley_terry import PRIOR
 
     decimals = output.decimals_of("table", given.width)
     order, level = ranking.order, f"{100 * ranking.confidence:g} %"

@@ -17,7 +17,7 @@ from ...cli.common import flags
 from ...engine_options import EngineOptions
 from ...errors import CtxMetricsError
 from ...flag_types import File, Files, Folder
-from ...meta.judgements.options import DataOptions
+from ...judgements.options import DataOptions
 from ...notices import counted
 from ...paths import Reads
 from ...settings import CommandLine, from_flags, setting
@@ -26,7 +26,7 @@ from ...training.folder import EMBEDDINGS, Cache, TrainingFolder, cache, can_plo
 from ..training.recipe import MODERN, PAPER, RECIPES, Architecture, PairwiseRecipe
 
 if TYPE_CHECKING:
-    from ...meta.judgements.judged import JudgedSet
+    from ...judgements.judged import JudgedSet
     from ...training.data import Source
 
 USAGE = "%(prog)s pairwise --train PATH [...] --dev PATH [...] | SHARE --out FOLDER [flags]"

@@ -12,11 +12,11 @@ from scipy.sparse.csgraph import connected_components
 
 from ...corpus import is_blank
 from ...errors import InputError
-from ...meta.judgements.judged import JudgedSet, is_human
-from ...meta.judgements.options import ALL, DataOptions
-from ...meta.judgements.readers import layout_of, read_chosen
-from ...meta.judgements.readers.table import read_judged_rows
-from ...meta.measures.taus import preferences_from_scores
+from ...judgements.judged import JudgedSet, is_human
+from ...judgements.measures.taus import preferences_from_scores
+from ...judgements.options import ALL, DataOptions
+from ...judgements.readers import layout_of, read_chosen
+from ...judgements.readers.table import read_judged_rows
 from ...notices import counted, notice
 from ...training.data import check_given_once, left_out
 
@@ -34,7 +34,7 @@ class PairSets(NamedTuple):
 
 
 def read_pair_sets(paths: Sequence[str], options: DataOptions = ALL, threshold: float | None = None) -> PairSets:
-    """Read pairs of a better and a worse output from any layout that meta.judgements.readers supports.
+    """Read pairs of a better and a worse output from any layout that judgements.readers supports.
 
     Two outputs of a segment form a pair if their scores differ by at least `threshold` (None: see usual_threshold);
     those of human systems do not. If the systems are unknown, outputs with the same document, source and reference form

@@ -13,8 +13,8 @@ import torch
 from ...engine.memory import memory_for
 from ...engine_options import EngineOptions
 from ...errors import InputError
+from ...judgements.judged import JudgedSet
 from ...language import primary
-from ...meta.judgements.judged import JudgedSet
 from ...models import hub
 from ...notices import counted
 from ...opening import file_sha256

@@ -13,7 +13,7 @@ import numpy as np
 from ...engine.device import number_format
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...meta.judgements.judged import JudgedSet
+from ...judgements.judged import JudgedSet
 from ...models import hub
 from ...notices import counted, notice
 from ...training.state import digest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ...meta.judgements.readers.sentence_pairs import read_pairs
+from ...judgements.readers.sentence_pairs import read_pairs
 from .classifier import Pair
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...errors import InputError
-from ...meta.measures.correlation import pearson
-from ...meta.measures.taus import preferences_from_scores, tau
+from ...judgements.measures.correlation import pearson
+from ...judgements.measures.taus import preferences_from_scores, tau
 from ...notices import notice
 from ..data import left_out
 from .judgements import (

@@ -12,12 +12,12 @@ import numpy as np
 
 from ...corpus import is_blank, named
 from ...errors import InputError
-from ...meta.judgements.judged import JudgedSet, is_human
-from ...meta.judgements.readers import layout_of, read_judged
-from ...meta.judgements.readers.rows import is_of, language_pair, stem
-from ...meta.judgements.readers.score_columns import terms_of
-from ...meta.judgements.readers.table import RatedSet, columns_of, holds_pairs, read_judged_rows
-from ...meta.judgements.readers.tree import human_names, tree_pairs
+from ...judgements.judged import JudgedSet, is_human
+from ...judgements.readers import layout_of, read_judged
+from ...judgements.readers.rows import is_of, language_pair, stem
+from ...judgements.readers.score_columns import terms_of
+from ...judgements.readers.table import RatedSet, columns_of, holds_pairs, read_judged_rows
+from ...judgements.readers.tree import human_names, tree_pairs
 from ...run.texts import Texts
 from ..data import check_given_once
 from ..folder import name_of
@@ -92,7 +92,7 @@ def read_judgements(
     by_system: bool = False,
     texts_only: bool = False,
 ) -> list[JudgementSet]:
-    """Read the judgements of files and folders, in any layout of meta.judgements.readers except rankings.
+    """Read the judgements of files and folders, in any layout of judgements.readers except rankings.
 
     A row is a judgement if the file is a table with raters, and an output otherwise. Human systems, and outputs without a
     score, a reference or a text, are included. Files whose names and columns give no language pair are always read.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...meta.judgements.options import SharedOptions
+from ...judgements.options import SharedOptions
 from ...settings import setting
 
 MQM = ("mqm",)

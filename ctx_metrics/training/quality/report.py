@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ...meta.judgements.readers.rows import language_pair
+from ...judgements.readers.rows import language_pair
 from ...plots.figure import Figure
 from .. import card as cards
 from ..curve import learning_curve

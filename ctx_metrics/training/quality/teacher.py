@@ -11,7 +11,7 @@ import numpy as np
 
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...meta.judgements.judged import JudgedSet
+from ...judgements.judged import JudgedSet
 from ...meta.scoring import MetricSettings, built_without_systems, lacking, score_set
 from ...notices import counted, notice
 from ...scoring.context import capabilities

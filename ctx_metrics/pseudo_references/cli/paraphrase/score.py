@@ -46,8 +46,8 @@ FLAGS = [Pairs, ("engine", EngineOptions), flags.quiet()]
 
 def run(line: CommandLine) -> int:
     from ....cli.common import output
+    from ....judgements.readers.sentence_pairs import say_empty
     from ....language import guard_english
-    from ....meta.judgements.readers.sentence_pairs import say_empty
     from ...paraphrase.classifier import MAX_LENGTH, ParaphraseClassifier
 
     given, engine = line[Pairs], line[EngineOptions]
@@ -84,8 +84,8 @@ def run(line: CommandLine) -> int:
 
 
 def _read(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], LabelledPairs | None]":
-    from ....meta.judgements.readers.rows import header_of, read_rows
-    from ....meta.judgements.readers.sentence_pairs import UnknownLayout
+    from ....judgements.readers.rows import header_of, read_rows
+    from ....judgements.readers.sentence_pairs import UnknownLayout
     from ....reading import read_lines
     from ...paraphrase.data import read_labelled
 

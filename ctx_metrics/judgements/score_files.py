@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InputError
-from ...notices import counted, notice
-from ...reading import read_text
-from ...scoring.names import written_name
-from ...scoring.scores import score_lines
-from ...writing import make_folder, write_whole
+from ..errors import InputError
+from ..notices import counted, notice
+from ..reading import read_text
+from ..scoring.names import written_name
+from ..scoring.scores import score_lines
+from ..writing import make_folder, write_whole
 from .judged import JudgedSet, MetricScores, row_means
 from .readers.rows import (
     SEGMENTS,

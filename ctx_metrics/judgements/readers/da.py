@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ....errors import InputError
-from ....notices import counted, notice
-from ....reading import read_lines
+from ...errors import InputError
+from ...notices import counted, notice
+from ...reading import read_lines
 from ..judged import JudgedSet
 from .rows import asked_pairs, find, halves, is_of, number, read_aligned, unpacked
 from .table import ONE_SYSTEM

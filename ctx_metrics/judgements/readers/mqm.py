@@ -3,8 +3,8 @@
 import re
 from collections import Counter, defaultdict
 
-from ....errors import InputError
-from ....notices import counted, notice
+from ...errors import InputError
+from ...notices import counted, notice
 from ..judged import JudgedSet, is_human
 from .grid import Segment, judged_set
 from .rows import is_whole, language_pair, read_rows, stem

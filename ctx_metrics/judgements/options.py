@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...flag_types import Name
-from ...settings import setting
+from ..flag_types import Name
+from ..settings import setting
 
 
 @dataclass(frozen=True)
 class SharedOptions:
-    """What every command can choose of its judgements, as for meta.judgements.readers.read_judged."""
+    """What every command can choose of its judgements, as for judgements.readers.read_judged."""
 
     pairs: Sequence[str] | None = setting(
         "Language pairs to read, such as zh-en. A single one is also the pair of files whose names contain none. "

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....errors import InputError
-from ....notices import counted, notice
+from ...errors import InputError
+from ...notices import counted, notice
 from ..judged import JudgedSet
 from .grid import Segment, judged_set
 from .rows import (

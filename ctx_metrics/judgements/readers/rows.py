@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ....errors import InputError
-from ....finite import LARGEST
-from ....language import is_variant
-from ....language import language_pair as languages_of
-from ....notices import counted, notice
-from ....reading import (
+from ...errors import InputError
+from ...finite import LARGEST
+from ...language import is_variant
+from ...language import language_pair as languages_of
+from ...notices import counted, notice
+from ...reading import (
     BOM,
     PACKED,
     Record,

@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....errors import InputError
-from ....language import language_pair
-from ....notices import notice
+from ...errors import InputError
+from ...language import language_pair
+from ...notices import notice
 from ..judged import JudgedSet
 from ..options import DataOptions
 from .annotated import is_annotated, read_annotated

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ....errors import InputError
-from ....notices import counted, notice
-from ....reading import holds_surrogate, json_object
+from ...errors import InputError
+from ...notices import counted, notice
+from ...reading import holds_surrogate, json_object
 from ..judged import JudgedSet
 from .grid import Segment, judged_set
 from .rows import asked_pairs, halves, is_jsonl, is_of, is_whole, number, stem, table_lines

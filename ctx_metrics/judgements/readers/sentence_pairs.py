@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....errors import InputError
-from ....notices import counted, notice, places
+from ...errors import InputError
+from ...notices import counted, notice, places
 from ..judged import JudgedSet
 from .rows import header_of, number, read_rows, stem, table_lines
 

@@ -10,9 +10,9 @@ from itertools import combinations
 
 import numpy as np
 
-from ....errors import InputError
-from ....notices import counted, notice
-from ....reading import read_lines
+from ...errors import InputError
+from ...notices import counted, notice
+from ...reading import read_lines
 from ..judged import JudgedSet
 from .grid import as_streams, whole
 from .rows import find, language_pair, read_aligned, read_csv, read_rows, reference_columns, stem

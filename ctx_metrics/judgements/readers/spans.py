@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ....cli.common.spans import KEYS, MARKS, NO_ERROR
-from ....errors import InputError
-from ...measures.spans import SEVERITIES, Span
+from ...cli.common.spans import KEYS, MARKS, NO_ERROR
+from ...errors import InputError
+from ..measures.spans import SEVERITIES, Span
 from .rows import Row, is_whole, read_csv
 
 MISSING = "missing"  # in place of the numbers of an error that is not in the hypothesis

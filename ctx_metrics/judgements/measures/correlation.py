@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import kendalltau, rankdata
 
 from ...corpus import document_ranges
-from ..judgements.judged import row_means
+from ..judged import row_means
 
 OUTLIER = 2.5  # in robust standard deviations from the median (Mathur et al. 2020)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....notices import counted, notice
+from ...notices import counted, notice
 from ..judged import JudgedSet
 
 

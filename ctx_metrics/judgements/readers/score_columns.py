@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....errors import InputError
-from ....notices import notice
+from ...errors import InputError
+from ...notices import notice
 
 WEIGHTED = re.compile(r"(.+):([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.meta.measures.bradley_terry import PRIOR, Ranking, rank, strengths
+from ctx_metrics.pairwise.bradley_terry import PRIOR, Ranking, rank, strengths
 from ctx_metrics.scoring.comparison import ranks
 
 NAN = float("nan")

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...checks.texts import unescape
-from ...corpus import Segments, document_ranges, named
-from ...errors import InputError
-from ...run.texts import Texts
+from ..checks.texts import unescape
+from ..corpus import Segments, document_ranges, named
+from ..errors import InputError
+from ..run.texts import Texts
 
 T = TypeVar("T")
 _HUMAN = re.compile(r"(hyp\.)?(human|ref|reference)([-_.]?[a-z]?\d*)(\.\d+)?", re.IGNORECASE)

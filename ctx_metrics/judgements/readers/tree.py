@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ....corpus import document_ranges
-from ....errors import InputError
-from ....notices import counted, notice
-from ....reading import read_lines
+from ...corpus import document_ranges
+from ...errors import InputError
+from ...notices import counted, notice
+from ...reading import read_lines
 from ..judged import JudgedSet, row_means
 from .rows import SEGMENTS, SYSTEMS, find, halves, read_aligned, read_score_lines, unpacked
 

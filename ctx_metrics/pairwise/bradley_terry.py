@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from ...errors import InputError
-from ...scoring.comparison import ranks
-from ..inference.bootstrap import interval, p_not_better, resampled_sums
+from ..errors import InputError
+from ..meta.inference.bootstrap import interval, p_not_better, resampled_sums
+from ..scoring.comparison import ranks
 
 PRIOR = 0.5  # games that are added for each pair of systems, half of them won by either
 TOLERANCE = 1e-10
