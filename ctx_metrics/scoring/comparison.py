@@ -13,7 +13,7 @@ from .base import ContextMetric
 from .context import capabilities
 from .names import name_in_files, written_name
 from .scores import Scores, score_of_sums
-from .testing import ALPHA, BOOTSTRAP, USUAL, Design, SystemTests
+from .testing import ALPHA, BOOTSTRAP, USUAL, Design, SystemTests, has_all_swaps
 
 AT_ONCE = 40  # resamples processed at a time, to limit memory
 CELLS = 2**22  # units times trials processed at a time, to limit memory
@@ -63,11 +63,12 @@ def compare(
     bootstrap        the same segments are drawn for all systems, and s = |d| - mean |d| (Koehn 2004). For two systems that
                      do not differ, it finds p < .05 in about 12 of 100 cases instead of 5
     randomization    for each segment, the outputs of the two systems are swapped or not, at random, and s = |d| (Riezler
-                     and Maxwell 2005). It keeps its level
+                     and Maxwell 2005). It keeps its level. If there are at most K ways to swap, each is taken once, and
+                     the test is exact: p = #{k: s_k >= |D|} / 2^U for U segments or documents
 
-    sacrebleu counts only s_k > |D|. The result differs only if the difference in a trial exactly equals that of the
-    systems. With few documents, this happens: 3 documents can be swapped in 8 ways, 2 of which give the systems
-    themselves, so p is about .25, while sacrebleu finds .0001.
+    sacrebleu counts only s_k > |D|, in random trials. The result differs only if the difference in a trial exactly equals
+    that of the systems. With few documents, this happens: 3 documents can be swapped in 8 ways, 2 of which give the systems
+    themselves, so no p is below .25, while sacrebleu finds .0001.
 
     score      maps sums of rows to scores: float64 [n, statistics] to [n]
     rows       for each system, the additive statistics of its segments: array-like [segments, statistics]
@@ -91,7 +92,7 @@ def compare(
         tables = [np.add.reduceat(table, starts, axis=0) for table in tables]
     if len(tables[0]) < 2:
         return None
-    bootstrap, draws = testing.test == BOOTSTRAP, _draws(len(tables[0]), testing.resamples, testing.seed)
+    draws = _draws(len(tables[0]), testing.resamples, testing.seed)
     resampled = np.concatenate([[score(counts @ table) for table in tables] for counts in draws], axis=1)
     known = [of_system[~np.isnan(of_system)] for of_system in resampled]
     means, margins = np.transpose([estimate_ci(own) if len(own) else (np.nan, np.nan) for own in known])
@@ -102,12 +103,11 @@ def compare(
         differences[i, j] = np.nanpercentile(apart, [2.5, 97.5])
         differences[j, i] = 0.0 - differences[i, j, ::-1]  # no -0.0
     gaps = [abs(scores[i] - scores[j]) for i, j in pairs]
-    larger = (
-        _bootstrapped(resampled, pairs, gaps)
-        if bootstrap
-        else _swapped(score, tables, pairs, gaps, testing.trials, testing.seed)
+    found = (
+        (1 + _bootstrapped(resampled, pairs, gaps)) / (1 + testing.trials)
+        if testing.test == BOOTSTRAP
+        else randomized(score, tables, pairs, gaps, testing.trials, testing.seed)
     )
-    found = (1 + larger) / (1 + testing.trials)
     corrected = found if testing.no_holm else corrected_by_holm(found)
     p_values, adjusted = (np.full((len(tables), len(tables)), np.nan) for _ in range(2))
     for (i, j), p, after in zip(pairs, found, corrected, strict=True):
@@ -161,7 +161,7 @@ def _bootstrapped(resampled: np.ndarray, pairs: Sequence[tuple[int, int]], gaps:
     return np.array(larger, np.int64)
 
 
-def _swapped(
+def randomized(
     score: Scorer,
     tables: Sequence[np.ndarray],
     pairs: Sequence[tuple[int, int]],
@@ -169,17 +169,40 @@ def _swapped(
     trials: int,
     seed: int,
 ) -> np.ndarray:
-    """Count, for each pair, the trials with random swaps of its rows in which its difference is at least its gap."""
-    generator, units = np.random.default_rng(seed), len(tables[0])
-    step = max(32, CELLS // units // 32 * 32)  # a multiple of 32, so that the draws equal sacrebleu's single draw
+    """Return, for each pair of systems, the p-value of the randomization test, float64 [pairs]; see compare.
+
+    tables    for each system, the additive statistics of the units that are swapped: float64 [units, statistics]
+    gaps      for each pair, the absolute difference between the systems' scores
+    """
+    units = len(tables[0])
     totals, larger = [table.sum(0) for table in tables], np.zeros(len(pairs), np.int64)
-    for begin in range(0, trials, step):
-        chosen = generator.integers(2, size=(min(step, trials - begin), units), dtype=bool).astype(np.float64)
+    exact = has_all_swaps(units, trials)
+    for chosen in _all_swaps(units) if exact else _random_swaps(units, trials, seed):
         kept = [chosen @ table for table in tables]
         for k, ((i, j), gap) in enumerate(zip(pairs, gaps, strict=True)):
             first, second = (score(kept[a] + totals[b] - kept[b]) for a, b in ((i, j), (j, i)))
             larger[k] += int(_as_large(np.abs(first - second), gap).sum())
-    return larger
+    return larger / 2**units if exact else (1 + larger) / (1 + trials)
+
+
+def _random_swaps(units: int, trials: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield which units each trial keeps, 0 or 1: float64 [some of the trials, units]."""
+    generator, step = np.random.default_rng(seed), _at_once(units)
+    for begin in range(0, trials, step):
+        yield generator.integers(2, size=(min(step, trials - begin), units), dtype=bool).astype(np.float64)
+
+
+def _all_swaps(units: int) -> Iterator[np.ndarray]:
+    """Yield the same for each of the 2^units ways to swap: float64 [some of the ways, units]."""
+    step = _at_once(units)
+    for begin in range(0, 2**units, step):
+        ways = np.arange(begin, min(begin + step, 2**units))
+        yield (ways[:, None] >> np.arange(units) & 1).astype(np.float64)
+
+
+def _at_once(units: int) -> int:
+    """Return a number of trials that fits the memory: a multiple of 32, so that the draws equal sacrebleu's single draw."""
+    return max(32, CELLS // units // 32 * 32)
 
 
 def _as_large(values: np.ndarray, gap: float) -> np.ndarray:

@@ -206,14 +206,14 @@ def build_all(
         can = capabilities(cls)
         given = {key: value for key, value in context.inputs.items() if key in can.keywords}
         given |= {key: getattr(context, key) for key in can.reads}
-        if cls.__module__.startswith("sacrebleu."):
+        if is_stock(cls):
             _check_settings(cls, name, settings)
         with building(cls, name):
             metrics[name] = cls(**{"references": context.references, **given, **settings})
         can = capabilities(metrics[name])
         if lacking and can.references and not can.estimator:  # estimators raise their own error
             raise InputError(f"{name}: needs a reference: {reference}")
-    stock = [name for name, cls, _ in chosen if cls.__module__.startswith("sacrebleu.")]
+    stock = [name for name, cls, _ in chosen if is_stock(cls)]
     say_empty(context.references or (), stock)
     if documents and any("doc_ids" in capabilities(metric).reads for metric in metrics.values()):
         say_single(context.doc_ids, "no window holds two sentences, so each segment is scored without context")
@@ -225,6 +225,11 @@ def build_all(
         if entries := {**(context.read.signature if context.read else {}), **context.signature}:
             signed(metric, entries)
     return metrics
+
+
+def is_stock(cls: type["Metric"]) -> bool:
+    """Return whether a metric is sacrebleu's own."""
+    return cls.__module__.startswith("sacrebleu.")
 
 
 def _check_settings(cls: type["Metric"], name: str, settings: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from sacrebleu.metrics.base import Metric, Signature
 from sacrebleu.significance import PairedTest, Result
 
@@ -13,11 +14,10 @@ from ..checks.documents import say_single
 from ..corpus import document_ranges
 from ..errors import InputError
 from ..notices import counted, notice
+from .comparison import randomized, scorer
 from .constructor import as_list
-
-FEW = 10  # with fewer documents, a notice calls intervals and p-values imprecise
-
-ALONE = "resampling documents is the same as resampling segments"
+from .context import is_stock
+from .testing import ALONE, has_all_swaps, say_few_documents, smallest_exact_p
 
 
 def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
@@ -56,14 +56,6 @@ def resample_documents(metric: Metric, doc_ids: Sequence[str]) -> Metric:
     assert isinstance(metric, ByDocument)
     metric.document_ranges = ranges
     return metric
-
-
-def say_few_documents(documents: int) -> None:
-    if documents < FEW:
-        notice(
-            f"resampling by document: there are only {documents} documents, so intervals and p-values are "
-            f"imprecise; use at least {FEW}, preferably many more"
-        )
 
 
 class Documents(list):
@@ -151,6 +143,11 @@ class DocumentPairedTest(PairedTest):
 
     It takes the same arguments as PairedTest, and resamples segments for all other metrics. If a resample contains no
     scored segment, there is no interval and no p-value, with a notice; PairedTest would call any difference significant.
+
+    If segments (or documents) are so few that there are at most n_samples ways to swap them, approximate randomization
+    takes each way once, and p is exact, see comparison.compare; the signature has ar:exact. sacrebleu's own metrics, unless
+    they resample documents, keep PairedTest's random trials, with a notice that gives the smallest valid p-value.
+
     Raises InputError if the metrics have different documents, or only some of them have documents.
     """
 
@@ -173,6 +170,17 @@ class DocumentPairedTest(PairedTest):
     def __call__(self) -> tuple[dict[str, Signature], dict[str, list]]:
         """Runs the test, as PairedTest does."""
         signatures, scores = super().__call__()
+        units = len(self.named_systems[0][1])
+        if self.test_type == "ar" and has_all_swaps(units, self.n_samples):
+            for name, metric in self.metrics.items():
+                if isinstance(metric, ByDocument) or not is_stock(type(metric)):
+                    signatures[name].update("ar", "exact")
+                    self._take_all_swaps(metric, scores[name])
+                else:
+                    notice(
+                        f"{name}: with {counted(units, 'segment', 'segments')} no p-value below "
+                        f"{smallest_exact_p(units):.2g} is valid, but sacrebleu's random trials can give one"
+                    )
         for name, results in scores.items():
             if any(isinstance(result, Result) and math.isnan(result.mean or 0) for result in results):
                 notice(
@@ -180,3 +188,13 @@ class DocumentPairedTest(PairedTest):
                 )
                 scores[name] = [Result(result.score) for result in results if isinstance(result, Result)]
         return signatures, scores
+
+    def _take_all_swaps(self, metric: Metric, results: Sequence[Result]) -> None:
+        """Replace the p-values of one metric's results, the baseline's first, by exact ones."""
+        extracted = [metric._extract_corpus_statistics(system, self.references) for _, system in self.named_systems]
+        rows = [np.asarray(each, np.float64) for each in extracted]
+        gaps = [abs(result.score - results[0].score) for result in results[1:]]
+        pairs = [(0, number) for number in range(1, len(results))]
+        found = randomized(scorer(metric), rows, pairs, gaps, self.n_samples, seed=0)
+        for result, p_value in zip(results[1:], found.tolist(), strict=True):
+            result.p_value = p_value

@@ -14,10 +14,33 @@ from ..notices import counted, notice
 from ..settings import setting
 from ..wording import setting_named, worded
 from .context import capabilities
-from .resample import ALONE, say_few_documents
 
 RESAMPLES, TRIALS, SEED, ALPHA = 1000, 10_000, 12345, 0.05  # sacrebleu's
 BOOTSTRAP, RANDOMIZATION = TESTS = ("bootstrap", "randomization")
+FEW = 10  # with fewer documents, a notice calls intervals imprecise
+ALONE = "resampling documents is the same as resampling segments"
+
+
+def say_few_documents(documents: int) -> None:
+    if documents < FEW:
+        notice(
+            f"resampling by document: there are only {documents} documents, so intervals are imprecise "
+            f"and few differences can be significant; use at least {FEW}, preferably many more"
+        )
+
+
+def has_all_swaps(units: int, trials: int) -> bool:
+    """Return whether a randomization test takes each of the 2^units ways to swap outputs once, because the trials suffice.
+
+    >>> has_all_swaps(13, 10_000), has_all_swaps(14, 10_000)
+    (True, False)
+    """
+    return units < trials.bit_length()
+
+
+def smallest_exact_p(units: int) -> float:
+    """Return the smallest p-value of a test that takes each swap once: swapping no unit, and swapping all, always count."""
+    return 2.0 ** (1 - units)
 
 
 def resample(group: str = "") -> Any:
@@ -54,6 +77,9 @@ class SystemTests:
     @property
     def resamples(self) -> int:
         return self.trials if self.test == BOOTSTRAP else RESAMPLES
+
+    def is_exact(self, units: int) -> bool:
+        return self.test == RANDOMIZATION and has_all_swaps(units, self.trials)
 
     def design(self, systems: Sequence[Sequence[Any]], doc_ids: Sequence[str] | None) -> "Design":
         """Return the design of the tests; documents are the unit if there are at least two, unless segments are wanted."""
@@ -98,11 +124,16 @@ class Design:
     def pairs(self) -> int:
         return self.systems * (self.systems - 1) // 2
 
+    @property
+    def is_exact(self) -> bool:
+        return self.testing.is_exact(self.units)
+
     def facts(self) -> dict[str, Any]:
         testing = self.testing
         return {
             "test": testing.test,
-            "trials": testing.trials,
+            "exact": self.is_exact,
+            "trials": 2**self.units if self.is_exact else testing.trials,
             "unit": self.unit,
             "units": self.units,
             "correction": "none" if testing.no_holm else "holm",
@@ -115,11 +146,13 @@ class Design:
         """What a mark or a rank says, and by which test."""
         testing = self.testing
         name = "paired bootstrap" if testing.test == BOOTSTRAP else "approximate randomization"
+        how = f"{name}, {testing.trials:,} trials, {self._units}, seed {testing.seed}"
+        if self.is_exact:
+            how = f"exact randomization, all {2**self.units:,} swaps of {self._units}"
         corrected = (
             "not corrected" if testing.no_holm else f"Holm's correction for {counted(self.pairs, 'pair', 'pairs')}"
         )
-        how = f"{name}, {testing.trials:,} trials, {self._units}, seed {testing.seed}, {corrected}"
-        return f"p < {testing.alpha:g} ({how})"
+        return f"p < {testing.alpha:g} ({how}, {corrected})"
 
     def notes(self) -> list[str]:
         """Return the sentences below a table of these tests."""
@@ -128,7 +161,7 @@ class Design:
         compared = self.pairs > 0
         return [
             *[f"* marks {self.test}."] * compared,
-            f"Intervals: bootstrap, {self.testing.resamples:,} resamples of {self._units}.",
+            f"Intervals: bootstrap, {self.testing.resamples:,} resamples of {self._units}, seed {self.testing.seed}.",
             *["Systems that share a rank form one significance cluster."] * compared,
         ]
 
@@ -155,9 +188,8 @@ class Design:
         testing, pairs = self.testing, 1 if self.testing.no_holm else self.pairs
         smallest, few = 1 / (1 + testing.trials), counted(testing.trials, "trial", "trials")
         more = worded("more --samples of ctx-metrics compare", "more samples")
-        swaps = 2.0 ** (1 - self.units)  # the share of the outcomes in which no unit or every unit is swapped
-        if testing.test == RANDOMIZATION and swaps > smallest:
-            smallest, few = swaps, self._units
+        if self.is_exact:
+            smallest, few = smallest_exact_p(self.units), self._units
             by_segments = setting_named(testing.flag, "resample", "segment")
             more = "more segments" if self.ranges is None else f"more documents, or {by_segments}"
         if self.units > 1 and smallest * pairs >= testing.alpha:

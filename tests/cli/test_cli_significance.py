@@ -8,7 +8,8 @@ from cli_conftest import ctx  # noqa: F401  a fixture
 from plugin_conftest import fresh_sacrebleu as sacrebleu
 
 WORDS = "the cat sat on a mat while it rained in town all day and nobody went out to see her".split()
-HOW = "12 documents, seed 12345, Holm's correction for 6 pairs"
+TEST = "exact randomization, all 4,096 swaps of 12 documents"
+HOW = f"{TEST}, Holm's correction for 6 pairs"
 NAMES = ["a", "b", "c", "d"]
 METRIC, TITLE = "bertr", "BERTR"  # a mean of segments, of which 10,000 trials are one product of matrices
 
@@ -88,17 +89,26 @@ def of_page(path) -> tuple[set, dict]:
 def test_all_outputs_agree_and_name_unit_test_and_correction(ctx, inputs, tmp_path):
     objects = ctx("compare", *flags(inputs, "--format", "jsonl")).objects()
     wanted = of_objects(objects)
-    named = {"test": "randomization", "trials": 10_000, "unit": "document", "units": 12, "correction": "holm"}
+    named = {
+        "test": "randomization",
+        "exact": True,
+        "trials": 4096,
+        "unit": "document",
+        "units": 12,
+        "correction": "holm",
+    }
     assert all(named.items() <= each.items() for each in objects)
 
     rows = ctx("compare", *flags(inputs, "--format", "tsv")).rows()
     assert of_objects(rows) == wanted
-    assert all({key: str(value) for key, value in named.items()}.items() <= row.items() for row in rows)
+    assert all(
+        {**{key: str(value) for key, value in named.items()}, "exact": "true"}.items() <= row.items() for row in rows
+    )
 
     page, latex, markdown = (tmp_path / f"report.{ending}" for ending in ("html", "tex", "md"))
     assert ctx("report", *flags(inputs, "-o", page, "--tables", latex, markdown)).code == 0
     assert of_page(page) == wanted
-    assert "approximate randomization, 10,000 trials, 12 documents" in page.read_text(encoding="utf-8")
+    assert TEST in page.read_text(encoding="utf-8")
     texts = {
         "latex": (ctx("compare", *flags(inputs, "--format", "latex")).out, latex.read_text()),
         "markdown": (ctx("compare", *flags(inputs, "--format", "markdown")).out, markdown.read_text()),
@@ -108,10 +118,10 @@ def test_all_outputs_agree_and_name_unit_test_and_correction(ctx, inputs, tmp_pa
 
     tables = [ctx("compare", *flags(inputs)).out, ctx("score", *flags(inputs, "--compare")).out]
     assert [of_terminal(each) for each in tables] == [wanted] * 2
-    said = f"* marks p < 0.05 (approximate randomization, 10,000 trials, {HOW})."
+    said = f"* marks p < 0.05 ({HOW})."
     shown = [*tables, page.read_text().replace("&lt;", "<").replace("&#39;", "'")]
     assert all(said in " ".join(each.split()) for each in shown)
-    assert all(f"(approximate randomization, 10,000 trials, {HOW})" in ours for ours, _ in texts.values())
+    assert all(f"({HOW})" in ours for ours, _ in texts.values())
 
     by_segment = of_objects(ctx("compare", *flags(inputs, "--format", "jsonl", "--resample", "segment")).objects())
     uncorrected = of_objects(ctx("compare", *flags(inputs, "--format", "jsonl", "--no-holm")).objects())
@@ -146,4 +156,4 @@ def test_judged_sets_are_tested_by_their_documents(ctx, tmp_path):
         "meta", tmp_path / "judged.de-en.tsv", "--scores", tmp_path / "chrf.seg.score", "--report", tmp_path / "pages"
     )
     assert done.code == 0, done.err
-    assert "trials, 12 documents" in (tmp_path / "pages" / "judged.de-en.html").read_text(encoding="utf-8")
+    assert "swaps of 12 documents" in (tmp_path / "pages" / "judged.de-en.html").read_text(encoding="utf-8")

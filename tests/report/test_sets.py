@@ -131,8 +131,8 @@ def test_a_page_of_two_sets(ctx, tmp_path):
     done = ctx("report", *SETS, "-m", "bleu", "chrf", "-o", both)
     assert (done.code, done.out) == (0, "")
     assert done.err.splitlines() == [
-        "ctx-metrics: --set de-en: resampling by document: there are only 7 documents, so intervals and p-values are "
-        "imprecise; use at least 10, preferably many more",
+        "ctx-metrics: --set de-en: resampling by document: there are only 7 documents, so intervals are imprecise and "
+        "few differences can be significant; use at least 10, preferably many more",
         f"ctx-metrics: written: {both}",
     ]
     for k, path in enumerate((one, two)):

@@ -1,10 +1,13 @@
 """Intervals, tests and ranks of all pairs of systems against sacrebleu's own, and their level on equal systems."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from plugin_conftest import REF, A, B, C, lines_of
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
+from scipy.stats import permutation_test
 from selection import some
 
 from ctx_metrics import BERTR
@@ -90,19 +93,25 @@ def test_the_same_as_sacrebleus_approximate_randomization(name, documents, monke
     metric = METRICS[name](references)
     rows = [scores(metric, system).rows for system in SYSTEMS.values()]
     values = [scores(metric, system).system for system in SYSTEMS.values()]
-    ranges = document_ranges(ids) if documents else None
-    found = compare(scorer(metric), rows, values, ranges, testing=SystemTests(samples=999))
+    ranges, samples = (
+        (document_ranges(ids), 127) if documents else (None, 999)
+    )  # 7 documents can be swapped in 128 ways
+    found = compare(scorer(metric), rows, values, ranges, testing=SystemTests(samples=samples))
     order = list(SYSTEMS)
     for baseline in order:
         systems = [(each, SYSTEMS[each]) for each in (baseline, *(other for other in order if other != baseline))]
         own = METRICS[name](references)
         test = DocumentPairedTest(
-            systems, {name: resample_documents(own, ids) if documents else own}, references, "ar", n_samples=999
+            systems, {name: resample_documents(own, ids) if documents else own}, references, "ar", n_samples=samples
         )
         _, results = test()
         for (system, _), result in zip(systems, results[name], strict=True):
             p_value = found.p_values[order.index(baseline), order.index(system)]
-            assert np.isnan(p_value) if system == baseline else p_value == pytest.approx(result.p_value, abs=2.1 / 1000)
+            assert (
+                np.isnan(p_value)
+                if system == baseline
+                else p_value == pytest.approx(result.p_value, abs=2.1 / (1 + samples))
+            )
 
 
 def test_trials_in_parts_are_those_at_once(monkeypatch):
@@ -149,12 +158,49 @@ def test_the_same_system_twice_does_not_differ(test):
     assert found.differences[0, 1].tolist() == [0, 0]
 
 
-def test_few_documents_cannot_tell_much():
-    """Of 3 documents that one system wins, 2 of the 8 ways to swap are as far apart: p is .25."""
-    rows = [np.array([[value, 1.0]] * 3) for value in (1.0, 0.0)]
-    ranges = [(k, k + 1) for k in range(3)]
-    found = compare(weighted_mean, rows, [100.0, 0.0], ranges, testing=SystemTests(samples=4000))
-    assert found.p_values[0, 1] == pytest.approx(0.25, abs=0.02)
+def p_value(differences: Sequence[float], samples: int = 10_000) -> float:
+    """Of two systems that differ by these points in segments of equal weight."""
+    rows = [np.array([[value / 100, 1.0] for value in values]) for values in (differences, [0] * len(differences))]
+    found = compare(weighted_mean, rows, [float(np.mean(differences)), 0.0], testing=SystemTests(samples=samples))
+    return float(found.p_values[0, 1])
+
+
+@pytest.mark.parametrize(
+    "differences, p",
+    [
+        ([1, 1, 1], 2 / 8),
+        ([3, 2, -1], 4 / 8),  # by hand: of the sums +-3 +-2 +-1, two are +-6 and two +-4, which is the observed one
+        ([1, 1, 1, 1, 1], 2 / 32),
+        ([1] * 6, 2 / 64),
+        ([1, 1, 1, 1, -1], 12 / 32),  # by hand: one of five or none has the other sign, or all but one or none
+        ([0, 0, 0, 0, 7], 1.0),
+    ],
+)
+def test_few_units_are_swapped_in_all_ways(differences, p, monkeypatch):
+    monkeypatch.setattr(comparison, "CELLS", 1)  # 32 ways at a time
+    assert p_value(differences) == p_value(differences, samples=2 ** len(differences)) == p
+
+
+def test_all_ways_to_swap_are_those_of_scipy():
+    differences = np.random.default_rng(2).normal(0.4, 1, 11)
+    theirs = permutation_test(
+        (differences, np.zeros(11)), lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=4096
+    )
+    assert len(theirs.null_distribution) == 2**11 and 0.01 < theirs.pvalue < 0.9
+    assert p_value(differences) == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert p_value(differences, samples=2**11 - 1) != pytest.approx(theirs.pvalue, abs=1e-6)  # drawn at random
+
+
+def test_facts_say_whether_a_test_is_exact():
+    few, many, drawn = (
+        SystemTests(test).design([[""] * units] * 2, None)
+        for test, units in (("randomization", 13), ("randomization", 14), ("bootstrap", 13))
+    )
+    assert [few.facts()[name] for name in ("exact", "trials", "units")] == [True, 8192, 13]
+    assert [(each.facts()["exact"], each.facts()["trials"]) for each in (many, drawn)] == [
+        (False, 10_000),
+        (False, 1000),
+    ]
 
 
 def test_three_equal_systems_by_holm():

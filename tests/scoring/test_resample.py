@@ -171,7 +171,30 @@ def test_resamples_without_a_score_give_no_p_value(caplog, unit, ids):
     assert f"some resamples contain no scored {unit}" in caplog.text
 
 
-def test_without_documents_it_is_sacrebleus_test():
+@pytest.mark.parametrize("ids", [None, ["a", "b", "b", "c"]])
+def test_few_units_have_exact_p_values(caplog, ids):
+    """By hand: a system that wins each of 3 units has as large a difference in 2 of 8 ways to swap, a copy in all ways."""
+    better, copy = ["0.9"] * (4 if ids else 3), ["0.5"] * (4 if ids else 3)
+    metric, texts = given([0.5] * len(copy), ids)
+    systems = [("a", texts), ("b", better), ("copy", copy)]
+    signatures, scores = DocumentPairedTest(systems, {"GIVEN": metric}, None, "ar", 8)()
+    assert [each.p_value for each in scores["GIVEN"]] == [None, 0.25, 1]
+    assert signatures["GIVEN"].info["ar"] == "exact" and "p-value below" not in caplog.text
+    signatures, scores = DocumentPairedTest(systems, {"GIVEN": metric}, None, "ar", 7)()
+    assert scores["GIVEN"][1].p_value == 1 / 8 and signatures["GIVEN"].info["ar"] == 7  # sacrebleu's
+
+
+def test_p_values_of_sacrebleus_own_metrics_remain_and_the_smallest_is_said(caplog):
+    systems = [(name, lines[:5]) for name, lines in SYSTEMS[:2]]
+    references = [REFERENCES[0][:5]]
+    ours, theirs = (
+        test(systems, {"BLEU": BLEU(references=references)}, None, "ar", 32)()[1]["BLEU"][1].p_value
+        for test in (DocumentPairedTest, PairedTest)
+    )
+    assert ours == theirs and caplog.text.count("BLEU: with 5 segments no p-value below 0.062 is valid") == 1
+
+
+def test_without_documents_it_is_sacrebleu_test():
     ours, theirs = (
         [vars(each) for each in test(SYSTEMS, {"BLEU": stock(BLEU)}, None, "bs", 30)()[1]["BLEU"]]
         for test in (DocumentPairedTest, PairedTest)

@@ -109,7 +109,7 @@ def _ends(comparison: Comparison | None, system: int, decimals: int) -> str:
 
 
 def _cell(name: str, value: Any, decimals: int | None) -> Any:
-    if name == "significant":
+    if isinstance(value, bool):
         return str(value).lower()
     if name == "alpha":
         return f"{value:g}"

@@ -88,7 +88,7 @@ def _rounded(row: dict[str, Any], decimals: int) -> dict[str, Any]:
 def _separated(objects: Sequence[dict[str, Any]], form: str, decimals: int) -> str:
     rows = []
     for each in objects:
-        row = {**each, "alpha": f"{each['alpha']:g}"}
+        row = {**each, "exact": str(each["exact"]).lower(), "alpha": f"{each['alpha']:g}"}
         cells = {}
         for key, value in row.items():
             if key != "metrics":

@@ -87,7 +87,7 @@ def _check(line: CommandLine, given: Comparison) -> None:
 
 def run(line: CommandLine) -> int:
     from ...meta.output import one_line
-    from ...scoring.resample import say_few_documents
+    from ...scoring.testing import say_few_documents
     from ..bradley_terry import rank
     from ..metric import Pairwise
 
