@@ -188,11 +188,12 @@ LANGUAGES = ("source_lang", "target_lang")
 LIKELY = dict(
     each.split("=")
     for each in (
-        "al=sq at=de by=be cn=zh cz=cs dk=da ee=et gb=en ge=ka gr=el il=he ir=fa jp=ja kr=ko kz=kk "
+        "al=sq at=de by=be cn=zh cz=cs dk=da ee=et gb=en ge=ka gr=el il=he in=hi ir=fa jp=ja kr=ko kz=kk "
         "mx=es pk=ur rs=sr se=sv sh=sr sp=es tw=zh ua=uk us=en vn=vi"
     ).split()
 )
-OFTEN_REGIONS = frozenset({"br", "ca", "ch", "tw"})  # also the languages Breton, Catalan, Chamorro and Twi
+# also the languages Breton, Catalan, Chamorro, Indonesian (an old code) and Twi
+OFTEN_REGIONS = frozenset({"br", "ca", "ch", "in", "tw"})
 # what may follow a language's code: script, region, variant
 _SUBTAG = re.compile(r"[A-Za-z]{4}|[A-Za-z]{2}|\d{3}|[A-Za-z0-9]{5,8}|\d[A-Za-z0-9]{3}")
 
@@ -200,7 +201,8 @@ _SUBTAG = re.compile(r"[A-Za-z]{4}|[A-Za-z]{2}|\d{3}|[A-Za-z0-9]{5,8}|\d[A-Za-z0
 def check_language(name: str, tag: str, taken: Collection[str] = LANGUAGES) -> None:
     """Raise InputError unless the tag names one language.
 
-    >>> check_language("target_lang", "pt-BR")
+    >>> check_language("target_lang", "pt-BR"), check_language("target_lang", "ko_kr")
+    (None, None)
     >>> check_language("target_lang", "de-en")
     Traceback (most recent call last):
     ctx_metrics.errors.InputError: target_lang 'de-en' is a language pair; give source_lang='de', target_lang='en'
@@ -221,7 +223,7 @@ def language_pair(text: str) -> tuple[str, str]:
     >>> language_pair("de-en"), language_pair("zh-Hans-en"), language_pair("en-pt-BR"), language_pair("eng_Latn-deu_Latn")
     (('de', 'en'), ('zh-Hans', 'en'), ('en', 'pt-BR'), ('eng_Latn', 'deu_Latn'))
     >>> language_pair("en-ko_kr")
-    ('en', 'ko_kr')
+    ('en', 'ko_KR')
     >>> language_pair("zh-TW")
     Traceback (most recent call last):
     ctx_metrics.errors.InputError: zh-TW is one language with a region; give a pair, such as en-zh-TW
@@ -250,6 +252,12 @@ def named_languages(text: str) -> tuple[str | None, str | None]:
     return language_pair(text)
 
 
+def say_country(tag: str) -> None:
+    """Give notice if a tag is the code of a language, but more often written for a country whose language was meant."""
+    if (code := primary(tag)) in NAMES and likely(tag):
+        notice(f"{tag!r} is the code of {NAMES[code]}{likely(tag)}")
+
+
 def likely(tag: str) -> str:
     """Return a suggestion for a code that is often mistaken for another language's; "" for other tags.
 
@@ -263,7 +271,8 @@ def likely(tag: str) -> str:
 def _halves(text: str) -> tuple[str, str] | None:
     halves = [(text[: dash.start()], text[dash.end() :]) for dash in re.finditer("-", text)]
     if len(halves) == 1 and "_" in text and not any(map(_fault, halves[0])):
-        return halves[0]  # what follows an underscore is no language: en-ko_kr
+        source, target = (_with_region(half) for half in halves[0])
+        return source, target
     pairs = [half for half in halves if not any(_is_pair(tag) or _fault(tag) for tag in half)]
     # In "fr-fr-CA", the region in capitals is not a language.
     lower = [pair for pair in pairs if all(re.match("[a-z]+(?![A-Za-z])", tag) for tag in pair)] or pairs
@@ -272,9 +281,16 @@ def _halves(text: str) -> tuple[str, str] | None:
 
 def _is_pair(tag: str) -> bool:
     first, *more = re.split("[-_]", tag)
+    if "_" in tag and len(more) == 1 and (more[0] in OFTEN_REGIONS or LIKELY.get(more[0]) == primary(first)):
+        return False  # a locale, such as pt_br or ko_kr
     return any(
         each != first and (each in SHORTEST or re.fullmatch("[a-z]{3}", each)) for each in _before_private_use(more)
     )
+
+
+def _with_region(tag: str) -> str:
+    """Return one language of a pair; what follows its underscore is a region, and no language: ko_kr becomes ko_KR."""
+    return re.sub("(?<=_)[a-z]{2}$", lambda region: region[0].upper(), tag)
 
 
 def _fault(tag: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from plugin_conftest import REF, A
 
-from ctx_metrics import BERTR, COMET
+from ctx_metrics import BERTR, COMET, evaluate
 from ctx_metrics.errors import InputError
 from ctx_metrics.language import (
     MIN_WORDS,
@@ -82,7 +82,8 @@ def test_an_unknown_language_is_said_when_the_text_is_not_english(caplog):
 
 
 @pytest.mark.parametrize(
-    "tag", "de DE deu zh-Hans zh_CN pt-BR sr-Latn-RS deu_Latn en_GB de-1996 fr-fr en-gb gsw hsb tlh".split()
+    "tag",
+    "de DE deu zh-Hans zh_CN pt-BR sr-Latn-RS deu_Latn en_GB de-1996 fr-fr en-gb gsw hsb tlh ko_kr sv_se pt_br hi_in".split(),
 )
 def test_tags_of_one_language_pass(tag):
     check_language("target_lang", tag)
@@ -95,6 +96,8 @@ def test_tags_of_one_language_pass(tag):
         ("zh-Hans-en", "is a language pair; give source_lang='zh-Hans', target_lang='en'"),
         ("zh-en-de", "is a language pair; give one language"),
         ("deu-eng", "is a language pair; give source_lang='deu', target_lang='eng'"),
+        ("de_en", "is a language pair; give source_lang='de', target_lang='en'"),
+        ("de_kr", "is a language pair; give source_lang='de', target_lang='kr'"),
         ("pt-br", "is a language pair; give source_lang='pt', target_lang='br', or write a region in capitals: BR"),
         ("jp", ": 'jp' is not a language code of ISO 639; did you mean 'ja'?"),
         ("cz", ": 'cz' is not a language code of ISO 639; did you mean 'cs'?"),
@@ -161,6 +164,26 @@ def test_a_source_language_that_the_model_was_not_trained_on_is_said_once(multil
     caplog.clear()
     COMET(source_lang="tlh", target_lang="en").corpus_score(["Success"], [["Success"]])  # which reads no source
     assert "of the sources" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "code, says",
+    [
+        ("kr", "'kr' is the code of Kanuri; did you mean 'ko'?"),
+        ("in", "'in' is the code of Indonesian; did you mean 'hi'?"),
+        ("ko", None),
+        ("ko_kr", None),
+        ("et", None),
+    ],
+)
+def test_a_country_that_is_also_a_language_is_said(caplog, code, says):
+    evaluate(["word"], ["word"], metrics="chrf", target_lang=code)
+    assert [each for each in caplog.messages if "is the code of" in each] == [says] * bool(says)
+
+
+def test_a_locale_is_read_alike_in_a_pair_and_alone():
+    assert language_pair("en-ko_kr") == ("en", "ko_KR")
+    assert language_pair("ms_my-en") == ("ms_MY", "en")
 
 
 def test_the_command_refuses_a_country_for_a_language(forked_sacrebleu):

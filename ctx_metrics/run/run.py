@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine_options import EngineOptions
 from ..errors import InputError
+from ..language import say_country
 from ..scoring.base import ContextMetric
 from ..scoring.context import Context, MetricSettings, build_all, say_unread, with_inputs
 from ..scoring.inputs import FileInput, InputFiles
@@ -61,6 +62,8 @@ class Run:
         reader cannot read, and for a segment without a reference that a metric of sacrebleu would read.
         """
         texts = self.texts
+        for language in filter(None, (texts.source_lang, texts.target_lang)):
+            say_country(language)
         if fault := names_fault(texts.names, len(texts.systems), worded("--names", "hypotheses")):
             raise InputError(fault)
         reader = (row_reader_of if texts.rows else text_reader_of)(self.wrappers)
