@@ -216,6 +216,13 @@ def document_id(doc: Any) -> Any:
     return str(int(doc)) if math.isfinite(doc) and doc == int(doc) else doc
 
 
+def check_text(name: str, segment: int, text: Any) -> None:
+    """Raise InputError unless a segment of a stream is a string."""
+    if not isinstance(text, str):
+        what = f"{text}, a missing value" if text is not None and is_missing(text) else type(text).__name__
+        raise InputError(f"expected a string, got {what}", about=name, segment=segment)
+
+
 def checked_stream(name: str, stream: Collection[str | None], none_allowed: bool = False) -> list:
     """Return a stream as a list without its byte-order mark; gives notice of that mark and of NUL characters."""
     stream = list_of_strings(name, stream)
@@ -223,9 +230,7 @@ def checked_stream(name: str, stream: Collection[str | None], none_allowed: bool
     for i, text in enumerate(stream):
         if text is None and none_allowed:
             continue
-        if not isinstance(text, str):
-            what = f"{text}, a missing value" if text is not None and is_missing(text) else type(text).__name__
-            raise InputError(f"expected a string, got {what}", about=name, segment=i)
+        check_text(name, i, text)
         if not text.isascii():
             try:
                 text.encode("utf-8")

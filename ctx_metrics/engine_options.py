@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Annotated, ClassVar
 
 from .errors import InputError
-from .flag_types import Positive
-from .settings import setting
+from .flag_types import Amount
+from .settings import check_values, setting
 
 Layers = int | str | Sequence[int]  # of an encoder, see encoder.layer_mixes
 FORMATS = ["fp32", "bf16", "fp16"]
@@ -62,10 +62,10 @@ class EngineOptions:
     dtype: Annotated[str, format_name] = setting(
         "Number format of the encoder; the signature shows it.", "fp32", choices=FORMATS
     )
-    batch_tokens: Positive | None = setting(
+    batch_tokens: Amount | None = setting(
         "Maximum number of tokens per batch; scores do not depend on it. (Default: by device)"
     )
-    store_mb: Positive = setting("Memory for encoded texts that metrics and systems share, in MiB.", 384)
+    store_mb: Amount = setting("Memory for encoded texts that metrics and systems share, in MiB.", 384)
     quiet: bool = False
 
     def __post_init__(self) -> None:
@@ -81,5 +81,6 @@ class EngineOptions:
         for name, value in counts.items():
             if value is None and name == "batch_tokens":
                 continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            if not isinstance(value, Integral) or isinstance(value, bool):
                 raise InputError(f"{name}={value!r} is not a whole number of at least 1")
+        check_values(self)

@@ -1,33 +1,24 @@
 """Types for argparse: numbers, files and lists on a command line."""
 
-import math
 import os
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from .paths import Reads, Writes
+from .settings import finite, number, whole
 
-
-def number(kind: type, good: Callable[[float], bool], wanted: str, text: str) -> Any:
-    """Read a finite number; `wanted` is what the error message says is expected."""
-    try:
-        value = kind(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not {wanted}") from None
-    if not (good(value) and value < math.inf):
-        raise ArgumentTypeError(f"{text} is not {wanted}")
-    return value
-
-
-positive = partial(number, int, lambda value: value >= 1, "a whole number of at least 1")
-finite = partial(number, float, lambda value: value > -math.inf, "a finite number")
+amount = partial(number, int, lambda value: value >= 1, "a whole number of at least 1")
+positive = partial(amount, most=10**6)
+few = partial(amount, most=1000)
+MOST_ORDER = 100
+order = partial(number, int, lambda value: value >= 0, "a whole number of at least 0", most=MOST_ORDER)
 MOST_DECIMALS = 100
 decimals = partial(number, int, lambda value: 0 <= value <= MOST_DECIMALS, f"a whole number from 0 to {MOST_DECIMALS}")
 probability = partial(number, float, lambda value: 0 < value < 1, "a number between 0 and 1")
 _whole = partial(
-    number, float, lambda value: 0 <= value < 2**32 and value == int(value), "a whole number from 0 to 2^32"
+    number, float, lambda value: 0 <= value < 2**32 and value == int(value), "a whole number from 0 to 2^32", most=2**32
 )
 
 
@@ -67,8 +58,11 @@ KeptIn = Annotated[str, Writes(inside=("*.json.z",)), "DIR"]  # of scale.kept
 NewFile = Annotated[str, Writes(output_file), "FILE"]
 OutputFile = Annotated[str, Writes(output_or_stdout), "FILE"]
 Positive = Annotated[int, positive, "N"]
+Amount = Annotated[int, amount, "N"]  # of rows, tokens or memory, of which there may be millions
+Few = Annotated[int, few, "N"]
+Order = Annotated[int, order, "N"]  # of n-grams, and chrF's beta
 Decimals = Annotated[int, decimals, "N"]
 Seed = Annotated[int, seed, "N"]
 Number = Annotated[float, finite, "X"]
-Whole = Annotated[int, "N"]
+Whole = Annotated[int, whole, "N"]
 Probability = Annotated[float, probability, "P"]

@@ -1,10 +1,13 @@
 """Settings: frozen dataclasses whose fields declare their command-line flags, with help, default and allowed values."""
 
 import argparse
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import pairwise
+from numbers import Real
 from types import NoneType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -16,6 +19,32 @@ Group = argparse._ArgumentGroup | argparse.ArgumentParser
 Adder = Callable[[Any], object]
 CLOSE = 0.75  # minimum similarity of two words, from 0 to 1
 Part = type | Adder | tuple[type | str, Any]
+MOST = 10**9  # the largest number that a flag takes, unless its type has a smaller one
+
+
+def number(kind: type, good: Callable[[float], bool], wanted: str, text: str, *, most: float = MOST) -> Any:
+    """Read a finite number whose size is at most `most`; `wanted` is what the error message says is expected.
+
+    >>> number(int, lambda value: value > 0, "a whole number of at least 1", "12")
+    12
+    >>> number(int, lambda value: value > 0, "a whole number of at least 1", "12", most=10)
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: 12 is too large; give at most 10
+    """
+    try:
+        value = kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}") from None
+    if not (good(value) and value < math.inf):
+        raise argparse.ArgumentTypeError(f"{text} is not {wanted}")
+    if abs(value) > most:
+        end = f"large; give at most {most:,}" if value > 0 else f"small; give at least {-most:,}"
+        raise argparse.ArgumentTypeError(f"{text} is too {end}")
+    return value
+
+
+whole = partial(number, int, lambda value: True, "a whole number", most=10**6)
+finite = partial(number, float, lambda value: value > -math.inf, "a finite number")
 
 
 def setting(help: str, default: Any = None, *, flag: str = "", group: str = "", **options: Any) -> Any:
@@ -131,7 +160,7 @@ def _options(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         kind, *more = get_args(kind)
         options |= {"metavar" if isinstance(each, str) else "type": each for each in more}
     if kind in (int, float):
-        options.setdefault("type", kind)
+        options.setdefault("type", whole if kind is int else finite)
     if get_origin(kind) is Literal:
         options["choices"] = list(get_args(kind))
     if get_origin(kind) is Sequence and "type" not in given:
@@ -175,10 +204,20 @@ class CommandLine(argparse.Namespace):
         self.parser.error(message)
 
 
-def check_choices(settings: object, name: str = "") -> None:
-    """Raises InputError if a field's value is not among its declared choices; `name`, if any, begins the message."""
+def check_values(settings: object, name: str = "") -> None:
+    """Raises InputError if a field's value is not among its declared choices, or is a number that its flag does not take;
+    `name`, if any, begins the message."""
+    types = get_type_hints(type(settings), include_extras=True)
     for each in fields(settings):  # type: ignore[arg-type]  # no type says "any dataclass"
-        choices, value = each.metadata.get("options", {}).get("choices"), getattr(settings, each.name)
+        options, value = each.metadata.get("options", {}), getattr(settings, each.name)
+        choices = options.get("choices")
+        read = {**_options(types[each.name], options), **options}.get("type")
+        if "help" in each.metadata and read and isinstance(value, Real) and not isinstance(value, bool):
+            try:
+                read(str(value))
+            except argparse.ArgumentTypeError as error:
+                what, _, fix = str(error).partition("; ")
+                raise InputError(f"{each.name}={what}", about=name, fix=fix) from None
         if choices and value is not None and value not in choices:
             among = f"neither {' nor '.join(choices)}" if len(choices) == 2 else f"not one of {', '.join(choices)}"
             raise InputError(f"{name}{': ' * bool(name)}{each.name} {value!r} is {among}")

@@ -42,6 +42,8 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
     if not path:
         kind = "folder" if folder else "file"
         raise InputError(f"{flag or 'cannot write'} '': the name is empty", fix=f"give the name of a {kind}")
+    if "\0" in path:
+        raise InputError(f"{flag or 'cannot write'} {path!r}: no name of a file holds a null character")
     what = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
     if ADDRESS.match(path):
         raise InputError(

@@ -1,6 +1,6 @@
 """Settings that declare their flags: what argparse is told of them, and what comes back."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentError, ArgumentParser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,7 +9,7 @@ import pytest
 
 from ctx_metrics.errors import InputError
 from ctx_metrics.flag_types import Files, Positive, Probability
-from ctx_metrics.settings import add_all, add_flags, check_choices, from_flags, setting
+from ctx_metrics.settings import add_all, add_flags, check_values, from_flags, setting
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,30 @@ def test_flags_of_a_prefix_and_of_some_fields():
     assert from_flags(Baking, args, dest="my_").minutes == 3
 
 
+def test_every_number_has_bounds():
+    """Whatever the type of the field: in the flag, and in Python."""
+
+    @dataclass(frozen=True)
+    class Numbers:
+        whole: int = setting("", 3)
+        part: float | None = setting("")
+
+    parser = ArgumentParser(exit_on_error=False)
+    add_flags(parser, Numbers)
+    for flag, text in (("--whole", "1000001"), ("--whole", "-1000001"), ("--part", "1e10"), ("--part", "nan")):
+        with pytest.raises(ArgumentError):
+            parser.parse_args([flag, text])
+    check_values(Numbers(10**6, -1e9))
+    for given, says in ((Numbers(10**20), "whole=1.* give at most 1,000,000"), (Numbers(3, -1e10), "at least -1,000")):
+        with pytest.raises(InputError, match=says):
+            check_values(given)
+
+
 def test_choices_are_checked_in_python_too():
     @dataclass(frozen=True)
     class Colour:
         name: str = setting("", "red", choices=["red", "blue"])
 
-    check_choices(Colour())
+    check_values(Colour())
     with pytest.raises(InputError, match=r"^paint: name 'green' is neither red nor blue$"):
-        check_choices(Colour("green"), "paint")
+        check_values(Colour("green"), "paint")

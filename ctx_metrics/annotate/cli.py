@@ -18,7 +18,7 @@ from ..cli.common.spans import MARKS
 from ..cli.common.work import Work, checked_work
 from ..cli.score import DEFAULT_METRIC, add_metric_flags
 from ..engine_options import EngineOptions
-from ..flag_types import Model, Positive
+from ..flag_types import Amount, Model
 from ..interference.flags import TunedSettings
 from ..notices import counted, notice
 from ..paths import Reads, Writes
@@ -139,7 +139,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Blocks:
-    block: Positive = setting(
+    block: Amount = setting(
         "Maximum number of rows in a block and in a part; a killed run loses at most one block. The first blocks are "
         "smaller. Documents are not split.",
         10_000,

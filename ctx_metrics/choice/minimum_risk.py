@@ -64,7 +64,7 @@ class Method:
         "still counts.",
         False,
     )
-    refine: int | None = setting("With aggregate: score all pairs of the K best again.", type=int, metavar="K")
+    refine: int | None = setting("With aggregate: score all pairs of the K best again.", metavar="K")
     confidence: float = setting("With prune: drop candidates that win in less than 1 - P of the resamples.", 0.99)
     share: float = setting("With low-rank: the share of pairs to score.", 0.25)
     rank: int = setting("With low-rank: the rank of the matrix.", 8)

@@ -18,7 +18,8 @@ from ..run.run import RunScores
 from ..scoring.context import Context
 from ..scoring.names import name_in_files
 from ..scoring.scores import Scores
-from ..scoring.testing import ALPHA, SEED, TESTS, USUAL, SystemTests
+from ..scoring.testing import ALPHA, SEED, USUAL, SystemTests
+from ..settings import check_values
 from ..types_of_values import check_type
 from ..writing import check_writable, write_whole
 from .frames import frame
@@ -198,14 +199,10 @@ class Evaluation(Mapping[str, SystemScores]):
         kinds = {"test": str, "resample": Literal["segment", "document"] | None, "samples": int | None, "seed": int}
         for name, kind in {**kinds, "alpha": float, "holm": bool}.items():
             check_type(name, given[name], kind)
-        if test not in TESTS:
-            raise InputError(f"test {test!r} is neither {' nor '.join(TESTS)}")
-        if samples is not None and samples < 1:
-            raise InputError(f"samples={samples} is not a whole number of at least 1")
-        if not 0 < alpha < 1:
-            raise InputError(f"alpha={alpha:g} is not between 0 and 1")
+        testing = SystemTests(test, resample, samples, seed, alpha, not holm)
+        check_values(testing)
         with one_run():
-            return Comparisons(self._compared(SystemTests(test, resample, samples, seed, alpha, not holm)))
+            return Comparisons(self._compared(testing))
 
     def report(self, path: str | os.PathLike[str] = "report.html", *, title: str | None = None) -> None:
         """Write the page of `ctx-metrics report`: texts and scores, systems, segments, documents and charts."""
@@ -244,6 +241,6 @@ def _of_level(scores: Scores, level: Level) -> Sequence[float]:
 
 
 def _checked(level: Level) -> Level:
-    if level not in LEVELS:
+    if not isinstance(level, str) or level not in LEVELS:
         raise InputError(f"level {level!r} is not one of {', '.join(LEVELS)}")
     return level

@@ -5,13 +5,12 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from numbers import Integral, Real
 from os.path import expanduser
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from ..errors import InputError
-from ..flag_types import number, positive
+from ..flag_types import amount, few, number
 from ..settings import closest
 
 KEY_ENV = "OPENAI_API_KEY"
@@ -27,11 +26,11 @@ seconds = partial(number, float, lambda value: value > 0, "a number of seconds a
 IN_NAME: dict[str, Callable[[str], Any]] = {
     "samples": many,
     "temperature": degrees,
-    "max_tokens": positive,
+    "max_tokens": amount,
     "format": str,
     "key_env": str,
-    "concurrency": positive,
-    "max_requests": positive,
+    "concurrency": few,
+    "max_requests": amount,
     "timeout": seconds,
     "store": expanduser,
 }
@@ -72,16 +71,6 @@ class Judging:
             raise InputError(
                 f"judge: the server's URL ends before ? and #: {split.scheme}://{split.netloc}{split.path}"
             )
-        for name in ("samples", "concurrency", "max_tokens", "max_requests"):
-            if (value := getattr(self, name)) is not None and not (isinstance(value, Integral) and int(value) >= 1):
-                raise InputError(f"judge: {name} is {value!r}", fix="it must be a whole number of at least 1")
-        if self.samples > MOST_SAMPLES:
-            raise InputError(f"judge: samples is {self.samples!r}", fix=f"it must be at most {MOST_SAMPLES:,}")
-        temperature, timeout = (
-            float(value) if isinstance(value, Real) else -1 for value in (self.temperature, self.timeout)
-        )
-        if not (0 <= temperature < float("inf") and 0 < timeout < float("inf")):
-            raise InputError("judge: the temperature must be a number of at least 0, and the timeout one above 0")
         if self.format not in FORMATS:
             raise InputError(f"judge: format {self.format!r} is not one of {', '.join(FORMATS)}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 from ..corpus import Corpus
 from ..engine_options import EngineOptions
 from ..errors import InputError
-from ..flag_types import positive
+from ..flag_types import amount, few
 from ..metrics.estimated import EstimatorMetric
 from ..metrics.keywords import Texts
 from ..models.estimator import Estimate
@@ -58,7 +58,7 @@ class JudgeSettings:
     )
     max_tokens: int | None = setting(
         "Maximum number of tokens in an answer, including the model's reasoning. (Default: the server's)",
-        type=positive,
+        type=amount,
         metavar="N",
     )
     format: str | None = setting(
@@ -71,12 +71,12 @@ class JudgeSettings:
     )
     multiref: str = multiref_setting()
     concurrency: int | None = setting(
-        f"Maximum number of simultaneous requests. (Default: {OWN.concurrency})", type=positive, metavar="N"
+        f"Maximum number of simultaneous requests. (Default: {OWN.concurrency})", type=few, metavar="N"
     )
     max_requests: int | None = setting(
         "Maximum number of requests in the run, including repeated ones. A run that needs more stops before the first. "
         "(Default: any number)",
-        type=positive,
+        type=amount,
         metavar="N",
     )
     timeout: float | None = setting(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..errors import InputError
+from ..flag_types import Whole
 from ..models.estimator import Example
 from ..models.hub import EMBEDDED
 from ..paths import Reads
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class DocCOMETSettings(EstimatorSettings):
     model: str | None = setting(f"{CHECKPOINT}. (It must use average pooling)", type=Reads(str), metavar="MODEL")
-    context: int = setting(
-        "Maximum number of preceding sentences to put before each sentence.", 2, type=int, metavar="N"
-    )
+    context: Whole = setting("Maximum number of preceding sentences to put before each sentence.", 2)
 
     def __post_init__(self):
         if self.model in EMBEDDED_NAMES:

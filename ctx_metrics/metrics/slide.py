@@ -32,10 +32,9 @@ class SLIDESettings(COMETSettings):
     """How documents are cut into windows. A token budget counts all texts that the model reads. Unless a stride is given,
     each window starts where the last one ended, and its weight is its number of sentences."""
 
-    window: int | None = setting(f"Number of sentences in a window. (Default: {WINDOW})", type=int, metavar="W")
+    window: int | None = setting(f"Number of sentences in a window. (Default: {WINDOW})", metavar="W")
     stride: int | None = setting(
         "Number of sentences between the starts of consecutive windows, at most the window. (Default: the window)",
-        type=int,
         metavar="S",
     )
     partial: str | None = setting(
@@ -44,7 +43,7 @@ class SLIDESettings(COMETSettings):
         choices=PARTIAL,
     )
     tokens: int | None = setting(
-        "Fill windows with as many sentences as fit into N tokens, instead of --slide-window.", type=int, metavar="N"
+        "Fill windows with as many sentences as fit into N tokens, instead of --slide-window.", metavar="N"
     )
 
     def __post_init__(self):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from ..errors import InputError
-from ..flag_types import Positive
+from ..flag_types import Few, Positive
 from ..paths import Reads, Writes, named
 from ..scale.folders import user_cache
 from ..settings import setting
@@ -79,9 +79,7 @@ class BackTranslation:
     target_code: str | None = setting(
         "The model's code for the source language. (Default: from -l)", flag="bt-to", metavar="CODE"
     )
-    beams: Positive | None = setting(
-        "Number of beams in the model's search; 1 is greedy. (Default: the model's setting)"
-    )
+    beams: Few | None = setting("Number of beams in the model's search; 1 is greedy. (Default: the model's setting)")
     max_length: Positive | None = setting("Maximum number of tokens in a translation. (Default: the model's setting)")
     cache: str | None = setting(
         "Folder that keeps translations for the next run; none keeps nothing. (Default: ctx-metrics/roundtrip in the "

@@ -14,7 +14,7 @@ from ..entry_points import loaded_or_named
 from ..errors import InputError
 from ..notices import Notice
 from ..scoring.context import MetricSettings
-from ..settings import CommandLine, check_choices, closest, from_flags, gives
+from ..settings import CommandLine, check_values, closest, from_flags, gives
 from ..types_of_values import checked_settings
 from ..wording import worded
 
@@ -95,7 +95,7 @@ class Wrapper:
     def from_keywords(self, given: Mapping[str, Any]) -> Any:
         """The settings that keywords give; raises InputError for a wrong value."""
         settings = self.settings(**checked_settings(self.settings, given, ""))
-        check_choices(settings)
+        check_values(settings)
         return settings
 
     def wrap(self, settings: Any) -> Wrap | None:

@@ -21,7 +21,7 @@ from ..finite import check_finite
 from ..language import guard_english
 from ..notices import Notice, counted, notice
 from ..paths import Reads
-from ..settings import add_flags, check_choices, setting
+from ..settings import add_flags, check_values, setting
 from ..types_of_values import checked_settings
 from ..wording import setting_named, worded
 from .constructor import (
@@ -178,7 +178,7 @@ class ContextMetric(Metric):
         self.signature = {}
         chosen = {key: value for key, value in given.items() if key in own}
         self.settings = self.Settings(**checked_settings(self.Settings, chosen, name))
-        check_choices(self.settings, name)
+        check_values(self.settings, name)
         try:
             self._prepare()
         except RuntimeError as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, get_type_hints
 
-from ..corpus import document_id, list_of_strings
+from ..corpus import check_text, document_id, list_of_strings
 from ..engine_options import EngineOptions
 from ..errors import InputError
 from ..language import LANGUAGES, check_language
@@ -98,6 +98,9 @@ def context_of(metric: str, given: dict[str, Any], can: Capabilities) -> Context
             clean[name] = as_list(f"{metric}: {name}", value)
             if name == "doc_ids":
                 clean[name] = [document_id(each) for each in clean[name]]
+            else:
+                for i, text in enumerate(clean[name]):
+                    check_text(f"{metric}: {name}", i, text)
         elif name == "systems" or (name in keywords and keywords[name].streams):
             clean[name] = streams(f"{metric}: {name}", value)
         elif name in LANGUAGES and value != "":

@@ -11,6 +11,7 @@ from ..checks.documents import say_single
 from ..checks.references import say_empty
 from ..engine_options import EngineOptions
 from ..errors import CtxMetricsError, InputError, of_tokenizer, tokenizer_error
+from ..flag_types import MOST_ORDER
 from ..language import bleu_language
 from ..notices import notice
 from ..types_of_values import check_type
@@ -238,7 +239,7 @@ def _check_settings(cls: type["Metric"], name: str, settings: Mapping[str, Any])
 
     kinds = get_type_hints(cls.__init__)
     choices = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
-    least = {"max_ngram_order": 1, "char_order": 1, "word_order": 0, "beta": 0}
+    least = {"max_ngram_order": 1, "char_order": 1, "word_order": 0, "beta": 0}  # and at most MOST_ORDER
     for key, value in settings.items():
         if key not in kinds:
             raise TypeError(f"{name}: unexpected setting {key!r}; it takes {', '.join(kinds)}")
@@ -250,6 +251,8 @@ def _check_settings(cls: type["Metric"], name: str, settings: Mapping[str, Any])
             raise InputError(f"{key} {value!r} is not one of {', '.join(choices[key])}", about=name)
         if key in least and value < least[key]:
             raise InputError(f"{key}={value} is not a whole number of at least {least[key]}", about=name)
+        if key in least and value > MOST_ORDER:
+            raise InputError(f"{key}={value} is too large", about=name, fix=f"give at most {MOST_ORDER:,}")
 
 
 def check_references(chosen: Iterable[MetricSettings], reference: str) -> None:

@@ -17,6 +17,7 @@ from ..notices import counted, notice
 from .comparison import randomized, scorer
 from .constructor import as_list
 from .context import is_stock
+from .scores import rows_of
 from .testing import ALONE, has_all_swaps, say_few_documents, smallest_exact_p
 
 
@@ -191,8 +192,7 @@ class DocumentPairedTest(PairedTest):
 
     def _take_all_swaps(self, metric: Metric, results: Sequence[Result]) -> None:
         """Replace the p-values of one metric's results, the baseline's first, by exact ones."""
-        extracted = [metric._extract_corpus_statistics(system, self.references) for _, system in self.named_systems]
-        rows = [np.asarray(each, np.float64) for each in extracted]
+        rows = [np.asarray(rows_of(metric, system, self.references), np.float64) for _, system in self.named_systems]
         gaps = [abs(result.score - results[0].score) for result in results[1:]]
         pairs = [(0, number) for number in range(1, len(results))]
         found = randomized(scorer(metric), rows, pairs, gaps, self.n_samples, seed=0)

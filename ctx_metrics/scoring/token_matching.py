@@ -111,7 +111,6 @@ class TextSettings:
 
     max_length: int | None = setting(
         "Maximum number of tokens in each text; longer texts are truncated and counted. (Default: the model's limit)",
-        type=int,
         metavar="N",
     )
     multiref: str = multiref_setting()

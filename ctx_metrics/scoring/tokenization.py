@@ -6,6 +6,7 @@ from typing import Any
 from sacrebleu.metrics import BLEU
 
 from ..errors import InputError, tokenizer_error
+from ..flag_types import Order
 from ..language import bleu_language
 from ..settings import setting
 
@@ -75,6 +76,6 @@ class WordSettings(TokenizerSettings):
 class ChrFSettings:
     """What chrF counts; word_order 2 is chrF++, beta 3 is WMT19's."""
 
-    char_order: int = setting("Maximum length of character n-grams.", 6, type=int, metavar="N")
-    word_order: int = setting("Maximum length of word n-grams; 2 gives chrF++.", 0, type=int, metavar="N")
-    beta: int = setting("Weight of recall.", 2, type=int, metavar="N")
+    char_order: Order = setting("Maximum length of character n-grams.", 6)
+    word_order: Order = setting("Maximum length of word n-grams; 2 gives chrF++.", 0)
+    beta: Order = setting("Weight of recall.", 2)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from ..cli.common import flags
 from ..cli.common.metrics import SACREBLEU, add_metric_arguments, add_sacrebleu_arguments, chosen_metrics, metric_names
 from ..engine_options import EngineOptions
-from ..flag_types import Files, Folder, NewFile, Positive
+from ..flag_types import Amount, Files, Folder, NewFile, Positive
 from ..notices import counted, notice
 from ..registry import metric_table
 from ..settings import CommandLine, Part, add_all, from_flags, setting
@@ -136,7 +136,7 @@ class Data:
         "needed. ROWS limits the translations of each data set.",
         metavar="PATH[:WEIGHT[:ROWS]]",
     )
-    rows: Positive | None = setting("Learn only from N rows, drawn by --seed. (Default: all)")
+    rows: Amount | None = setting("Learn only from N rows, drawn by --seed. (Default: all)")
     leave_out: Files | None = setting(
         "Leave out training rows whose document or source is a line of these files, such as held-out documents or the "
         "sources of a test set. --dev keeps such rows."
@@ -178,7 +178,7 @@ class Model:
 @dataclass(frozen=True)
 class Output(TrainingFolder):
     cache: Cache | None = cache("the encoder's states of all texts", "on the same encoder and layers")
-    cache_mb: Positive = setting(
+    cache_mb: Amount = setting(
         "Maximum disk space for --cache, in MiB; texts beyond it are encoded again in each epoch.", CACHE_MB
     )
     no_plot: bool = setting("Draw no learning curve.", False)

@@ -9,7 +9,7 @@ from plugin_conftest import REF, SOURCE, A, B, sacrebleu
 from ctx_metrics.cli import command_parser
 from ctx_metrics.flag_types import MOST_DECIMALS
 
-VALUES = ["-1", "0", "1e99", "nan", "word"]
+VALUES = ["-1", "0", f"1{20 * '0'}", "1e99", "nan", "word"]
 TEXTS = ["-t", A, B, "-r", REF]
 FREE = {  # by a command, what it scores without a model, and in full tests
     "score": [*TEXTS, "-l", "de-en", "-q"],
@@ -27,9 +27,12 @@ WITHOUT_METRICS = ("align", "roundtrip", "filter-refs")
 ALL_METRICS = ["bleu", "chrf", "ter", "meteor", "nist", "bertr", "bertscore", "comet", "slide", "judge", "prbleu"]
 
 
-def numeric_flags(argv: list[str]) -> list[str]:
+def numbers(argv: list[str]) -> dict[str, argparse.Action]:
+    """The numeric flags of a command."""
     parser = command_parser(argv).parse_args(argv, argparse.Namespace()).parser
-    return [max(each.option_strings, key=len) for each in parser._actions if each.option_strings and is_number(each)]
+    return {
+        max(each.option_strings, key=len): each for each in parser._actions if each.option_strings and is_number(each)
+    }
 
 
 def is_number(action: argparse.Action) -> bool:
@@ -40,6 +43,32 @@ def is_number(action: argparse.Action) -> bool:
             return False
 
     return action.type is not None and action.nargs != 0 and not action.choices and (read("1") or read("0.5"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *[
+            " ".join([command, *words]) + " -m chrf" * (command not in WITHOUT_METRICS)
+            for command, words in FREE.items()
+        ],
+        f"score -t A -r B -l de-en -m {' '.join(ALL_METRICS)} doccomet bertscore",
+        "meta spans A B",
+        "meta paraphrase A -m chrf",
+        "train comet --train A --dev B --out C",
+        "train pairwise --train A --dev B --out C",
+        "pairwise rank A -i B",
+        "paraphrase train --train A --dev B --out C",
+        "paraphrase score A",
+    ],
+)
+def test_every_number_has_an_upper_bound(words):
+    flags = numbers(words.split())
+    assert flags or words.split()[0] in WITHOUT_METRICS
+    for flag, action in flags.items():
+        for text in ("1" + 20 * "0", "1e20"):
+            with pytest.raises(argparse.ArgumentTypeError):
+                pytest.fail(f"{flag} is {action.type(text)}")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +86,7 @@ def test_numbers(ctx, tmp_path, monkeypatch, command):
     words = [{"TABLE": str(table), "JUDGED": str(judged)}.get(word, word) for word in FREE[command]]
     metrics = [] if command in WITHOUT_METRICS else ["comet"] if command == "rerank" else ["chrf"]
     known = ALL_METRICS if command != "rerank" else ["comet"]
-    flags = numeric_flags([command, *words, *(["-m", *known] if metrics else [])])
+    flags = numbers([command, *words, *(["-m", *known] if metrics else [])])
     assert flags or command in WITHOUT_METRICS
     wrong = []
     for k, flag in enumerate(flags):

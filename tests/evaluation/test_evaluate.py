@@ -18,7 +18,7 @@ from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of
 
 import ctx_metrics
 import ctx_metrics.evaluation.result
-from ctx_metrics import EngineOptions, InputError, PseudoFilter, evaluate
+from ctx_metrics import SLIDE, EngineOptions, InputError, PseudoFilter, evaluate
 from ctx_metrics.registry import metric_table
 
 FEW = 22  # segments, of the first two documents
@@ -388,6 +388,10 @@ def test_each_notice_is_given_once_and_kept(caplog):
     assert not evaluate(odd, odd, metrics=["chrf"], text_checks=False).notices
 
 
+def pandas_na() -> Any:
+    return pytest.importorskip("pandas").NA
+
+
 WRONG = {
     "one string": (lambda: evaluate("It rains.", ["a"]), "hypotheses: expected a list of strings, got one string"),
     "a number": (lambda: evaluate(["a", 7], ["a", "b"]), "hypotheses, segment 2: expected a string, got int"),
@@ -418,6 +422,11 @@ WRONG = {
     "a missing round trip": (
         lambda: evaluate(["a"], sources=["a"], metrics="rttbleu", inputs={"roundtrips": [[None]]}),
         "roundtrips, stream 1, segment 1: expected a string, got NoneType",
+    ),
+    "no level": (lambda: evaluate(["a"], ["a"], metrics="chrf").to_pandas(pandas_na()), "is not one of system, document"),
+    "a source of a metric": (
+        lambda: SLIDE(references=[["a"]], target_lang="en", sources=[pandas_na()]).segment_scores(["a"]),
+        "slide: sources, segment 1: expected a string, got <NA>, a missing value",
     ),
     "other lines": (lambda: evaluate(["a"], ["a", "b"]), "; align=True aligns documents whose lines do not match"),
     "documents to align": (

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from sacrebleu.metrics import BLEU
 
-from ...flag_types import Name, Number, Whole
+from ...flag_types import Name, Number, Order
 from ...registry import MetricTable, asks_for_help, metric_table, model_fix, wanted_metrics
 from ...run.wrappers import installed_wrappers
 from ...scoring.context import MetricSettings, capabilities, checked_flags, own_prefixes
@@ -82,9 +82,9 @@ class Bleu:
 
 @dataclass(frozen=True)
 class Chrf:
-    char_order: Whole = setting("Maximum length of character n-grams.", 6)
-    word_order: Whole = setting("Maximum length of word n-grams; 2 gives chrF++.", 0)
-    beta: Whole = setting("Weight of recall.", 2)
+    char_order: Order = setting("Maximum length of character n-grams.", 6)
+    word_order: Order = setting("Maximum length of word n-grams; 2 gives chrF++.", 0)
+    beta: Order = setting("Weight of recall.", 2)
     whitespace: bool = setting("Count white space.", False)
     lowercase: bool = setting("Ignore case.", False)
     eps_smoothing: bool = setting("Smooth as chrF++.py and Moses do.", False)

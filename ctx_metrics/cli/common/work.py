@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...engine_options import EngineOptions
-from ...flag_types import KeptIn, Positive
+from ...flag_types import Few, KeptIn
 from ...settings import CommandLine, setting
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Work:
         type=place,
         metavar="PLACE",
     )
-    workers: Positive | None = setting(
+    workers: Few | None = setting(
         "Number of processes of --on. (Default: one per GPU; without GPUs, one per two cores)"
     )
 

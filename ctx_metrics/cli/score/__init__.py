@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Decimals, Model, NewFile, OutputFile, Positive
+from ...flag_types import Decimals, Few, Model, NewFile, OutputFile
 from ...notices import notice
 from ...scoring.context import MetricSettings
 from ...scoring.inputs import installed_inputs
@@ -61,7 +61,7 @@ class ScoreFlags:
 
     metrics: Metrics | None = metrics_setting("metrics", DEFAULT_METRIC)
     model: Model | None = model_setting()
-    slide_grid: Positive | None = setting(
+    slide_grid: Few | None = setting(
         "Score slide with all windows and strides up to W in one run: a table window x stride for each system.",
         metavar="W",
     )

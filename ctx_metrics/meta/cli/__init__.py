@@ -25,7 +25,19 @@ from ...cli.common.metrics import (
 from ...cli.common.work import Kept, Work, checked_work, in_blocks
 from ...engine_options import EngineOptions
 from ...errors import InputError
-from ...flag_types import Decimals, Directory, File, Files, Number, OutputFile, Positive, Probability, Seed, output_file
+from ...flag_types import (
+    Decimals,
+    Directory,
+    Few,
+    File,
+    Files,
+    Number,
+    OutputFile,
+    Positive,
+    Probability,
+    Seed,
+    output_file,
+)
 from ...judgements.options import DataOptions
 from ...notices import notice
 from ...paths import Target, Writes, file_target
@@ -160,7 +172,7 @@ class Evaluation:
         "Write the scores of -m to files in DIR/SET, each metric's as soon as it is done, for --scores. Scores of "
         "the same texts and settings that are already there are not computed again."
     )
-    slide_grid: Positive | None = setting(
+    slide_grid: Few | None = setting(
         "Also compute the system accuracy of slide with all windows and strides up to W; each window is read once.",
         metavar="W",
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...flag_types import Model, Positive, Seed
+from ...flag_types import Amount, Model, Positive, Seed
 from ...settings import setting
 from ..flag_types import Above0, AtLeast0, Layers, Patience, Share
 
@@ -84,7 +84,7 @@ class Recipe:
         "End the training after this number of checks in a row without a new best; none: never.", 4
     )
     clip: Above0 = setting("Maximum norm of the gradient.", 10.0)
-    check_rows: Positive | None = setting(
+    check_rows: Amount | None = setting(
         "Number of rows between two checks on --dev, in addition to a check at the end of each epoch."
     )
     margin: Above0 = setting("Margin of the hinge, in standard deviations.", 0.5)

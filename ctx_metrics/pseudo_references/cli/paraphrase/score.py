@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....cli.common import flags
 from ....engine_options import EngineOptions
 from ....errors import InputError
-from ....flag_types import Files, Model, OutputFile, Positive
+from ....flag_types import Decimals, Files, Model, OutputFile, Positive
 from ....notices import notice
 from ....settings import CommandLine, setting
 from ....writing import check_writable
@@ -38,7 +38,7 @@ class Pairs:
         "model's limit)"
     )
     output: OutputFile | None = flags.output()
-    width: Positive = setting("Number of decimals.", 6, flag="-w --width")
+    width: Decimals = setting("Number of decimals.", 6, flag="-w --width")
 
 
 FLAGS = [Pairs, ("engine", EngineOptions), flags.quiet()]
