@@ -290,6 +290,18 @@ def read_weights(folder: Path, config: dict) -> "Tensors":
     return EncoderTensors(places, config)
 
 
+def check_shapes(path: Path, tensors: "Mapping[str, torch.Tensor]", wanted: Mapping[str, Sequence[int]]) -> None:
+    """Raise ModelError unless a file's tensors have the names and shapes that its config.json asks for."""
+    there = {name: list(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted({*wanted, *there}):
+        found, right = there.get(name), list(wanted[name]) if name in wanted else None
+        if found != right:
+            shapes = " and ".join("not there" if each is None else str(each) for each in (found, right))
+            raise ModelError(
+                f"{path} does not fit its config.json ({name[:80]}: {shapes})", fix="copy the folder again"
+            )
+
+
 def checked_tensor(
     tensor: Any,
     name: str,

@@ -13,23 +13,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from ...engine.checkpoint import EncoderFolder, Tensors, checked_tensor, load_file, tensor_shapes
+from ...engine.checkpoint import EncoderFolder, Tensors, check_shapes, checked_tensor, load_file, tensor_shapes
 from ...engine.matching import OTHERS
 from ...errors import ModelError
 from ...language import primary
 from ...opening import LazyMapping, file_hashes, identity, same_hashes
 from ..estimator import EMBEDDED_REFERENCELESS, EMBEDDED_UNIFIED
-from ..folder import (
-    CONFIG,
-    WEIGHTS,
-    cannot_be,
-    check_fields,
-    check_shapes,
-    checked_weights,
-    encoder_of,
-    model_type,
-    read_config,
-)
+from ..folder import CONFIG, WEIGHTS, cannot_be, check_fields, checked_weights, encoder_of, model_type, read_config
 from ..hub import ResolvedModel
 from .checkpoint import ADAPTED_KIND, HEAD_LAYER, INPUTS, SEPARATORS, Hyperparameters
 

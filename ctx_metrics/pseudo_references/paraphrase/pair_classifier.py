@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ...engine.checkpoint import checked_tensor, load_file, load_with
+from ...engine.checkpoint import check_shapes, checked_tensor, load_file, load_with
 from ...errors import InputError, ModelError
 from ...models.folder import (
     CONFIG,
     WEIGHTS,
     cannot_be,
     check_fields,
-    check_shapes,
     checked_weights,
     encoder_of,
     read_config,
