@@ -8,6 +8,7 @@ continue a stopped run.
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os.path import expanduser
 from typing import Annotated
 
 from ..checks import texts as text_checks
@@ -67,6 +68,15 @@ def column(text: str) -> tuple[str, str]:
     return role, name
 
 
+def output_folder(text: str) -> str:
+    """Return the path or the address of a folder; file:///folder is a path.
+
+    >>> output_folder("file:///data/scores"), output_folder("s3://bucket/scores")
+    ('/data/scores', 's3://bucket/scores')
+    """
+    return expanduser(text.removeprefix("file://") if text.startswith("file:///") else text)
+
+
 @dataclass(frozen=True)
 class Tables:
     tables: Annotated[Sequence[str], Reads(str), "TABLE"] = setting(
@@ -76,7 +86,7 @@ class Tables:
         nargs="+",
         action="store",
     )
-    folder: Annotated[str, Writes(inside=("part-*", "_summary.json", ".annotate/*")), "DIR"] = setting(
+    folder: Annotated[str, Writes(output_folder, inside=("part-*", "_summary.json", ".annotate/*")), "DIR"] = setting(
         "Output folder for the parts: a local path or an address.", flag="-o --output", required=True
     )
     columns: Sequence[tuple[str, str]] = setting(

@@ -86,6 +86,12 @@ def test_scores_are_those_of_score(ctx, table, tmp_path):
     assert [{role: row[role] for role in COLUMNS} for row in found] == rows()
 
 
+def test_a_folder_may_be_an_address_of_this_machine(ctx, table, tmp_path):
+    for folder in (f"file://{tmp_path}/address", f"{tmp_path}/path"):
+        assert ctx("annotate", table, "-o", folder, "-m", "chrf", "-l", "de-en", "-q").code == 0
+    assert parts(tmp_path / "address") == parts(tmp_path / "path") != {}
+
+
 def write_form(frame, path: Path) -> Path:
     """A table of pandas in the format that the file name ends with."""
     form = path.name.partition(".")[2]
