@@ -122,7 +122,8 @@ def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> 
         try:
             built_without_systems(judged, settings, engine)
         except InputError:  # lacks sources, if it can be built with some; otherwise raise the remaining error
-            built_without_systems(replace(judged, sources=judged.references[0]), settings, engine)
+            with_sources = replace(judged, sources=[text or "" for text in judged.references[0]])
+            built_without_systems(with_sources, settings, engine)
             return "no sources"
     return what
 
