@@ -150,9 +150,8 @@ def test_one_metric_without_documents():
     assert as_data(content)["metrics"][0]["documents"] is None
 
 
-def test_the_numbers_of_charts():
+def test_the_numbers_of_charts(content):
     """Of the four references 4, 4, 4 and 4 words are counted, of the sources 3, 2, 2 and 2."""
-    content = made()
     names, of_segments = classes(content)
     assert names[0] == "1-5" and of_segments.tolist() == [0, 0, 0, 0]
     by_caption = {chart.caption: chart.rows for chart in charts(content)}
@@ -223,8 +222,7 @@ def test_nothing_is_missing_without_references():
 # exports
 
 
-def test_texts_as_tsv():
-    content = made()
+def test_texts_as_tsv(content):
     header, *rows = [line.split("\t") for line in exports.texts_table(content).splitlines()]
     assert header == "system document segment BLEU TER source reference hypothesis".split()
     assert len(rows) == 8
@@ -232,8 +230,8 @@ def test_texts_as_tsv():
     assert rows[1] == ["a", "one", "2", *scored, *(TEXTS[name][1] for name in ("source", "ref", "a"))]
 
 
-def test_items_of_subset2evaluate():
-    items = [json.loads(line) for line in exports.subset2evaluate(made()).splitlines()]
+def test_items_of_subset2evaluate(content):
+    items = [json.loads(line) for line in exports.subset2evaluate(content).splitlines()]
     assert [item["i"] for item in items] == [0, 1, 2, 3] and [item["doc"] for item in items] == IDS
     assert items[0]["tgt"] == {"a": TEXTS["a"][0], "b": TEXTS["b"][0]} and items[0]["src"] == TEXTS["source"][0]
     assert items[3]["scores"]["a"]["TER"] == 0 and items[3]["scores"]["b"]["TER"] < 0  # larger is better there
@@ -269,18 +267,18 @@ def test_parts_are_on_the_scale_of_scores(marked):
     assert parts == {name: pytest.approx(100 * value) for name, value in scored.estimate.parts.items()}
 
 
-def test_a_campaign_without_sources_is_said(caplog):
-    campaign = json.loads(exports.pearmut(made(sources=None), "de-en a, b"))
+def test_a_campaign_without_sources_is_said(content, caplog):
+    unsourced = replace(content, context=replace(content.context, sources=None))
+    campaign = json.loads(exports.pearmut(unsourced, "de-en a, b"))
     assert campaign["campaign_id"] == "de-en-a-b"
     ids = [item["item_id"] for [document] in [campaign["data"]] for items in document for item in items]
     assert ids == ["one#1", "one#2", "two#1", "two#2"]  # not told apart by their texts, which may repeat
     assert caplog.messages == ["--pearmut: people need the source to judge a translation: give -s FILE"]
 
 
-def test_tables_of_systems_without_scores():
+def test_tables_of_systems_without_scores(content):
     """They stand last, with dashes."""
-    content, missing = made(), float("nan")
-    [bleu, _] = content.columns
+    [bleu, _], missing = content.columns, float("nan")
     column = replace(bleu, scores=[bleu.scores[0]._replace(system=missing), bleu.scores[1]], comparison=None)
     compared = SystemComparisons(["a", "b"], [column], content.design)
     table, note, signature = system_tables.render(compared, "markdown").split("\n\n")
