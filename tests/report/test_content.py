@@ -154,7 +154,8 @@ def test_the_numbers_of_charts(content):
     """Of the four references 4, 4, 4 and 4 words are counted, of the sources 3, 2, 2 and 2."""
     names, of_segments = classes(content)
     assert names[0] == "1-5" and of_segments.tolist() == [0, 0, 0, 0]
-    by_caption = {chart.caption: chart.rows for chart in charts(content)}
+    drawn = charts(content)
+    by_caption = {chart.caption: chart.rows for chart in drawn}
     bleu = np.array([each.segments for each in content.columns[0].scores])
     best, worse, *_ = by_caption["Do long segments have lower scores?"]  # in the order of ranks
     assert best[1] == "b" and worse[:3] == ["BLEU", "a", pytest.approx(bleu[0].mean())]
@@ -164,6 +165,9 @@ def test_the_numbers_of_charts(content):
     ter = np.array([each.segments for each in content.columns[1].scores])  # the smaller one is the better one
     wins = 100 * float(np.mean((ter[0] < ter[1]) + (ter[0] == ter[1]) / 2))
     assert won[2][3] == pytest.approx(wins)
+    spec = next(chart.spec for chart in drawn if chart.caption == WON)
+    shares = [each["share"] for each in spec["datasets"][spec["data"]["name"]]]  # better, equal and worse of each pair
+    assert [sum(shares[k : k + 3]) for k in range(0, len(shares), 3)] == pytest.approx([1] * 4)
     perfect = {chart.caption: chart.rows for chart in charts(made(names=("ref", "b")))}
     won = perfect[WON]
     assert won[0][3] > 50 and won[2][3] > 50, "the references win by BLEU, and by TER"
