@@ -135,6 +135,7 @@ LONGER = "cannot be loaded: it multiplies the length of a text, which"
     "changes, refused",
     [
         ({"post_processor": None}, "puts 0 special tokens around a text, not 2"),
+        (normalizers(replace("a" * 9999, String="a")), LONGER),  # first, as it harms no machine where it is not refused
         (normalizers(*[replace("aa", String="a")] * 40), LONGER),  # a terabyte of one letter
         (normalizers(*[replace("aaaaaaaaa", Regex="b*")] * 9), LONGER),
         (normalizers(*[{"type": "Prepend", "prepend": "a" * 99}] * 9), LONGER),
