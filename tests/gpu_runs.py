@@ -34,7 +34,9 @@ from ctx_metrics.pseudo_references.paraphrase.data import LabelledPairs
 from ctx_metrics.pseudo_references.paraphrase.recipe import ADAPTED
 from ctx_metrics.roundtrip.back_translation import BackTranslation
 from ctx_metrics.roundtrip.model_translator import ModelTranslator
-from ctx_metrics.scoring.context import Context, MetricSettings
+from ctx_metrics.run.run import Run
+from ctx_metrics.run.texts import Texts
+from ctx_metrics.scoring.context import MetricSettings
 from ctx_metrics.training.quality.development import read_development
 from ctx_metrics.training.quality.examples import read_training_set
 from ctx_metrics.training.quality.learn import learn
@@ -127,8 +129,7 @@ class Folders:
         return next(path for n in range(9999) if not (path := self.root / f"{name}-{n}").exists())
 
 
-Run = Callable[[Folders, EngineOptions], list[float]]
-RUNS: dict[str, Run] = {}
+RUNS: dict[str, Callable[[Folders, EngineOptions], list[float]]] = {}
 
 
 def run(*names: str) -> Callable[[Callable], Callable]:
@@ -276,7 +277,7 @@ def mbr(folders, engine, name):
     own = None if name == "mbr" else tuple(REFERENCES[:3])
     items = [Item(tuple(HYPOTHESES[:4]), own, SOURCES[0]), Item(tuple(OTHERS[:3]), own, SOURCES[1])]
     metric = MetricSettings("comet", METRICS["COMET"], {"model": folders.comet("regression")})
-    chooser = MinimumRisk([metric], [1.0], Context(engine=engine), Method())
+    chooser = MinimumRisk(Run(Texts(), [metric], {}, engine, text_checks=False), [1.0], Method())
     return [score for scores in choose(items, chooser).scores for score in scores]
 
 

@@ -187,6 +187,7 @@ def of_another_head(folder: Path) -> None:
         (other("config.json", model_type="rembert"), "is not a BLEURT-20 checkpoint: config.json gives 'rembert'"),
         (other("config.json", embedding_size=None), "older BLEURT for English"),
         (other("config.json", embedding_size="16"), "config.json gives '16' for embedding_size"),
+        (other("config.json", hidden_size=35), "hidden_size 35, which 3 attention heads cannot share"),
         (other("config.json", type_vocab_size=1), "type_vocab_size 1"),
         (other("config.json", vocab_size=10**9), "more than the .* bytes"),
         (other("config.json", vocab_size=9), "its tokenizer gives token .* do not belong together"),
