@@ -215,6 +215,7 @@ def test_unfit_settings(copy, name, setting, value, words):
         ("regression", "layerwise_attention.scalar_parameters.2"),
         ("regression", "layerwise_attention.gamma"),
         ("regression", "estimator.ff.3.weight"),
+        ("regression", "estimator.ff.6.bias"),
         ("xcomet", "hidden2tag.bias"),
         ("xcomet", "encoder.model.encoder.LayerNorm.weight"),
     ],
