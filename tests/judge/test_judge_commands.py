@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from judge_server import Fault, data_of, judgement, score_of, serving
+from judge_server import Fault, data_of, judgement, score_of
 from plugin_conftest import lines_of
 from report_pages import data_in
 
-from ctx_metrics import Judge, read_lines, release
+from ctx_metrics import Judge, read_lines
+from ctx_metrics.engine.memory import LoadedModels
 from ctx_metrics.judge import asking
 
 NAMES = ["a", "b", "c"]
@@ -28,18 +29,12 @@ def first_word(text: str) -> str:
     return text.split()[0]
 
 
-@pytest.fixture(autouse=True)
-def new_servers():
-    release()
-
-
 @pytest.fixture
-def server():
-    with serving() as made:
-        made.answer = lambda _, request: judgement(
-            score_of(request), (first_word(data_of(request)["translation"]), "major")
-        )
-        yield made
+def server(server):
+    server.answer = lambda _, request: judgement(
+        score_of(request), (first_word(data_of(request)["translation"]), "major")
+    )
+    return server
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +70,7 @@ def segments(server, tmp_path) -> np.ndarray:
     found = np.array([[each.score for each in metric.segment_scores(system, None)] for system in SYSTEMS])
     server.requests.clear()
     server.keys.clear()
-    release()
+    LoadedModels.clear_all()
     return found
 
 
@@ -135,32 +130,6 @@ def test_score_and_its_model_flag(ctx, files, given, server, segments):
     both = [float(row["score"]) for row in done.rows() if row["metric"] == "judge"]
     assert both == pytest.approx(segments.mean(1).tolist(), abs=0.01)
     assert len([row for row in done.rows() if row["metric"].startswith("slide")]) == 3
-
-
-def test_spans_as_a_table(ctx, given, tmp_path):
-    done = ctx("score", *given, "--spans", tmp_path / "predictions.tsv")
-    assert done.code == 0, done.err
-    header, *rows = [line.split("\t") for line in read_lines(str(tmp_path / "predictions.tsv"))]
-    found = dict(zip(header, rows[0]))
-    assert (found["start_indices"], found["end_indices"]) == ("0", str(len(first_word(SYSTEMS[0][0]))))
-    assert found["error_types"] == "major" and len(rows) == 36
-
-
-def test_compare(ctx, given, segments):
-    done = ctx("compare", *given, "--format", "jsonl")
-    assert done.code == 0, done.err
-    systems = segments.mean(1)
-    for row in done.objects():
-        own, other = (NAMES.index(row[each]) for each in ("system", "other"))
-        assert row["difference"] == pytest.approx(systems[own] - systems[other], abs=1e-4)
-
-
-@pytest.mark.full  # the run of sacrebleu above writes one too
-def test_report(ctx, given, segments, tmp_path):
-    assert ctx("report", *given, "-o", tmp_path / "report.html").code == 0
-    page = data_in((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert page["metrics"][0]["system"] == pytest.approx(segments.mean(1).tolist(), abs=1e-4)
-    assert len(page["marked"][0]["spans"]) == 36
 
 
 def test_annotate_goes_on_after_what_is_kept(ctx, flags, segments, server, tmp_path):
@@ -229,11 +198,12 @@ def test_choices_with_a_failed_request_are_not_kept(ctx, files, flags, server, t
         assert done.code == 0, done.err
         runs.append((done.out, "unanswered" in done.err, len(server.requests)))
         server.answer = answer
-        release()
+        LoadedModels.clear_all()
     (lost, said, _), (whole, still_said, sent), (again, _, after) = runs
     assert said and not still_said and lost != whole == again and after == sent
 
 
+@pytest.mark.full
 def test_meta(ctx, flags, segments, tmp_path):
     table = tmp_path / "judged.tsv"
     rows = [("system", "segment", "doc", "src", "ref", "mt", "score")] + [
@@ -248,17 +218,7 @@ def test_meta(ctx, flags, segments, tmp_path):
     assert values and values == pytest.approx([1.0] * len(values), abs=1e-6)
 
 
-def test_a_dry_run(ctx, given, server):
-    done = ctx("score", *given, "--judge-dry-run")
-    assert re.fullmatch(
-        rf"judge: dry run: \d+ segments, \d+ requests, about [\d,]+ tokens would go to {server.host}, and nothing was "
-        "sent; leave out --judge-dry-run to score",
-        done.err.splitlines()[-1].removeprefix("ctx-metrics: error: "),
-    )
-    assert done.code == 1 and done.out == ""
-    assert server.requests == []
-
-
+@pytest.mark.full
 def test_doctor(ctx, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
