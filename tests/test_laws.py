@@ -1,6 +1,5 @@
 """The laws that every metric of this package keeps. A new metric adds its name to LAWS; an exemption needs its reason here."""
 
-import json
 import math
 import random
 from functools import partial
@@ -45,12 +44,11 @@ for name in UNTRAINED:
     LAWS[name][1].update({"sensitivity": RANDOM, "difference": RANDOM})
 ELSEWHERE = [
     "doccomet",  # checkpoints and sources are needed: tests/metrics/test_comet_laws.py
-    # other texts than hypotheses and references are compared: tests/test_derived_laws.py
-    *("rttbleu", "rttsentbleu", "rttchrf", "rttsbert", "rttbertscore", "prsentbleu", "prbleu", "prchrf"),
+    # words are compared by no model, or other texts than hypotheses and references: tests/test_derived_laws.py
+    *"nist meteor rttbleu rttsentbleu rttchrf rttsbert rttbertscore prsentbleu prbleu prchrf".split(),
     "pairwise",  # systems are compared with each other: tests/pairwise/test_pairwise.py
     "metricx",  # a checkpoint is needed, and lower is better: tests/metricx/test_metricx.py
     "judge",  # a server is needed: tests/judge/test_judge_laws.py
-    *("nist", "meteor"),  # words are compared, by no model: tests/test_lexical_laws.py
 ]
 
 
@@ -114,7 +112,6 @@ def test_every_metric_is_in_the_table():
 
 def test_order(name):
     """Documents in any order give each segment the same value."""
-    law(name, "order")
     base = segment_values(make(name, doc_ids=DOC_IDS), SYSTEMS["b"], [REFERENCES])
     for seed in range(3):
         order = laws.reordered(random.Random(seed))
@@ -129,7 +126,6 @@ def test_order(name):
 @pytest.mark.parametrize("tokens", some([1, 300], [1]))
 def test_batch(name, tokens):
     """No value depends on the batch's size, nor on what else is scored."""
-    law(name, "batch")
     b, references, doc_ids = SYSTEMS["b"][FIRST], [REFERENCES[FIRST]], DOC_IDS[FIRST]
     base = segment_values(make(name, doc_ids=doc_ids), b, references)
     metric = make(name, doc_ids=doc_ids, engine=EngineOptions(batch_tokens=tokens, store_mb=1))
@@ -138,25 +134,6 @@ def test_batch(name, tokens):
     together = make(name, references, doc_ids, systems=[system[FIRST] for system in SYSTEMS.values()])
     rows = together._extract_corpus_statistics(b, None)
     assert max(abs(row[0] / row[1] - b) for row, b in zip(rows, base)) <= 1e-5
-
-
-@pytest.mark.slow
-def test_twenty_orders_and_budgets(name):
-    """As test_order and test_batch at once, on sentences of all systems: at most 1e-5 on the 0-1 scale."""
-    law(name, "batch")
-    hypotheses, references = [text for system in SYSTEMS.values() for text in system], REFERENCES * 3
-    doc_ids = [f"{letter}/{doc_id}" for letter in SYSTEMS for doc_id in DOC_IDS]
-    base = segment_values(make(name, doc_ids=doc_ids), hypotheses, [references])
-    worst = 0.0
-    for seed in range(20):
-        rng = random.Random(seed)
-        order = laws.reordered(rng, doc_ids)
-        engine = EngineOptions(batch_tokens=rng.choice([1, 64, 200, 777, 2048, 10000]), store_mb=rng.choice([1, 3, 64]))
-        metric = make(name, doc_ids=[doc_ids[i] for i in order], engine=engine)
-        values = segment_values(metric, [hypotheses[i] for i in order], [[references[i] for i in order]])
-        worst = max(worst, *(abs(values[k] - base[i]) for k, i in enumerate(order)))
-    print(f"{name}: largest difference {worst:.1e}")
-    assert worst <= 1e-5
 
 
 def test_identity(name):
@@ -187,16 +164,12 @@ def test_odd_lines(name):
 
 
 def test_one_segment(name):
-    law(name, "one segment")
     sentence = make(name).sentence_score("The cat sat.", ["The cat sat down."]).score
-    corpus = make(name).corpus_score(["The cat sat."], [["The cat sat down."]]).score
-    assert sentence == corpus
-    if "bounds" not in LAWS[name][1]:
-        assert 30 < corpus < 100
+    assert sentence == make(name).corpus_score(["The cat sat."], [["The cat sat down."]]).score
+    assert "bounds" in LAWS[name][1] or 30 < sentence < 100
 
 
 def test_lengths_must_agree(name):
-    law(name, "lengths")
     laws.lengths(partial(make, name))
     if name == "slide":
         with pytest.raises(InputError, match="document ids: 1 segment for 2"):
@@ -204,7 +177,6 @@ def test_lengths_must_agree(name):
 
 
 def test_signature(name):
-    law(name, "signature")
     metric = make(name, doc_ids=DOC_IDS)
     result = laws.signature(metric, SYSTEMS["a"], [REFERENCES])
     assert result["scale"] == "100" and result["nrefs"] == "1"
@@ -214,7 +186,6 @@ def test_signature(name):
 
 
 def test_bootstrap(name):
-    law(name, "bootstrap")
     score = make(name, doc_ids=DOC_IDS).corpus_score(SYSTEMS["b"], [REFERENCES], n_bootstrap=200)
     assert score._ci > 0 and abs(score._mean - score.score) < 2
     if "bounds" not in LAWS[name][1]:
@@ -226,7 +197,6 @@ def test_bootstrap(name):
 @pytest.mark.parametrize("kind", some(["bs", "ar"], ["bs"]))
 def test_paired(name, kind):
     """B differs from C."""
-    law(name, "paired")
     named = [(letter, SYSTEMS[letter]) for letter in "cba"]
     p_value = laws.paired(lambda: make(name, [REFERENCES], DOC_IDS, systems=[each for _, each in named]), named, kind)
     assert p_value < 0.05 or "difference" in LAWS[name][1]
@@ -234,13 +204,11 @@ def test_paired(name, kind):
 
 @by_default("slide", "esim")
 def test_pickling(name):
-    law(name, "pickling")
     laws.pickling(make(name, [REFERENCES], DOC_IDS), SYSTEMS["a"], SYSTEMS["b"], size=5_000_000)
 
 
 @by_default("bertr")
 def test_two_runs_are_equal(name):
-    law(name, "repeatable")
     runs = []
     for _ in range(2):
         release()  # as in a new process
@@ -250,7 +218,6 @@ def test_two_runs_are_equal(name):
 
 def test_references(name):
     """Of several references the best counts; None marks a missing one; a segment without any is left out."""
-    law(name, "references")
     settings = {"window": 1} if name == "slide" else {}
     a, b, references = SYSTEMS["a"][FEW], SYSTEMS["b"][FEW], REFERENCES[FEW]
     one = segment_values(make(name, **settings), b, [references])
@@ -284,27 +251,3 @@ def test_meaning_counts(name):
         assert other < same - 0.5
     scrambled, whole = (make(name, doc_ids=DOC_IDS).corpus_score(x, [REFERENCES]) for x in (SCRAMBLED, SYSTEMS["b"]))
     assert scrambled.score < whole.score - 3
-
-
-@by_default("slide")  # bertr: tests/plugin/test_command.py
-def test_command(name, forked_sacrebleu, tmp_path):
-    """--sentence-level agrees with the corpus rows; standard input agrees with -i."""
-    law(name, "command")
-    texts = {"ref": REFERENCES[FEW], "ids": DOC_IDS[FEW], "b": SYSTEMS["b"][FEW]}
-    for file, content in texts.items():
-        (tmp_path / file).write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
-    command = ["ref", "-m", metric_of(name), "-w", "4", "-q", "--docids", "ids", "-l", "de-en"]
-    if "model" in LAWS[name][0]:
-        command += [f"--{metric_of(name)}-model", LAWS[name][0]["model"]]
-
-    def run(*more, stdin=""):
-        done = forked_sacrebleu(*command, *more, stdin=stdin, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    corpus = json.loads(run("-i", "b"))["score"]
-    assert float(run("-b", stdin=(tmp_path / "b").read_text(encoding="utf-8"))) == corpus
-    sentences = [float(line) for line in run("-i", "b", "-sl", "-b").split()]
-    rows = make(name, doc_ids=texts["ids"])._extract_corpus_statistics(texts["b"], [texts["ref"]])
-    assert sentences == pytest.approx([100 * value / weight for value, weight in rows], abs=1e-3)
-    assert corpus == pytest.approx(100 * sum(r[0] for r in rows) / sum(r[1] for r in rows), abs=1e-3)
