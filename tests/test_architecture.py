@@ -27,19 +27,24 @@ def modules() -> dict[str, ast.Module]:
 
 
 @cache
+def nodes(name: str) -> list[ast.AST]:
+    """All nodes of a module."""
+    return list(ast.walk(modules()[name]))
+
+
+@cache
 def imported(name: str) -> frozenset[str]:
     """The modules that a module imports, also inside functions; not what it imports for type checkers alone."""
-    nodes = list(ast.walk(modules()[name]))
     for_types = {
         id(node)
-        for block in nodes
+        for block in nodes(name)
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for node in ast.walk(block)
     }
     is_package = (ROOT.joinpath(*name.split(".")) / "__init__.py").exists()
     around = name.split(".") if is_package else name.split(".")[:-1]
     found = set()
-    for node in nodes:
+    for node in nodes(name):
         if isinstance(node, ast.ImportFrom) and node.level and id(node) not in for_types:
             above = around[: len(around) - node.level + 1]
             base = ".".join([*above, *([node.module] if node.module else [])]).lstrip(".")
@@ -49,11 +54,13 @@ def imported(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
 def package(name: str) -> str:
     """The package of a module within ctx_metrics; "" for one in its folder."""
     return name.partition(".")[0] if (ROOT / name.partition(".")[0]).is_dir() else ""
 
 
+@cache
 def crossings() -> list[tuple[str, str]]:
     """All imports of a module of another package: (module, imported module)."""
     return [
@@ -93,25 +100,17 @@ def test_parsed_arguments_stay_above():
     """Below the commands and the inputs a value of settings is passed on, whichever flags gave it; settings itself makes it."""
     named = {
         name
-        for name, tree in modules().items()
-        for node in ast.walk(tree)
-        if "Namespace" in (getattr(node, "attr", ""), getattr(node, "id", ""))
+        for name in modules()
+        if any("Namespace" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in nodes(name))
     }
-    assert {
-        name
-        for name in named
-        if ".cli" not in f".{name}"
-        and not name.endswith(".inputs")
-        and package(name) != "plugin"
-        and name != "settings"
-    } == set()
+    inputs = {name for name in named if name.endswith(".inputs")}
+    of_commands = {name for name in named if package(name) == "plugin" or ".cli" in f".{name}"}
+    assert named - inputs - of_commands == {"settings"}
 
 
 def test_every_import_names_a_module():
     """Also those inside functions, which no other test may run; mypy passes over what it cannot find."""
-    assert {
-        f"{name} -> {target}" for name in modules() for target in imported(name) if target not in modules()
-    } == set()
+    assert {(name, target) for name in modules() for target in imported(name) - modules().keys()} == set()
 
 
 def test_no_import_goes_in_a_circle():
@@ -130,6 +129,12 @@ def test_the_page_names_what_exists():
         assert any(known), path
 
 
+@cache
+def names(module: str) -> set[str]:
+    """All names that a module binds or reads."""
+    return {getattr(each, field, "") for each in nodes(module) for field in ("name", "asname", "id")}
+
+
 def test_scripts_import_what_exists():
     """Benchmarks, recipes and tools do not run in the tests; a moved module would break them unnoticed."""
     for folder in ("benchmarks", "docs", "examples", "integrations", "tests/recording"):
@@ -138,10 +143,6 @@ def test_scripts_import_what_exists():
                 if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("ctx_metrics."):
                     continue
                 module = node.module.partition(".")[2]
-                bound = {
-                    name
-                    for each in ast.walk(modules()[module])
-                    for name in (getattr(each, "name", ""), getattr(each, "asname", ""), getattr(each, "id", ""))
-                }
+                bound = names(module)
                 for alias in node.names:
                     assert alias.name in bound or f"{module}.{alias.name}" in modules(), f"{path}: {alias.name}"

@@ -29,7 +29,7 @@ CLI = MAIN.format("ctx_metrics.cli") + "main({!r}.split())"
 SACREBLEU = MAIN.format("sacrebleu.sacrebleu") + "sys.argv[1:] = {!r}.split(); main()"
 WORDS = "import ctx_metrics as c; from ctx_metrics.scoring.sentence_bleu import SentenceBLEU as B; c.NIST(), c.METEOR(), B()"
 COSINE = "from ctx_metrics.roundtrip.sentence_cosine import SentenceCosine as S; S().corpus_score(['a'], [['b']])"
-HELPS = "--help,score --help,score -m bertr -h,cite slide,train -h,meta --help,meta -m slide chrf --help".split(",")
+HELPS = ["--help", "score -m bertr -h", "cite slide", "meta -m slide chrf --help"]
 # code, and what takes long to import and is not needed for it
 LIGHT = [
     ("import ctx_metrics; ctx_metrics.release()", HEAVY),
@@ -40,10 +40,7 @@ LIGHT = [
     ("import ctx_metrics.pseudo_references.inputs", {"torch", "numpy"}),
     ("import ctx_metrics.roundtrip.back_translation, ctx_metrics.roundtrip.cli", {"torch"}),
     (COSINE, {"sentence_transformers"}),
-    *(
-        (CLI.format(argv), {"torch", "transformers", "scipy", "matplotlib", "ctx_metrics.meta.evaluation"})
-        for argv in HELPS
-    ),
+    *((CLI.format(argv), {"torch", "scipy", "matplotlib", "ctx_metrics.meta.evaluation"}) for argv in HELPS),
     (CLI.format(f"score -t {A} -r {REF} -m bleu"), {"torch", "altair", "vl_convert", "jinja2"}),
     ("from ctx_metrics import COMET, Pairwise; COMET(), Pairwise()", {"torch._dynamo"}),  # torch's compiler
 ]
@@ -66,16 +63,13 @@ RUN = (
     "except SystemExit: pass\n"
     "print('\\n', len(searches), *sys.modules)"
 )
-OWN_RUNS = {
-    "bleu": [REF, "-i", A, "-m", "bleu"],
-    "all of its metrics": [REF, "-i", A, B, "-m", "bleu", "chrf", "ter", "-l", "de-en", "-f", "text"],
-    "a sentence at a time": [REF, "-i", A, "-sl", "-tok", "char"],
-    "abbreviated": [REF, "--inp", A, "--met", "chrf", "--score"],
-    "list": ["--list"],
-    "version": ["--version"],
-}
+OWN_RUNS = [
+    [REF, "-i", A, "-m", "bleu"],
+    [REF, "-i", A, "-sl", "-tok", "char"],
+    [REF, "--inp", A, "--met", "chrf", "--score"],
+    ["--list"],
+]
 MORE_RUNS = [
-    ["--hel"],
     [REF, "-i", A, "-m", "bleu", "nist", "-b"],
     [REF, "-i", A, "-m", "blue"],
     [REF, "-i", A, "-m", "bleu", "--docids", DOCIDS],
@@ -83,16 +77,16 @@ MORE_RUNS = [
 ]
 
 
-@pytest.mark.parametrize("name", some(OWN_RUNS, ["bleu", "abbreviated", "list"]))
-def test_a_run_of_sacrebleus_own_metrics_imports_and_searches_nothing(name):
-    done = python(RUN, *OWN_RUNS[name])
+@pytest.mark.parametrize("arguments", some(OWN_RUNS, OWN_RUNS[2:]), ids=" ".join)
+def test_a_run_of_sacrebleus_own_metrics_imports_and_searches_nothing(arguments):
+    done = python(RUN, *arguments)
     searches, *modules = done.stdout.split("\n")[-2].split()
     assert (done.returncode, searches) == (0, "0"), done.stderr
     assert "ctx_metrics.plugin.view" in modules and "numpy" not in modules
     assert not [each for each in modules if each.startswith(("ctx_metrics.plugin.command", "ctx_metrics.cli"))]
 
 
-@pytest.mark.parametrize("arguments", some(MORE_RUNS, MORE_RUNS[1:4]), ids=" ".join)
+@pytest.mark.parametrize("arguments", some(MORE_RUNS, MORE_RUNS[:3:2]), ids=" ".join)
 def test_entry_points_are_read_once_where_more_is_asked_for(arguments):
     done = python(RUN, *arguments)
     searches, *modules = done.stdout.split("\n")[-2].split()
@@ -225,15 +219,8 @@ def test_uninstalled_halfway_python_still_starts(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
 
 
-def test_what_the_package_offers():
-    code = (
-        "import ctx_metrics as c; print(c.__version__, c.ResourceError.__name__, all(hasattr(c, n) for n in c.__all__))"
-    )
-    assert python(code).stdout.split() == ["0.1.0", "ResourceError", "True"]
-
-
 @pytest.mark.full
 def test_zero_does_not_turn_the_hook_off():
     code = "from sacrebleu.metrics import METRICS; print('BERTR' in METRICS)"
-    seen = [python(code, CTX_METRICS_NO_AUTOLOAD=value).stdout.strip() for value in ("0", "", "1", "yes")]
-    assert seen == ["True", "True", "False", "False"]
+    seen = [python(code, CTX_METRICS_NO_AUTOLOAD=value).stdout.strip() for value in ("0", "", "yes")]
+    assert seen == ["True", "True", "False"]

@@ -110,19 +110,12 @@ except InputError:
 """
 WRONG = {
     'COMET(modle="x")': "did you mean",
-    'SLIDE(docids=["a"])': 'Unexpected keyword argument "docids"',
-    "BERTR(sources=texts)": 'Unexpected keyword argument "sources"',
     'METEOR(target_lang=["en"])': 'incompatible type "list[str]"',
-    "COMET(spans=1.5)": "incompatible type",
     "from ctx_metrics import COMTE": 'has no attribute "COMTE"',
     "evaluate(texts, reference=texts)": 'Unexpected keyword argument "reference" for "evaluate"; did you mean "references"',
     "evaluate(texts, metrics=7)": "incompatible type",
     'evaluate(texts, tuned_wiht="comet")': 'Unexpected keyword argument "tuned_wiht" for "evaluate"; did you mean "tuned_with"',
-    "evaluate(texts, peer=True)": 'Unexpected keyword argument "peer" for "evaluate"; did you mean "peers"',
-    "evaluate(texts, algin=True)": 'Unexpected keyword argument "algin" for "evaluate"; did you mean "align"',
     "evaluate(texts, cache=True)": "incompatible type",
-    "evaluate(texts, align=texts)": "incompatible type",
-    "evaluate(texts, tuned_with=7)": "incompatible type",
     'evaluate(texts, kind_of_references="people")': "incompatible type",
     'several.compare(tset="bootstrap")': 'Unexpected keyword argument "tset"',
     'several.compare(test="t")': "incompatible type",
@@ -138,19 +131,13 @@ def test_mypy_checks_a_users_program(tmp_path):
     (tmp_path / "wrong.py").write_text(f"{RIGHT}\n" + "".join(f"{line}\n" for line in WRONG))
     # the user's own configuration alone, which leaves torch out: it takes a minute to read, and no signature names it
     (tmp_path / "user.ini").write_text("[mypy]\n[mypy-torch.*,transformers.*]\nfollow_imports = skip\n")
-    # the package is where Python finds it, not in the working folder
-    argv = [
-        "--strict",
-        "--config-file",
-        "user.ini",
-        *"--cache-dir cache --follow-imports silent right.py wrong.py".split(),
-    ]
-    argv += ["--disable-error-code", "import-untyped"]
-    root = str(Path(ctx_metrics.__file__).parent.parent)
+    flags = (
+        "--strict --config-file user.ini --cache-dir cache --follow-imports silent --disable-error-code import-untyped"
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *argv],
+        [sys.executable, "-m", "mypy", *flags.split(), "right.py", "wrong.py"],
         cwd=tmp_path,
-        env={"PATH": "", "MYPYPATH": root},
+        env={"PATH": "", "MYPYPATH": str(Path(ctx_metrics.__file__).parent.parent)},  # the package that Python finds
         capture_output=True,
         text=True,
     )
@@ -158,7 +145,5 @@ def test_mypy_checks_a_users_program(tmp_path):
     first = RIGHT.count("\n") + 2
     assert [line for line in lines if line.startswith("right.py")] == [], done.stdout
     for number, (line, says) in enumerate(WRONG.items(), first):
-        assert any(each.startswith(f"wrong.py:{number}: error:") and says in each for each in lines), (
-            line,
-            done.stdout,
-        )
+        found = [each for each in lines if each.startswith(f"wrong.py:{number}: error:") and says in each]
+        assert found, (line, done.stdout)

@@ -38,12 +38,12 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     target.write_text("old")
     link.symlink_to(target)
     folder.mkdir()
-    with pytest.raises(InputError, match="cannot write .*link: it is a link, and nothing is written through a link"):
+    with pytest.raises(InputError, match="nothing is written through a link"):
         write_whole(str(link), "new\n")
     assert target.read_bytes() == b"old" and link.is_symlink()
     write_whole(str(target), "new\n")
     with pytest.raises(InputError, match="cannot write .*folder: Is a directory; the scores above are complete"):
-        write_whole(str(folder), "new\n", "; the scores above are complete")
+        write_whole(str(folder), "new\n", "the scores above are complete")
     with pytest.raises(UnicodeEncodeError):
         write_whole(str(target), "half\ud800")
     assert target.read_text() == "new\n" and sorted(os.listdir(tmp_path)) == ["folder", "link", "scores"]
@@ -63,10 +63,8 @@ def test_another_encoding(tmp_path):
     target = tmp_path / "lines"
     write_whole(str(target), "größer\r\n", encoding="latin1")
     assert target.read_bytes() == b"gr\xf6\xdfer\r\n"
-    with pytest.raises(
-        InputError, match=r"lines: line 2: '€' \(U\+20AC\) is not in latin1; .* leave out -e latin1; so$"
-    ):
-        write_whole(str(target), "a\n€\n", "; so", "latin1")
+    with pytest.raises(InputError, match=r"line 2: '€' \(U\+20AC\) is not in latin1; .*; so$"):
+        write_whole(str(target), "a\n€\n", "so", "latin1")
     assert target.read_bytes() == b"gr\xf6\xdfer\r\n"
 
 
@@ -119,14 +117,10 @@ def test_permissions_stay_and_new_files_have_the_umasks(tmp_path, umask_077):
     assert {mode(path) for path in (tmp_path / "new").iterdir()} == {0o600} and mode(tmp_path / "new") == 0o700
 
 
-def _to_state(path, tensors):
-    write_state(path, TrainingState(tensors, {}, {}, "{}"), {})
-
-
 FULL = {
     "text": lambda path, tensors: write_whole(str(path), "x" * 9999),
     "tensors": lambda path, tensors: write_tensors(str(path), tensors),
-    "state": _to_state,
+    "state": lambda path, tensors: write_state(path, TrainingState(tensors, {}, {}, "{}"), {}),
     "scores": lambda path, tensors: write_scores(path, "key", np.zeros(999)),
     "a trained model": lambda path, tensors: write_model(path.parent, {}, tensors),
 }
@@ -169,16 +163,12 @@ def test_what_another_process_is_writing_is_no_leftover(tmp_path):
     [
         ("new/deep/scores", {}, None),
         ("new/deep", {"folder": True}, None),
-        ("folder", {"folder": True}, None),
         ("file", {}, None),
         ("/dev/stdout", {}, None),
-        ("/dev/null", {}, None),
         ("folder", {}, "cannot write folder: it is a folder"),
-        ("file/scores", {}, "cannot write file/scores: file is a file, but a folder is needed there"),
         ("link", {}, f"cannot write link: {LINK}"),
         ("", {}, "cannot write '': the name is empty; give the name of a file"),
         ("link", {"folder": True}, "cannot write into link: link is not a folder, but one is needed there"),
-        ("file", {"folder": True}, "cannot write into file: file is a file, but a folder is needed there"),
         ("file/a/b", {"flag": "--out"}, "--out file/a/b: file is a file, but a folder is needed there"),
         ("folder", {"flag": "--out"}, "--out folder: cannot write there: it is a folder"),
         ("s3:/bucket", {"folder": True, "flag": "--out"}, "--out s3:/bucket: " + ADDRESS),
