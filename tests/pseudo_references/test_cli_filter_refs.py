@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from plugin_conftest import EXAMPLES, REF, A, B, C, lines_of
+from plugin_conftest import EXAMPLES
 
 from ctx_metrics import release
 
@@ -101,31 +101,15 @@ def test_several_references_and_xz(run, tmp_path):
     assert done.code == 0 and (tmp_path / "out/p.en.filtered.txt").read_text() == "bird\n\n"
 
 
-def test_real_texts_with_the_default_alignment(run, tmp_path):
-    files = {name: "\n".join(lines_of(file)) + "\n" for name, file in zip(("ref", "a", "b", "c"), (REF, A, B, C))}
-    done = run(*BASE, "--pseudo-filter", "mas", "-l", "de-en", "-t", "c.txt", **files)
-    assert done.code == 0
-    rows = [line.split("\t") for line in (tmp_path / "out/scores.tsv").read_text().splitlines()[1:]]
-    assert all((float(score) > 0.74) == (kept == "1") for _, _, score, kept in rows)
-    assert {kept for *_, kept in rows} == {"0", "1"}
-
-
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--pseudo-vectors", "v.vec"], "--pseudo-vectors are for --pseudo-filter mas"),
-        (["--pseudo-filter", "mas", "-l", "en-de"], "English, but the language is German (de)"),
-        (["--pseudo-filter", "mas", "--pseudo-vectors", "absent"], "cannot read absent"),
-        (["--pseudo-filter", "none", "-r", "short.txt"], "a.txt has 4 lines, but short.txt has 1"),
-        (["--pseudo-filter", "none", "-r", "empty.txt"], "empty.txt is empty"),
         (["--pseudo-filter", "none", "-t", "short.txt"], "short.txt has 1 line, but ref.txt has 4"),
-        (["--pseudo-filter", "none", "-o", "ref.txt"], "cannot write into ref.txt: ref.txt is a file"),
-        (["--pseudo-refs", "a.txt", "a.txt"], "a.txt is given twice"),
         (["--pseudo-refs", "x/a.txt", "y/a.txt", "x-a.txt"], "would both be written to x-a.filtered.txt"),
     ],
 )
 def test_errors_are_one_line_and_write_nothing(run, tmp_path, argv, words):
-    done = run(*BASE, *argv, short="cat\n", empty="")
+    done = run(*BASE, *argv, short="cat\n")
     assert done.code == 1 and words in done.err and done.err.count("\n") == 1 and done.out == ""
     assert not [name for folder in tmp_path.rglob("out") for name in os.listdir(folder)]
 
@@ -142,12 +126,3 @@ def test_the_page(ctx, tmp_path, monkeypatch):
     assert done.out.splitlines() == [line.removeprefix("    ") for line in shown.splitlines()]
     failed, tried = doctest.testfile(str(page), module_relative=False)
     assert tried == 9 and failed == 0
-
-
-def test_usage_and_help(run):
-    assert run("-r", "ref.txt", "-o", "out").code == 2
-    assert run("--pseudo-refs", "a.txt", "-o", "out").code == 2
-    done = run("--help")
-    assert done.code == 0 and "sacrebleu treats an empty line as a real reference" in done.out
-    for flag in ("--pseudo-refs", "--pseudo-filter", "--pseudo-guard", "--format", "--ctx-device"):
-        assert flag in done.out

@@ -86,11 +86,6 @@ def test_it_equals_the_library_on_each_pair_alone_in_any_batch_and_order(tmp_pat
     assert backward[::-1] == pytest.approx(wanted, abs=1e-5)
 
 
-def test_the_pair_is_ordered(bert):
-    one, other = ParaphraseClassifier(str(bert), QUIET).probabilities([PAIRS[1], PAIRS[5]])
-    assert PAIRS[1] == PAIRS[5][::-1] and abs(one - other) > 1e-3
-
-
 def test_a_single_logit_goes_through_the_sigmoid(tmp_path, tiny_bert):
     folder = write_classifier(tmp_path / "one", tiny_bert, labels=1)
     wanted = [float(logits_alone(folder, pair).sigmoid()[0]) for pair in PAIRS]
@@ -299,14 +294,13 @@ def bias(value: list[float] | None):
         ),
         *(
             (other("config.json", rank=rank), f"rank is {json.dumps(rank)}, which is not valid; copy the folder again")
-            for rank in (0, -1, True, "3", 1.0)
+            for rank in (0, True, "3")
         ),
         (other("config.json", rank=99), "FOLDER/config.json: rank 99 is more than the encoder's width, 48"),
         (other("config.json", rank=2), "does not fit its config.json (encoder.encoder.layer.0."),
         (other("config.json", encoder_ckpt="0" * 12), "was trained on an encoder that hashes to 000000000000"),
         (other("config.json", encoder="./gone"), "its encoder './gone' cannot be used"),
         (weights("classify.bias", torch.ones_like), "the weights were changed, or belong to another model"),
-        (bias([1.0, 1.0, 1.0]), "(classify.bias: [3] and [2])"),
         (bias(None), "(classify.bias: not there and [2])"),
         (in_turn(weights("more", lambda _: torch.ones(1)), rehash), "(more: [1] and not there)"),
         (bias([0.0, float("nan")]), "classify.bias is not finite everywhere; train the model again"),

@@ -83,38 +83,21 @@ def test_the_system_named_as_the_back_translator_is_said(run, put):
     assert "seems to be the system google: its round trips score too high" in err and "ours" not in err
 
 
-def test_wrong_usage(run, put):
-    put("a.txt", "eins")
-    assert run("-t", "a.txt")[0] == 2
-    assert "the back-translator is missing: name it with --rtt-bt" in run("-t", "a.txt")[2]
-    assert "'opus' is not a back-translator: give hf:MODEL" in run("-t", "a.txt", "--rtt-bt", "opus")[2]
-    assert run("--rtt-bt", "cmd:cat")[0] == 2
-    assert "not a language pair" in run("-t", "a.txt", "--rtt-bt", "cmd:cat", "-l", "de")[2]
-
-
 @pytest.mark.parametrize(
     "flags, said",
     [
-        (["-t", "none.txt"], "cannot read none.txt: No such file"),
         (["-t", "a.txt", "-s", "two.txt"], "a.txt has 1 line, but the source two.txt has 2"),
-        (["-t", "empty.txt"], "empty.txt is empty"),
-        (["-t", "a.txt", "a.txt"], "a.txt and a.txt would both become a.rtt.txt"),
         (["-t", "a.txt", "in/a.txt"], "a.txt and in/a.txt would both become a.rtt.txt"),
-        (["-t", "a.txt", "-o", "two.txt"], "cannot write into two.txt: two.txt is a file"),
         (["-t", "b.txt"], "cannot write b.rtt.txt: it is a folder"),
-        (["-t", "a.txt", "--rtt-beams", "2"], "--rtt-beams is for hf: back-translators"),
         (["-t", "a.txt", "--rtt-cache", "two.txt"], "the kept round trips in two.txt/cmd-"),
-        (["-t", "latin.txt"], "latin.txt, line 1: byte 2 (0xe4) is not utf-8"),
     ],
 )
 def test_faults_are_one_line_and_no_command_is_started(run, tmp_path, put, flags, said):
     put("a.txt", "eins")
     put("b.txt", "eins")
     put("two.txt", "one", "two")
-    put("empty.txt")
     put("in/a.txt", "eins")
     (tmp_path / "b.rtt.txt").mkdir()
-    (tmp_path / "latin.txt").write_bytes(b"h\xe4tte\n")
     code, out, err = run(*flags, "--rtt-bt", "cmd:touch started; cat")
     assert (code, out) == (1, "") and err.startswith(f"ctx-metrics: error: {said}") and err.count("\n") == 1
     assert not (tmp_path / "started").exists()

@@ -29,6 +29,9 @@ def test_what_is_put_comes_back_in_another_process_too(tmp_path):
     assert again.get(["unknown", *ODD]) == ODD
     assert list(again.get(reversed(list(ODD)))) == list(reversed(list(ODD)))
     again.close()
+    in_memory = TranslationCache(None, "key")
+    in_memory.put(ODD)
+    assert in_memory.path is None and in_memory.get(ODD) == ODD
 
 
 def test_each_key_has_its_own_file(tmp_path):
@@ -37,12 +40,6 @@ def test_each_key_has_its_own_file(tmp_path):
     assert second.get(["x"]) == {} and first.path != second.path
     assert {path.suffix for path in tmp_path.iterdir()} == {".sqlite3"}
     assert len(file_stem("x" * 500)) < 120
-
-
-def test_in_memory():
-    cache = TranslationCache(None, "key")
-    cache.put(ODD)
-    assert cache.path is None and cache.get(ODD) == ODD
 
 
 def test_the_first_of_two_translations_stays(tmp_path):

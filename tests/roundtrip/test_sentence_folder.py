@@ -130,7 +130,7 @@ LIST = "modules.json (is not a readable list of|lists no) modules"
     [
         *(
             (read_modules, text("modules.json", content), LIST)
-            for content in ("{", "[1]", "{}", "[]", '[{"type": "sentence_transformers.models.Pooling"}]')
+            for content in ("{", "[1]", "[]", '[{"type": "sentence_transformers.models.Pooling"}]')
         ),
         (packed_layout, text("1_Pooling/config.json", "{"), "config.json is not readable JSON"),
         (encoder_of, text("sentence_bert_config.json", '{"max_seq_length": 2}'), "max_seq_length 2 leaves no token"),

@@ -26,7 +26,6 @@ from sentence_folders import (
 )
 
 from ctx_metrics.engine.encoder import shared_encoder
-from ctx_metrics.engine.readout import PooledMix, SentenceVector
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import ModelError, ResourceError
 from ctx_metrics.models import hub
@@ -133,13 +132,6 @@ def test_another_family_goes_through_the_library(tmp_path, tiny_bert, caplog):
     assert again.model is None and values(again.cosines(PAIRS)) == pytest.approx(values(results)[: len(PAIRS)])
 
 
-def test_a_plain_encoder_of_another_family_is_averaged_by_the_library(tmp_path, tiny_bert):
-    folder = distilbert(tmp_path / "plain", tiny_bert)
-    encoder = encoder_of(folder)
-    assert isinstance(encoder, LibrarySentenceEncoder)
-    assert values(encoder.cosines(PAIRS)) == pytest.approx(library_cosines(folder, PAIRS), abs=1e-5)
-
-
 def test_the_library_encodes_a_text_once(tmp_path, tiny_bert, monkeypatch):
     encoder = LibrarySentenceEncoder(distilbert(tmp_path / "plain", tiny_bert), EngineOptions(quiet=True))
     asked = []
@@ -183,12 +175,6 @@ def test_the_encoder_is_shared_with_other_metrics(mean_model):
     texts.encode(tokens, [(1,)])  # another metric's layer: the sentence vectors are read in the same pass
     texts._start = None
     assert values(encoder.cosines([("a dog", "a cat")])) != [None]
-
-
-def test_sentence_vectors_are_of_segments_only():
-    vector, mix = SentenceVector((0.0, 1.0), "avg"), PooledMix((0.0, 1.0), "avg")
-    assert vector.unit == "segment" and mix.unit is None and vector != mix
-    assert vector == SentenceVector((0.0, 1.0), "avg") and hash(vector) == hash(SentenceVector((0.0, 1.0), "avg"))
 
 
 def test_a_pickled_encoder_gives_the_same(mean_model):

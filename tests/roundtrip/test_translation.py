@@ -99,12 +99,6 @@ def test_the_target_of_a_multilingual_marian_stands_before_the_text():
     assert model.tokenizer.convert_ids_to_tokens(ids) == [">>fra<<", "▁the", "▁cat", "</s>"]
 
 
-def test_the_source_language_is_told():
-    sources = (load(toys.random_m2m(), source=source, target="en") for source in ("de", "fr"))
-    german, french = (model.tokenize(["the cat"])[0][0] for model in sources)
-    assert german[0] != french[0] and german[1:] == french[1:]
-
-
 def test_lines_that_are_too_long_are_cut_and_told(caplog, monkeypatch):
     monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
     toy = toys.trained_marian()
