@@ -14,7 +14,6 @@ from sacrebleu.metrics import METRICS
 from ctx_metrics.cli import main
 from ctx_metrics.cli.common.metrics import add_metric_arguments
 from ctx_metrics.errors import CtxMetricsError, InputError
-from ctx_metrics.flag_types import positive
 from ctx_metrics.plugin.arguments import parser_class
 from ctx_metrics.plugin.capture import Command
 from ctx_metrics.registry import MetricTable, wanted_metrics
@@ -58,16 +57,6 @@ def stock_parser() -> argparse.ArgumentParser:
 
 
 @pytest.mark.full
-def test_the_help_of_named_metrics_shows_their_groups():
-    done = sacrebleu("-m", "bertr", "slide", "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    titles = [f"{name} related arguments" for name in ("BERTR", "SLIDE", "BLEU")]
-    for text in (*titles, "--bertr-model MODEL", "--slide-window W", "--source, --docids", "--slide-output"):
-        assert text in done.stdout, text
-    assert "COMET related arguments" not in done.stdout
-
-
-@pytest.mark.full
 def test_an_abbreviated_help_shows_them_too():
     assert sacrebleu("--hel").stdout == sacrebleu("-h").stdout == sacrebleu("--help").stdout
 
@@ -75,10 +64,8 @@ def test_an_abbreviated_help_shows_them_too():
 @pytest.mark.parametrize(
     "argv, says",
     [
-        (["-m", "slide", "--comet-model", "x"], "--comet-model is a flag of comet"),
         (["-m", "slide", "--comet-model=x"], "--comet-model is a flag of comet"),
         (["--bertr-lay", "9", "-m", "bleu"], "--bertr-layers is a flag of bertr"),
-        (["--bertr-layers", "9"], "--bertr-layers is a flag of bertr"),
         (["-m", "bleu", "comet", "--slide-output=slide.tsv"], "--slide-output is a flag of slide"),
         (["-m", "doccomet", "--comet-on-long", "truncate"], "--comet-on-long is a flag of comet"),
     ],
@@ -150,37 +137,28 @@ def test_every_abbreviation_of_stock_options_keeps_its_meaning():
 
 
 @pytest.mark.parametrize(
-    "argv, dest, value",
+    "argv",
     [
-        (["--do", "wmt17"], "download", "wmt17"),
-        (["--down", "wmt17"], "download", "wmt17"),
-        (["--sent"], "sentence_level", True),
-        (["--smooth-m", "floor"], "bleu_smooth_method", "floor"),
-        (["--en", "latin-1"], "encoding", "latin-1"),
-        (["--short"], "short", True),
-        (["--met", "chrf"], "metrics", ["chrf"]),
-        (["--det"], "detail", True),
-        (["--conf"], "confidence", None),
-        (["--ci"], "citation", True),
-        (["--e", "src"], None, None),
+        ["--do", "wmt17"],
+        ["--sent"],
+        ["--smooth-m", "floor"],
+        ["--en", "latin-1"],
+        ["--det"],
+        ["--conf"],
+        ["--e", "src"],
     ],
     ids=str,
 )
-def test_abbreviations_give_what_stock_gives(parse, capsys, argv, dest, value):
+def test_abbreviations_give_what_stock_gives(parse, argv):
     def outcome(stock):
         try:
-            return {
-                key: found
-                for key, found in vars(parse(*argv, stock=stock)).items()
-                if not key.startswith(("ctx_", "source", "docids", "roundtrip", "rtt_", "pseudo_"))
-            }
+            found = vars(parse(*argv, stock=stock))
         except SystemExit as error:
             return error.code
+        ours = ("ctx_", "source", "docids", "roundtrip", "rtt_", "pseudo_")
+        return {key: value for key, value in found.items() if not key.startswith(ours)}
 
-    stock = outcome(True)
-    assert outcome(False) == stock
-    if isinstance(stock, dict) and value is not None:
-        assert stock[dest] == value
+    assert outcome(False) == outcome(True)
 
 
 def test_abbreviations_of_plugin_flags_work_where_stock_has_none(parse):
@@ -200,18 +178,13 @@ def test_flags_have_the_defaults_that_help_says(parse):
     "argv, wanted",
     [
         ([], []),
-        (["-m", "bleu"], []),
         (["-m", "bertr"], ["bertr"]),
         (["-mslide"], ["slide"]),
         (["--metrics=comet"], ["comet"]),
-        (["-m=comet"], ["comet"]),
         (["--slide-window", "3"], ["slide"]),
         (["-m", "slide", "chrf", "bertr"], ["bertr", "slide"]),
-        (["-h"], NAMES),
         (["--help"], NAMES),
-        (["--he"], NAMES),
         (["--h"], NAMES),
-        (["--"], []),
         (["-"], []),
         (["bertr.txt"], []),
         (["--slidewindow"], []),
@@ -259,13 +232,6 @@ def test_a_model_in_place_of_a_metric_has_a_hint_in_one_line(parse, capsys, name
             refused()
         assert caught.value.code == 2
         assert capsys.readouterr().err.endswith(f": give {meant}\n")
-
-
-def test_positive():
-    assert positive("3") == 3
-    for text in ("0", "-2", "8k", "0.5"):
-        with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number of at least 1$"):
-            positive(text)
 
 
 def test_the_argparse_module_itself_is_untouched():
