@@ -32,14 +32,13 @@ def write_classifier(folder: Path, encoder: Path, labels: int = 2, **config) -> 
     return folder
 
 
-def logits_alone(folder: Path, pair: tuple[str, str], limit: int = 64):
-    """The logits of one pair by itself, unpadded."""
+def logits_alone(folder: Path, *pairs: tuple[str, str], limit: int = 64) -> list:
+    """The logits of each pair by itself, unpadded."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    inputs = AutoTokenizer.from_pretrained(folder)(
-        *pair, return_tensors="pt", truncation="longest_first", max_length=limit
-    )
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    how = {"return_tensors": "pt", "truncation": "longest_first", "max_length": limit}
     with torch.inference_mode():
-        return model(**inputs).logits[0]
+        return [model(**tokenizer(*pair, **how)).logits[0] for pair in pairs]

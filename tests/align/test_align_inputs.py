@@ -192,48 +192,28 @@ def test_bad_json_lines(tmp_path, rows, message):
     assert fault(objects(tmp_path / "h.jsonl", *rows)) == message
 
 
-def test_blank_lines_separate_documents(tmp_path):
+@pytest.mark.parametrize(
+    "text, ids, texts, said",
+    [
+        ("\nOne.\nTwo.\n\n \nThree. Four.\n\n", IDS, TEXTS, ""),  # blank lines separate documents
+        ('{user} said "Hello."\n\nOne.\nTwo.', IDS, ['{user} said "Hello."', "One.\nTwo."], ""),  # no JSON
+        ("One.\n\n\n\nTwo.\nThree.\n", "abc", ["One.", "", "Two.\nThree."], ""),
+        ("One.\n\nTwo.\n", None, ["One.\n\nTwo."], ""),
+        ("One.\nTwo. Three.\nFour.\nFive.\n", IDS, ["One.\nTwo. Three.\nFour.\nFive."], "between its 2 documents"),
+        # as many lines as segments
+        ("One.\n\nThree.\n", "aab", ["One.", "Three."], "the blocks are used. If blank lines are empty outputs"),
+        ("One.\n\n\n", "aab", ["One.", ""], ""),
+        ("One.\n\nTwo.\n\nThree.\n", "aaabb", ["One.\n\nTwo.", "\nThree."], "2 empty lines are empty outputs"),
+    ],
+)
+def test_which_lines_are_a_document(tmp_path, text, ids, texts, said):
     path = tmp_path / "h.txt"
-    path.write_text("\nOne.\nTwo.\n\n \nThree. Four.\n\n")
-    assert read(path) == (PARTS, TEXTS)
-    path.write_text('{user} said "Hello."\n\nThree. Four.')  # no JSON
-    assert read(path)[1] == ['{user} said "Hello."', "Three. Four."]
-
-
-def test_with_as_many_lines_as_segments_an_empty_line_is_an_empty_output(tmp_path):
-    path = tmp_path / "h.txt"
-    parts = parts_of(["a", "a", "b"], 3)
-    path.write_text("One.\n\nThree.\n")
+    path.write_text(text)
+    segments = 3 if ids is None else len(ids)
     with collected() as notices:
-        assert read(path, parts)[1] == ["One.", "Three."]  # two documents between blank lines
-    assert "the blocks are used. If blank lines are empty outputs" in str(notices[0])
-    path.write_text("One.\n\n\n")
-    assert read(path, parts)[1] == ["One.", ""]
-    path.write_text("One.\n\nTwo.\n\nThree.\n")
-    with collected() as notices:
-        assert read(path, parts_of(["a", "a", "a", "b", "b"], 5))[1] == ["One.\n\nTwo.", "\nThree."]
-    assert str(notices[0]).endswith("so the ids divide it into documents; 2 empty lines are empty outputs")
-
-
-def test_a_document_between_two_blank_lines_may_be_empty(tmp_path):
-    path = tmp_path / "h.txt"
-    path.write_text("One.\n\n\n\nTwo.\nThree.\n")
-    assert read(path, parts_of(["a", "b", "c"], 3))[1] == ["One.", "", "Two.\nThree."]
-
-
-def test_without_blank_lines_all_is_one_text(tmp_path):
-    path = tmp_path / "h.txt"
-    path.write_text("One.\nTwo. Three.\nFour.\nFive.\n")
-    with collected() as notices:
-        parts, texts = read(path)
-    assert ([tuple(part) for part in parts], texts) == ([("", 0, 3)], ["One.\nTwo. Three.\nFour.\nFive."])
-    assert "there are no blank lines between its 2 documents" in str(notices[0])
-
-
-def test_a_single_document_may_have_blank_lines(tmp_path):
-    path = tmp_path / "h.txt"
-    path.write_text("One.\n\nTwo.\n")
-    assert read(path, parts_of(None, 3))[1] == ["One.\n\nTwo."]
+        parts, found = read(path, parts_of(ids and [*ids], segments))
+    assert found == texts and len(parts) == len(texts) and parts[-1].end == segments
+    assert said in str(notices[0]) if said else not notices
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.ndjson", "a.txt"])

@@ -151,16 +151,6 @@ def test_annotate_goes_on_after_what_is_kept(ctx, flags, segments, server, tmp_p
     ]
 
 
-def test_rerank(ctx, files, flags, server, tmp_path):
-    done = ctx("rerank", *(files / each for each in NAMES), "-s", files / "src", *flags, "-q")
-    assert done.code == 0, done.err
-    assert all("reference" not in data_of(request) for request in server.requests)
-    own = {"url": server.url, "model": "toy", "samples": 1, "store": str(tmp_path / "s")}
-    scores = [[s.score for s in Judge([], sources=SOURCES, **own).segment_scores(each)] for each in SYSTEMS]
-    best = np.array(scores).argmax(0)
-    assert done.out.splitlines() == [SYSTEMS[k][i] for i, k in enumerate(best)]
-
-
 def test_mbr(ctx, files, flags, server):
     """Each candidate is judged against each of the others as a reference."""
     short = [*flags, "--judge-inputs", "mt+ref"]

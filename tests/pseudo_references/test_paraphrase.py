@@ -77,7 +77,7 @@ ROWS = [(encoder, budget) for encoder in ENCODERS for budget in BUDGETS]
 )
 def test_it_equals_the_library_on_each_pair_alone_in_any_batch_and_order(tmp_path, request, encoder, budget):
     folder = write_classifier(tmp_path / "c", request.getfixturevalue(encoder))
-    wanted = [float(logits_alone(folder, pair).softmax(-1)[1]) for pair in PAIRS]
+    wanted = [float(each.softmax(-1)[1]) for each in logits_alone(folder, *PAIRS)]
     assert max(wanted) - min(wanted) > 0.02  # else nothing could be told apart
     options = EngineOptions(quiet=True, batch_tokens=budget)
     found = ParaphraseClassifier(str(folder), options).probabilities(PAIRS)
@@ -88,7 +88,7 @@ def test_it_equals_the_library_on_each_pair_alone_in_any_batch_and_order(tmp_pat
 
 def test_a_single_logit_goes_through_the_sigmoid(tmp_path, tiny_bert):
     folder = write_classifier(tmp_path / "one", tiny_bert, labels=1)
-    wanted = [float(logits_alone(folder, pair).sigmoid()[0]) for pair in PAIRS]
+    wanted = [float(each.sigmoid()[0]) for each in logits_alone(folder, *PAIRS)]
     assert ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS) == pytest.approx(wanted, abs=1e-5)
 
 
@@ -121,7 +121,7 @@ def test_the_probability_is_that_of_the_label(folder, caplog, names, label):
     change(folder, id2label=dict(enumerate(names)), label2id={name: k for k, name in enumerate(names)})
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         found = ParaphraseClassifier(str(folder), QUIET).probabilities(PAIRS)
-    wanted = [float(logits_alone(folder, pair).softmax(-1)[label]) for pair in PAIRS]
+    wanted = [float(each.softmax(-1)[label]) for each in logits_alone(folder, *PAIRS)]
     assert found == pytest.approx(wanted, abs=1e-5)
     assert ["'not_entailment' is read as paraphrase" in said for said in said_of(caplog)] == [True] * label
 
@@ -144,7 +144,8 @@ def test_no_more_tokens_than_the_model_has_positions(tmp_path, request, caplog, 
     pair = ("the cat " * 60, "the dog " * 60)
     with caplog.at_level(logging.WARNING, "ctx_metrics"):
         (found,) = ParaphraseClassifier(str(folder), QUIET).probabilities([pair])
-    assert found == pytest.approx(float(logits_alone(folder, pair, most).softmax(-1)[1]), abs=1e-5)
+    [wanted] = logits_alone(folder, pair, limit=most)
+    assert found == pytest.approx(float(wanted.softmax(-1)[1]), abs=1e-5)
     assert said_of(caplog) == [f"paraphrase classifier c: 1 pair was truncated to {most} tokens, of 1"]
 
 

@@ -125,11 +125,6 @@ def test_other_settings_are_another_filter(stand_in):
     assert len({id(each) for each in made}) == 5 and made[1].threshold == 0.6
 
 
-def test_no_filter():
-    every = shared_filter(PseudoFilter("none"), target_lang="de")
-    assert every.signature() == {"filter": "none", "threshold": None, "guard": 0.4}
-
-
 @pytest.mark.parametrize(("options", "name"), [(PseudoFilter(), "model"), (PseudoFilter("mas"), "vectors")])
 def test_embedded_models_refuse_a_known_other_language(options, name, stand_in):
     with pytest.raises(

@@ -57,11 +57,6 @@ def test_without_the_source_nothing_equals_it():
     assert guards([""] * 2, ["one", "two"], ["", "zwei"])[0]["equal_to_source"] == 0
 
 
-def test_unequal_lengths_are_refused():
-    with pytest.raises(ValueError):
-        guards(["a"], ["a", "b"], ["a", "b"])
-
-
 @pytest.mark.parametrize(
     "source, output, copied",
     [
@@ -83,7 +78,7 @@ def test_near_copies_are_those_of_the_whole_rule():
     """Against the rule without its shortcut, on texts with some changed letters and words."""
     drawn, chrf, near = random.Random(1), CHRF(), 0
     words = "stadt rat plan montag angenommen wurde haushalt donaudampfschifffahrt der am".split()
-    for _ in range(400):
+    for _ in range(150):
         source = drawn.choices(words, k=drawn.randint(4, 30))
         output = list(source)
         for _ in range(drawn.randint(0, 4)):
@@ -94,7 +89,7 @@ def test_near_copies_are_those_of_the_whole_rule():
         whole = source.casefold() == output.casefold() or chrf.sentence_score(output, [source]).score >= 95
         near += whole
         assert copies(source, output) == whole, (source, output)
-    assert 50 < near < 350
+    assert 20 < near < 130
 
 
 OPUS = "hf-Helsinki-NLP/opus-mt-de-en@0123456789ab-0123456789ab-beams6"

@@ -26,7 +26,6 @@ from ctx_metrics.models import hub
 from ctx_metrics.roundtrip.sentence_encoder import (
     SENTENCE,
     NotPacked,
-    PackedSentenceEncoder,
     packed_layout,
     read_modules,
     resolve_sentence_model,
@@ -247,36 +246,3 @@ def test_a_cached_model_is_whole_only_with_its_modules(tmp_path, tiny_bert):
         assert not SENTENCE.whole(broken), name
     (folder / "modules.json").write_text("[1]")
     assert not SENTENCE.whole(folder)
-
-
-def test_a_model_is_fetched_from_the_hub(tmp_path, tiny_bert, monkeypatch):
-    """Over a hub that copies files of a folder; the cache first holds the encoder alone."""
-    import huggingface_hub
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    whole = write_model(tmp_path / "whole", tiny_bert, [pooling("mean_tokens"), dense(TANH)])
-    (whole / "README.md").write_text("no")
-    cache = tmp_path / "cache" / ("ab" * 20)
-    cache.mkdir(parents=True)
-    for name in ("config.json", "model.safetensors"):
-        shutil.copy(whole / name, cache)
-    files = [str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()]
-
-    class Info:
-        siblings = [type("File", (), {"rfilename": name}) for name in files]
-
-    def download(repo, revision=None, local_files_only=False, allow_patterns=None):
-        if local_files_only and not any((cache / name).exists() for name in allow_patterns):
-            raise LocalEntryNotFoundError("not here")
-        for name in allow_patterns if not local_files_only else ():
-            (cache / name).parent.mkdir(exist_ok=True)
-            shutil.copy(whole / name, cache / name)
-        return str(cache)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *a, **k: Info)
-    model = resolve_sentence_model("own/name")
-    assert (model.name, model.revision, model.folder) == ("own/name", "ab" * 6, cache)
-    assert not (cache / "README.md").exists() and isinstance(encoder_of(cache), PackedSentenceEncoder)
-    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *a, **k: pytest.fail("the hub was asked again"))
-    assert resolve_sentence_model("own/name") == model
