@@ -55,10 +55,8 @@ def test_a_choice_has_no_such_format(ctx, tmp_path, command):
 
 
 ADDRESSES = {
-    "score": COMMANDS["score"],
-    "compare": COMMANDS["compare"],
+    **COMMANDS,
     "report": ["report", "-t", A, *INPUTS],
-    "meta": COMMANDS["meta"],
     "mbr": ["mbr", A, B, "-m", "chrf"],
     "annotate": ["annotate", "judged.tsv", "-m", "chrf"],
 }

@@ -16,9 +16,9 @@ from selection import some_rows
 
 from ctx_metrics import Pairwise
 
-PAGE, META, TRAINING, PAIRWISE, RANK = (
+PAGE, META, TRAINING, PAIRWISE, RANK, COMPARE = (
     (DOCS / name).read_text(encoding="utf-8")
-    for name in ("score.md", "meta.md", "training.md", "pairwise.md", "pairwise-rank.md")
+    for name in ("score.md", "meta.md", "training.md", "pairwise.md", "pairwise-rank.md", "compare.md")
 )
 
 
@@ -43,7 +43,7 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-COSTLY = (0, 2, 4, 7)  # the tests of score and of meta see what they print
+COSTLY = (0, 1, 2, 4, 7, 8)  # the tests of score and of meta see what they print
 
 
 @pytest.mark.parametrize(
@@ -133,34 +133,24 @@ def test_the_python_of_the_page_on_comet(folder, monkeypatch, capsys):
     assert_about_as_printed(capsys.readouterr().out, unwrapped(re.sub("^ {4}", "", printed, flags=re.M).split("\n")))
 
 
-def test_the_flags_in_the_tables_exist():
-    known = flags_of("score") | {"-i", "--input", "--sources", "--version"}
-    ours = set()
-    for line in PAGE.splitlines():
-        if line.startswith("|") and "---" not in line and "| the command" not in line:
-            cells = line.split("|")[1:-1]
-            cell = cells[1] if len(cells) == 3 else cells[0]
-            ours |= set(re.findall(r"(?<![\w-])--?[a-z][\w-]*(?![.\w-])", cell))
-    assert len(ours) > 15 and ours <= known, ours - known
+OF_MODELS = [f"--{name}-model" for name in ("bleurt", "esim", "judge", "metricx", "pairwise")]
 
 
-def test_the_flags_on_the_page_of_meta_exist():
-    ours = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", META)) - {"--data"}  # the benchmark's
-    known = flags_of("meta") | flags_of("score")  # which writes the spans that meta measures
-    assert len(ours) > 20 and ours <= known, ours - known
-
-
-def test_the_flags_on_the_page_of_train_exist():
-    ours = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", TRAINING))
-    known = set().union(*map(flags_of, ("train", "train pairwise", "score", "meta")))
-    known |= {"--esim-model", "--pairwise-model"}
-    assert len(ours) > 40 and ours <= known, ours - known
-
-
-def test_the_flags_on_the_page_of_the_ranking_exist():
-    ours = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", RANK))
-    known = flags_of("pairwise rank")
-    assert len(ours) > 4 and ours <= known, ours - known
+@pytest.mark.parametrize(
+    "page, commands, more, least",
+    [
+        (PAGE.partition("## Coming from")[0], ["score"], ["--version", *OF_MODELS], 15),
+        (META, ["meta", "score"], ["--data"], 20),  # the benchmark's
+        (TRAINING, ["train", "train pairwise", "score", "meta"], OF_MODELS, 40),
+        (RANK, ["pairwise rank"], [], 4),
+        (COMPARE.partition("## Coming from")[0], ["compare"], ["--compare"], 10),
+    ],
+    ids=["score", "meta", "train", "pairwise rank", "compare"],
+)
+def test_the_flags_on_a_page_exist(page, commands, more, least):
+    ours = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", page))
+    known = set().union(more, *map(flags_of, commands))
+    assert len(ours) >= least and ours <= known, ours - known
 
 
 def test_the_flags_of_pairwise_are_those_of_its_page():
