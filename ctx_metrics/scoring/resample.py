@@ -190,7 +190,7 @@ class DocumentPairedTest(PairedTest):
                 scores[name] = [Result(result.score) for result in results if isinstance(result, Result)]
         return signatures, scores
 
-    def _take_all_swaps(self, metric: Metric, results: Sequence[Result]) -> None:
+    def _take_all_swaps(self, metric: Metric, results: list) -> None:
         """Replace the p-values of one metric's results, the baseline's first, by exact ones."""
         rows = [np.asarray(rows_of(metric, system, self.references), np.float64) for _, system in self.named_systems]
         gaps = [abs(result.score - results[0].score) for result in results[1:]]

@@ -203,8 +203,8 @@ def _joined(judged: JudgedSet) -> tuple[JudgedSet, int]:
     width = max(map(len, segments.values()), default=0)
     hypotheses: list[list[str | None]] = [[None] * len(first) for _ in range(width)]
     scores = np.full((width, len(first)), np.nan)
-    for place, hypotheses in enumerate(segments.values()):
-        for system, (text, given) in enumerate(hypotheses.items()):
+    for place, ratings in enumerate(segments.values()):
+        for system, (text, given) in enumerate(ratings.items()):
             hypotheses[system][place] = text
             scores[system, place] = np.mean(given)
     joined = replace(
