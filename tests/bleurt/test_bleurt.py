@@ -143,7 +143,7 @@ def test_odd_lines(folder):
 
 
 def test_half_precision_is_close(folder):
-    """test_languages.py has bf16."""
+    """test_models_of_languages.py has bf16."""
     exact = scores(BLEURT(model=str(folder), engine=QUIET))
     found = scores(BLEURT(model=str(folder), engine=EngineOptions(dtype="fp16", quiet=True)))
     assert found == pytest.approx(exact, abs=1)

@@ -458,7 +458,7 @@ WRONG = {
     "several systems": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").system, "such as result['a'].system"),
     "a level": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("word"), "level 'word' is not one of system"),
     "no documents": (lambda: evaluate(["a"], ["a"], metrics="bleu").to_pandas("document"), "need docs"),
-    "alpha": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(alpha=5), "alpha=5 is not between 0 and 1"),
+    "alpha": (lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(alpha=5), "alpha=5 is not a number between 0 and 1"),
     "resample": (
         lambda: evaluate(SYSTEMS, REFERENCES, metrics="chrf").compare(resample="document"),
         "resample='document' needs at least 2 documents, but the document ids name 0 documents; use resample='segment'",
