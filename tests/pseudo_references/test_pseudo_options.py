@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from ctx_metrics.errors import InputError
-from ctx_metrics.pseudo_references.inputs import PSEUDO_REFERENCES, PseudoFilter
+from ctx_metrics.pseudo_references.inputs import PseudoFilter
 from ctx_metrics.settings import add_flags, from_flags
 from ctx_metrics.wording import by_flags
 
@@ -30,16 +30,6 @@ def test_flags_reach_the_filter():
     assert parsed("--pseudo-model", "embedded", "--pseudo-guard", "0.25") == PseudoFilter(model="embedded", guard=0.25)
     assert parsed("--pseudo-guard", "off").guard is None
     assert PseudoFilter("mas", -0.5).limit == -0.5
-
-
-def test_files_and_home(monkeypatch):
-    monkeypatch.setenv("HOME", "/home/me")
-    monkeypatch.setenv("USERPROFILE", "/home/me")
-    parser = argparse.ArgumentParser()
-    PSEUDO_REFERENCES.add_arguments(parser)
-    args = parser.parse_args(["--pseudo-refs", "~/a", "b", "--pseudo-vectors", "~/v"])
-    assert (args.pseudo_refs, args.pseudo_vectors) == (["/home/me/a", "b"], "/home/me/v")
-    assert parser.parse_args([]).pseudo_refs is None
 
 
 def test_signature():

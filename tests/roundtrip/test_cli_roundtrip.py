@@ -1,12 +1,6 @@
 """`ctx-metrics roundtrip`: outputs to files of round trips."""
 
 import gzip
-import os
-import re
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 
 import pytest
@@ -101,45 +95,6 @@ def test_faults_are_one_line_and_no_command_is_started(run, tmp_path, put, flags
     code, out, err = run(*flags, "--rtt-bt", "cmd:touch started; cat")
     assert (code, out) == (1, "") and err.startswith(f"ctx-metrics: error: {said}") and err.count("\n") == 1
     assert not (tmp_path / "started").exists()
-
-
-STOPPED = """
-import signal, sys
-from ctx_metrics import cli
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
-sys.exit(cli.main(["roundtrip", *sys.argv[1:]]))
-"""
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "cache, said",
-    [
-        ([], "2 of 4 distinct lines are kept in .*; a batch of 2 lines is kept as a whole or not at all;"),
-        (["--rtt-cache", "none"], "nothing is kept;"),
-    ],
-)
-def test_ctrl_c(run, tmp_path, put, cache, said):
-    """Stopped in the second portion: exit code 130, and what is kept is said."""
-    put("a.txt", *"abcd")
-    command = "cmd:cat > portion; grep -q c portion && echo > waiting && exec sleep 60; cat portion"
-    flags = ["-t", "a.txt", "--rtt-batch-lines", "2", "--rtt-bt", command, *cache]
-    with open(tmp_path / "err", "wb") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-c", STOPPED, *flags], stderr=errors, cwd=tmp_path, start_new_session=True, env=os.environ
-        )
-        while not (tmp_path / "waiting").exists() and process.poll() is None:
-            time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it, to the command too
-        assert process.wait(60) == 130
-    [line] = (tmp_path / "err").read_text().splitlines()
-    assert line.startswith("ctx-metrics: stopped; ")
-    assert re.search(f"stopped; {said}", line)
-    assert not (tmp_path / "a.rtt.txt").exists()
-    if not cache:  # and it does go on there
-        put("a.txt", *"ab")
-        _, _, err = run(*flags)
-        assert "2 of 2 distinct lines from the cache" in err
 
 
 def test_the_encoding_is_that_of_the_files_written_too(run, tmp_path):

@@ -64,12 +64,6 @@ def test_a_broken_file_is_one_line(tmp_path):
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="--rtt-cache"):
-        TranslationCache(tmp_path / "file" / "below", "key")
-
-
 CHANGES = "translation = 'a cat!'; input_cut = 1; line = x'00'; checksum = 7; checksum = NULL".split("; ")
 
 

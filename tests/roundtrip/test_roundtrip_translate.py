@@ -10,6 +10,7 @@ from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError, ResourceError
 from ctx_metrics.roundtrip import model_translator
 from ctx_metrics.roundtrip.back_translation import BackTranslation
+from ctx_metrics.roundtrip.command_translator import CommandTranslator
 from ctx_metrics.roundtrip.round_trips import back_translator, round_trips
 
 CPU = EngineOptions(device="cpu", quiet=True)
@@ -119,6 +120,28 @@ def test_killed_in_the_middle_it_goes_on_without_repeating_finished_lines(own_ca
     assert asked(own_cache) == list("abcdef")
     assert by_command([list("abcdefgh")], command, batch_lines=2)[0] == [[f"> {line}" for line in "abcdefgh"]]
     assert asked(own_cache) == list("abcdefefgh")
+
+
+@pytest.mark.parametrize(
+    "cache, said",
+    [
+        ({}, "^2 of 4 distinct lines are kept in .*; a batch of 2 lines is kept as a whole or not at all;"),
+        ({"cache": "none"}, "^nothing is kept;"),
+    ],
+)
+def test_interrupted_it_says_what_is_kept(own_cache, monkeypatch, cache, said):
+    translate = CommandTranslator.translate
+
+    def interrupted(self, lines):
+        if "c" in lines:
+            raise KeyboardInterrupt
+        return translate(self, lines)
+
+    monkeypatch.setattr(CommandTranslator, "translate", interrupted)
+    with pytest.raises(KeyboardInterrupt, match=said):
+        by_command([list("abcd")], ASKED, batch_lines=2, **cache)
+    by_command([list("ab")], ASKED, batch_lines=2, **cache)
+    assert asked(own_cache) == list("abab" if cache else "ab")
 
 
 # a model
