@@ -3,12 +3,10 @@
 import gzip
 import importlib.util
 import json
-import math
 import os
 import re
 import shlex
 import shutil
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,16 +15,14 @@ import bleurt_folders
 import pytest
 import torch
 from comet_checkpoints import OF_POLY, RECIPES, build
-from damage import change
+from damage import CKPT, change, change_ckpt, cut, weights, write_ckpt
 from learned_folders import read, write_learned
 from pairwise_folders import write_pairwise
 from plugin_conftest import Forked
-from safetensors.torch import load_file, save_file
 from selection import some
 
 from ctx_metrics import BERTR, SLIDE, EngineOptions, InputError, evaluate, predict
 from ctx_metrics.learned.networks import Shape
-from ctx_metrics.models.comet.checkpoint import convert
 
 PAGE = Path(__file__).resolve().parent / "bad_input.md"
 SHOWN = Path(__file__).resolve().parent.parent / "docs" / "bad-input.md"
@@ -202,61 +198,22 @@ class Code:
 
 
 def write_checkpoints(folder: Path) -> None:
-    """COMET checkpoints: the good `regression`, `kiwi`, `unite` and `ranking`, and copies of the first that are broken in one way."""
+    """COMET checkpoints: the good `regression`, `kiwi`, `unite`, `ranking` and `polycand`, and copies that cannot be used."""
     good = build(RECIPES["regression"], folder / "regression")
     for name in ("kiwi", "unite", "ranking"):
         build(RECIPES[name], folder / name)
     poly = build(OF_POLY["polycand"], folder / "polycand")
-    file = shutil.copytree(poly, folder / "polycand-scores") / "checkpoints" / "model.ckpt"
-    content = torch.load(file, weights_only=True)
-    content["hyper_parameters"]["additional_score_in"] = [True, False, False, False, False]
-    torch.save(content, file)
+    scored = {"additional_score_in": [True, False, False, False, False]}
+    change_ckpt(shutil.copytree(poly, folder / "polycand-scores"), hyper_parameters=scored)
     hparams = shutil.copytree(poly, folder / "polyic") / "hparams.yaml"
     hparams.write_text(hparams.read_text().replace("polycand_metric", "polyic_metric"))
-    content = torch.load(good / "checkpoints" / "model.ckpt", weights_only=True)
-    tensors = content["state_dict"]
-
-    def copy(name: str, **changes) -> Path:
-        """A copy of the folder with a .ckpt that is changed; gives the .ckpt."""
-        made = shutil.copytree(good, folder / name) / "checkpoints" / "model.ckpt"
-        torch.save({**content, **changes}, made)
-        return made
-
-    path = copy("cut-short")
-    os.truncate(path, path.stat().st_size // 2)
-    copy("not-a-number", state_dict={**tensors, "estimator.ff.0.bias": tensors["estimator.ff.0.bias"] * math.nan})
-    copy("not-fetched").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n")
-    path = copy("compressed")
-    with zipfile.ZipFile(good / "checkpoints" / "model.ckpt") as stored, zipfile.ZipFile(path, "w", 8) as packed:
-        for name in stored.namelist():
-            packed.writestr(name, stored.read(name))
-    path = copy("too-deep", hyper_parameters={**content["hyper_parameters"], "pretrained_model": "encoder"}).parents[1]
-    config = json.loads((path / "encoder" / "config.json").read_text())
-    (path / "encoder" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 1_000_000}))
-    copy("with-code", callbacks=Code())
-    copy("tensor-missing", state_dict={k: v for k, v in tensors.items() if k != "estimator.ff.3.weight"})
-    copy("tensor-renamed", state_dict={k.replace("encoder.model", "model"): v for k, v in tensors.items()})
-    copy("no-state", state_dict=None)
-    given = (good / "hparams.yaml").read_text()
-    kinds = {"other-class": "unified_metric", "headless-class": "ranking_metric", "unknown-class": "hter_metric"}
-    for name, kind in kinds.items():
-        copied = copy(name).parents[1]
-        (copied / "hparams.yaml").write_text(given.replace("regression_metric", kind))
-    (copy("no-hparams").parents[1] / "hparams.yaml").unlink()
-    path = copy("two-files")
-    shutil.copy(path, path.with_name("last.ckpt"))
-    (copy("no-tokenizer").parents[1] / "encoder" / "tokenizer.json").unlink()
-    path = copy("no-encoder", hyper_parameters={**content["hyper_parameters"], "pretrained_model": "no-one/no-encoder"})
-    shutil.rmtree(path.parents[1] / "encoder")
-    (folder / "mdeberta").mkdir()
-    (folder / "mdeberta" / "config.json").write_text(json.dumps({"model_type": "deberta-v2"}))
-    torch.save({"deberta.embeddings.word_embeddings.weight": torch.zeros(3, 3)}, folder / "mdeberta/pytorch_model.bin")
-    convert(str(good), folder / "converted")
-    weights = load_file(folder / "converted" / "model.safetensors")
-    save_file(
-        {**weights, "estimator.ff.0.bias": weights["estimator.ff.0.bias"] + 1},
-        folder / "converted" / "model.safetensors",
-    )
+    cut(CKPT, 0.5)(shutil.copytree(good, folder / "cut-short"))
+    content = torch.load(good / CKPT, weights_only=True)
+    write_ckpt(shutil.copytree(good, folder / "with-code"), {**content, "callbacks": Code()})
+    del content["state_dict"]["estimator.ff.3.weight"]
+    write_ckpt(shutil.copytree(good, folder / "tensor-missing"), content)
+    elsewhere = {"pretrained_model": "no-one/no-encoder"}
+    shutil.rmtree(change_ckpt(shutil.copytree(good, folder / "no-encoder"), hyper_parameters=elsewhere) / "encoder")
 
 
 def write_metricx(folder: Path) -> None:
@@ -264,73 +221,35 @@ def write_metricx(folder: Path) -> None:
     sizes = dict.fromkeys(("d_model", "d_kv", "d_ff", "num_heads", "num_layers"), 8) | {"vocab_size": 250112}
     good = {"architectures": ["MT5ForRegression"], "feed_forward_proj": "gated-gelu", **sizes}
     for name, config in {
-        "metricx-24": good,
         "metricx-23": good,
         "nameless": good,
         "metricx-24-shard": good,
-        "mt5": good | {"architectures": ["MT5ForConditionalGeneration"]},
         "metricx-24-t5": good | {"vocab_size": 32128},
     }.items():
         (folder / name).mkdir()
         (folder / name / "config.json").write_text(json.dumps(config))
-    shard = "model-00001-of-00002.safetensors"
     (folder / "metricx-24-shard" / "tokenizer.json").write_text("{}")
-    index = {"metadata": {}, "weight_map": {"shared.weight": shard}}
+    index = {"metadata": {}, "weight_map": {"shared.weight": "model-00001-of-00002.safetensors"}}
     (folder / "metricx-24-shard" / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
-def write_bleurt(folder: Path) -> None:
-    """The good checkpoint `bleurt-tiny`, and copies that are broken in one way."""
-    good = bleurt_folders.make(folder / "bleurt-tiny")
-
-    def copy(name: str, **changed) -> Path:
-        return change(shutil.copytree(good, folder / name), **changed)
-
-    copy("bleurt-base", embedding_size=None)
-    copy("bleurt-relu", hidden_act="relu")
-    copy("bleurt-wide", hidden_size=72)
-    (copy("bleurt-pieceless") / "spm.model").unlink()
-    cut = copy("bleurt-short") / "spm.model"
-    cut.write_bytes(cut.read_bytes()[:-50])
-
-
-def write_learned_models(folder: Path) -> None:
-    """Models as training writes them: the good `esim`, and copies that are broken in one way."""
+def write_trained_models(folder: Path) -> None:
+    """The good models `bleurt-tiny`, `esim` and `pairwise`, which reads chrF, copies that are broken in one way, and rankings."""
+    bleurt = bleurt_folders.make(folder / "bleurt-tiny")
+    change(shutil.copytree(bleurt, folder / "bleurt-base"), embedding_size=None)
     shape = Shape(layers=6, width=384, hidden=8, projection=8, feedforward=8)
-    good = write_learned(folder / "esim", "esim", "embedded", shape)
-
-    def copy(name: str, **changed) -> Path:
-        return change(shutil.copytree(good, folder / name), **changed)
-
-    altered = copy("altered") / "model.safetensors"
-    tensors = load_file(altered)
-    save_file({**tensors, "projection.bias": tensors["projection.bias"] + 1}, altered)
-    copy("field-missing", without=["inputs", "max_length"])
-    copy("field-wrong", max_length="long")
-    copy("other-encoder", encoder_ckpt="000000000000")
-    copy("encoder-gone", encoder="no-one/no-encoder")
-    copy("other-sizes", network={**read(good)["network"], "hidden": 16})
-    copy("other-layers", layers=[1, 2, 3, 4, 5, 9])
-    (copy("no-weights") / "model.safetensors").unlink()
-
-
-def write_pairwise_models(folder: Path) -> None:
-    """Pairwise models: the good `pairwise`, which reads chrF, and copies that are broken in one way; rankings to learn from."""
-    good = write_pairwise(folder / "pairwise")
-    weights = load_file(shutil.copytree(good, folder / "reweighted") / "model.safetensors")
-    weights["network.output"] += 1
-    save_file(weights, folder / "reweighted" / "model.safetensors")
-    [feature] = read(good)["features"]
+    learned = write_learned(folder / "esim", "esim", "embedded", shape)
+    weights("projection.bias", lambda bias: bias + 1)(shutil.copytree(learned, folder / "altered"))
+    pairwise = write_pairwise(folder / "pairwise")
+    [feature] = read(pairwise)["features"]
     for name, changed in (
-        ("feature-gone", {"spec": "rouge"}),
         ("feature-changed", {"signature": feature["signature"].replace("nw:0", "nw:2")}),
         ("feature-more", {"columns": 16}),
     ):
-        change(shutil.copytree(good, folder / name), features=[{**feature, **changed}])
-    of_vectors = write_pairwise(folder / "with-vectors", vectors=["encoder:3"], hidden=2)
+        change(shutil.copytree(pairwise, folder / name), features=[{**feature, **changed}])
+    of_vectors = write_pairwise(folder / "words-gone", vectors=["encoder:3"], hidden=2)
     [vectors] = read(of_vectors)["vectors"]
-    gone = {**vectors, "spec": "glove.txt:3", "path": "glove.txt", "sha256": "0" * 64}
-    change(shutil.copytree(of_vectors, folder / "words-gone"), vectors=[gone])
+    change(of_vectors, vectors=[{**vectors, "spec": "glove.txt:3", "path": "glove.txt", "sha256": "0" * 64}])
     header = ",".join(["srclang,trglang,segmentId", *(f"system{k}Id,system{k}rank" for k in range(1, 6))])
     (folder / "outputs").mkdir()
     for system in "ABC":
@@ -346,9 +265,7 @@ def folder(tmp_path_factory) -> Path:
     write_files(made)
     write_checkpoints(made)
     write_metricx(made)
-    write_bleurt(made)
-    write_learned_models(made)
-    write_pairwise_models(made)
+    write_trained_models(made)
     return made
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 from classifiers import write_classifier
-from comet_checkpoints import RECIPES, WORDS, build, encoder_config, save_tokenizer, state_dict, tokenizer_family
+from comet_checkpoints import RECIPES, build, encoder_config, save_tokenizer, state_dict, tokenizer_family
 from learned_folders import write_learned
 from pairwise_folders import write_pairwise
 from safetensors.torch import save_file
@@ -199,11 +199,9 @@ def write_data(folder: Path) -> None:
             for k, word in enumerate(dict.fromkeys(" ".join(ref).lower().split()))
         )
     )
-    files["latin.txt"] = lines(*outputs[0])
     write(folder, files)
     (folder / "latin1.txt").write_bytes("".join(f"{text} é\n" for text in outputs[0]).encode("latin-1", "replace"))
     write_parquet(folder / "table.parquet", rows)
-    write(folder, {"doc-words.txt": lines(*WORDS)})
 
 
 def write_parquet(path: Path, rows: list[str]) -> None:
@@ -220,12 +218,7 @@ def write_bad(folder: Path) -> None:
     import test_bad_input
 
     folder.mkdir()
-    for make in (
-        test_bad_input.write_files,
-        test_bad_input.write_checkpoints,
-        test_bad_input.write_learned_models,
-        test_bad_input.write_pairwise_models,
-    ):
+    for make in (test_bad_input.write_files, test_bad_input.write_checkpoints, test_bad_input.write_trained_models):
         make(folder)
 
 
