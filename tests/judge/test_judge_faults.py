@@ -348,17 +348,6 @@ def test_no_server(judge):
         scored(judge(url="http://127.0.0.1:9/v1"))
 
 
-@pytest.mark.full
-def test_a_server_that_dies_leaves_what_it_answered(server, judge):
-    server.answer = lambda n, request: judgement(score_of(request)) if n <= 6 else Fault(500)
-    with pytest.raises(ModelError, match="8 times"):
-        scored(judge(concurrency=1))
-    server.answer, server.requests = (lambda n, request: judgement(score_of(request))), []
-    LoadedModels.clear_all()
-    scored(judge())
-    assert len(server.requests) == 6
-
-
 def test_a_cap_that_is_too_small_stops_before_the_first(server, judge):
     with pytest.raises(InputError, match="300 are allowed"):
         scored(judge(max_requests=300, samples=1000))

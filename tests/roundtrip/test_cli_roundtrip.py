@@ -81,6 +81,7 @@ def test_the_system_named_as_the_back_translator_is_said(run, put):
     "flags, said",
     [
         (["-t", "a.txt", "-s", "two.txt"], "a.txt has 1 line, but the source two.txt has 2"),
+        (["-t", "empty.txt"], "empty.txt is empty"),
         (["-t", "a.txt", "in/a.txt"], "a.txt and in/a.txt would both become a.rtt.txt"),
         (["-t", "b.txt"], "cannot write b.rtt.txt: it is a folder"),
         (["-t", "a.txt", "--rtt-cache", "two.txt"], "the kept round trips in two.txt/cmd-"),
@@ -91,6 +92,7 @@ def test_faults_are_one_line_and_no_command_is_started(run, tmp_path, put, flags
     put("b.txt", "eins")
     put("two.txt", "one", "two")
     put("in/a.txt", "eins")
+    put("empty.txt")
     (tmp_path / "b.rtt.txt").mkdir()
     code, out, err = run(*flags, "--rtt-bt", "cmd:touch started; cat")
     assert (code, out) == (1, "") and err.startswith(f"ctx-metrics: error: {said}") and err.count("\n") == 1
