@@ -33,7 +33,7 @@ FORMS = ("{0}", "{1}", "{0}_XX", "{0}-XX", "{0}_{2}", "{0}-{2}", "{0}_{2}_XX", "
 LANGUAGES = [[*codes] for _, codes in groupby(sorted(SHORTEST, key=lambda code: (SHORTEST[code], code)), SHORTEST.get)]
 TOKENIZED = [codes for codes in LANGUAGES if tokenizer_for(None, codes[0]) != "13a"]  # by tokenizers of their own
 FEW = ("zho_Hans", "CMN-CN", "yue-Hant", "deu_Latn", "ger-XX", "ZUL")
-SLOW = ("compare", "report", "align")
+SLOW = ("report", "align")
 FRONT_ENDS = ("score", "annotate", "mbr", "meta", "evaluate", *SLOW)
 
 
@@ -93,7 +93,6 @@ class Runs:
         both = ["-t", a, b, "-r", ref, *pair, "-m", "bleu", "meteor"]
         words = {
             "score": [*both, "nist", "--format", "json"],
-            "compare": [*both[:-1], "--samples", "10", "--format", "json"],
             "annotate": [f"{self.folder}/table.tsv", "-o", out, *pair, "-m", "bleu", "meteor"],
             "mbr": [a, b, ref, *pair, "-m", "bleu"],
             "meta": [f"{self.folder}/judged.tsv", *pair, "-m", "bleu", "-p", "sys-acc", "--format", "json"],

@@ -26,6 +26,7 @@ def test_the_notebook_shows_what_it_holds(monkeypatch, multilingual):
         assert [[*each.get("data", {"stream": ""})] for each in outputs] == kinds
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("page, blocks", [("python.md", 2), ("significance.md", 1)])
 def test_the_pages_show_what_their_python_prints(page, blocks, monkeypatch, capsys):
     monkeypatch.chdir(NOTEBOOK.parent)
