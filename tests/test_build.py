@@ -29,16 +29,20 @@ def tree(tmp_path_factory) -> Path:
     return folder
 
 
+def built(tree: Path, folder: Path, hook: str = "build_wheel") -> Path:
+    """A wheel of the tree."""
+    code = f"import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; print('NAME', ctx_backend.{hook}(sys.argv[1]))"
+    done = run(sys.executable, "-c", code, folder, cwd=tree)
+    assert done.returncode == 0, done.stderr
+    assert "is absent from the `packages` configuration" not in done.stdout + done.stderr
+    return folder / done.stdout.split("NAME ")[-1].strip()
+
+
 @pytest.mark.full
 @needs_setuptools
 @pytest.mark.parametrize("hook", ["build_wheel", "build_editable"])
 def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):
-    code = f"import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; print('NAME', ctx_backend.{hook}(sys.argv[1]))"
-    done = run(sys.executable, "-c", code, tmp_path, cwd=tree)
-    assert done.returncode == 0, done.stderr
-    assert "is absent from the `packages` configuration" not in done.stdout + done.stderr
-    wheel = tmp_path / done.stdout.split("NAME ")[-1].strip()
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(built(tree, tmp_path, hook)) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
         assert len(names) == len(set(names))
@@ -65,12 +69,10 @@ def test_wheel_has_the_pth_file_at_its_root(tree, tmp_path, hook):
 @pytest.mark.full
 @needs_setuptools
 def test_a_wheel_has_no_module_of_an_earlier_build(tree, tmp_path):
-    code = "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; ctx_backend.build_wheel(sys.argv[1])"
     removed = tree / "ctx_metrics" / "removed.py"
     removed.write_text("")
     for number, there in enumerate((True, False)):
-        assert run(sys.executable, "-c", code, tmp_path / str(number), cwd=tree).returncode == 0
-        with zipfile.ZipFile(next((tmp_path / str(number)).glob("*.whl"))) as archive:
+        with zipfile.ZipFile(built(tree, tmp_path / str(number))) as archive:
             assert ("ctx_metrics/removed.py" in archive.namelist()) == there
         removed.unlink(missing_ok=True)
 
@@ -78,10 +80,8 @@ def test_a_wheel_has_no_module_of_an_earlier_build(tree, tmp_path):
 @pytest.mark.full
 @needs_setuptools
 def test_an_unpacked_wheel_arms_the_hook(tree, tmp_path):
-    code = "import sys; sys.path.insert(0, 'build_backend'); import ctx_backend; ctx_backend.build_wheel(sys.argv[1])"
-    assert run(sys.executable, "-c", code, tmp_path, cwd=tree).returncode == 0
     site = tmp_path / "site"
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+    with zipfile.ZipFile(built(tree, tmp_path)) as archive:
         archive.extractall(site)
     code = f"import site, sys; site.addsitedir({str(site)!r}); print(sys.modules['_ctx_metrics_startup'].__file__)"
     done = run(sys.executable, "-S", "-c", code)

@@ -7,7 +7,7 @@ import pytest
 from plugin_conftest import REF, A, add_package, fresh_python, fresh_sacrebleu, python, sacrebleu
 
 from ctx_metrics.cli import main
-from ctx_metrics.errors import InputError, as_line
+from ctx_metrics.errors import MORE_MEMORY, InputError, as_line
 
 DOCTOR = "; `ctx-metrics doctor` shows what is broken\n"
 
@@ -98,10 +98,6 @@ def error_of(function) -> Exception:
     return caught.value
 
 
-def no_memory():
-    raise MemoryError
-
-
 def no_memory_in_torch():
     import torch
 
@@ -115,7 +111,5 @@ def test_faults_of_the_program_are_not_hidden():
     assert as_line(error_of(lambda: open("no such  file"))) == (
         "FileNotFoundError: [Errno 2] No such file or directory: 'no such  file'"
     )
-    assert as_line(error_of(no_memory_in_torch)).endswith("; free some, or raise the limit that `ulimit -v` shows")
-    assert as_line(error_of(no_memory)) == (
-        "there is too little memory (MemoryError); free some, or raise the limit that `ulimit -v` shows"
-    )
+    assert as_line(error_of(no_memory_in_torch)).endswith(f"; {MORE_MEMORY}")
+    assert as_line(MemoryError()) == f"there is too little memory (MemoryError); {MORE_MEMORY}"
