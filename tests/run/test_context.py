@@ -4,9 +4,9 @@ import math
 import re
 
 import pytest
-from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics import BLEU, CHRF
 
-from ctx_metrics import BERTR, ESIM, NIST, SLIDE
+from ctx_metrics import BERTR, ESIM, SLIDE
 from ctx_metrics.errors import ModelError
 from ctx_metrics.finite import check_finite, checked
 from ctx_metrics.metrics.bertscore import greedy_match, largest_cosines
@@ -51,20 +51,10 @@ def test_what_a_class_reads(cls, reads):
     assert capabilities(cls).reads == reads <= CONTEXT
 
 
-def test_of_most_metrics_more_is_better():
-    assert not capabilities(TER).higher_is_better and capabilities(CHRF).higher_is_better
-
-
 def test_a_setting_goes_before_the_context():
     context = Context(references=[["a"]], sources=["b"])
     assert build(Plain, context).sources == ["b"] and build(Plain, context, {"sources": ["c"]}).sources == ["c"]
     assert build(BLEU, Context(references=[["a"]], target_lang="zh")).tokenizer.signature() == "zh"
-
-
-@pytest.mark.parametrize("unknown", ["modle", "doc_ids"])
-def test_what_a_metric_does_not_read_is_refused(unknown):
-    with pytest.raises(TypeError, match=f"NIST.* got an unexpected keyword argument '{unknown}'"):
-        NIST(**{unknown: None})
 
 
 # ---- finite values ----
@@ -80,7 +70,7 @@ class Toy(CHRF):
         return self.rows
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e308])
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e308])
 def test_another_packages_metric_must_give_finite_rows(value):
     cls, shown = checked(type("Toy", (Toy,), {})), re.escape(f"{value:g}")
     assert checked(cls) is cls and cls([[1, 2]])._extract_corpus_statistics(["a"], None) == [[1, 2]]

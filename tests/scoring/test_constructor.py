@@ -1,8 +1,10 @@
 """A metric as Python users meet it: its signature, its faults, its repr, and texts in arrays and tables."""
 
 import inspect
+import json
 
 import numpy as np
+import pandas
 import pytest
 
 import ctx_metrics
@@ -61,15 +63,16 @@ def test_dir_shows_public_names_alone():
     assert all(hasattr(ctx_metrics, name) for name in dir(ctx_metrics))
 
 
-def arrays() -> list:
-    pandas = pytest.importorskip("pandas")
-    # labels as after a choice of rows: the order counts
-    return [np.array, tuple, lambda texts: pandas.Series(list(texts), index=range(20, 20 - len(texts), -1))]
+def column(texts) -> "pandas.Series":
+    """A column of a table, with labels as after a choice of rows: the order counts."""
+    return pandas.Series(list(texts), index=range(20, 20 - len(texts), -1))
 
 
-@pytest.mark.parametrize("number", range(3), ids=["numpy", "tuple", "pandas"])
-def test_arrays_and_columns_are_lists_of_texts(multilingual, number):
-    of = arrays()[number]
+AS = pytest.mark.parametrize("of", [np.array, column])
+
+
+@AS
+def test_arrays_and_columns_are_lists_of_texts(multilingual, of):
     given = {"doc_ids": IDS, "sources": TEXTS, "target_lang": "en"}
     wanted = SLIDE([TEXTS], [TEXTS[::-1]], **given).corpus_score(TEXTS[::-1], None).score
     in_arrays = {"doc_ids": of(IDS), "sources": of(TEXTS), "target_lang": "en"}
@@ -84,9 +87,8 @@ def test_arrays_and_columns_are_lists_of_texts(multilingual, number):
     assert BERTR(target_lang="en").sentence_score(TEXTS[0], of(TEXTS[:2])).score == pytest.approx(100)
 
 
-@pytest.mark.parametrize("number", range(3), ids=["numpy", "tuple", "pandas"])
-def test_arrays_and_columns_beside_the_texts(number):
-    of = arrays()[number]
+@AS
+def test_arrays_and_columns_beside_the_texts(of):
     round_trip = RTTBLEU(systems=[of(TEXTS)], sources=of(TEXTS), roundtrips=[of(TEXTS)])
     assert round_trip.corpus_score(of(TEXTS), None).score == pytest.approx(100)
     pooled = PRBLEU(pseudo_references=[of(TEXTS)], pseudo_filter=PseudoFilter("none", guard=None))
@@ -96,9 +98,8 @@ def test_arrays_and_columns_beside_the_texts(number):
     assert informed.score == NIST(info_references=[TEXTS]).corpus_score(TEXTS, [TEXTS]).score
 
 
-@pytest.mark.parametrize("number", range(3), ids=["numpy", "tuple", "pandas"])
-def test_resampled_documents_from_arrays_and_columns(number):
-    of = arrays()[number]
+@AS
+def test_resampled_documents_from_arrays_and_columns(of):
     texts, ids = TEXTS * 4, [str(k // 3) for k in range(12)]
     one, other = (
         ctx_metrics.resample_documents(METEOR(), each(ids)).corpus_score(
@@ -120,33 +121,25 @@ def test_a_gap_in_a_column_is_named():
 
 
 def test_json_without_a_signature():
-    import json
-
     score = ContextScore("X", 12.345)
     score._verbose = "(empty = 1)"
     found = json.loads(score.format(is_json=True))
     assert found == {"name": "X", "score": 12.35, "signature": "", "verbose_score": "(empty = 1)"}
     assert json.loads(ContextScore("X", float("nan")).format(is_json=True))["score"] is None
-    assert score.format(is_json=True, score_only=True) in ("12.34", "12.35")
 
 
 # what a user can do wrong with texts, models and languages, and each metric's words for it
 
 WRONG = {
     "comet without sources": lambda: COMET(target_lang="de").corpus_score(TEXTS, None),
-    "slide without sources": lambda: SLIDE(target_lang="de", inputs="mt+src"),
     "doccomet without model": lambda: DocCOMET(),
-    "round trips without sources": lambda: RTTBLEU(),
     "round trips without round trips": lambda: RTTBLEU(sources=TEXTS),
     "a language that no model reads": lambda: BERTR(target_lang="sah"),
-    "the paper's model without language": lambda: BERTR(model="paper"),
     "two kinds of windows": lambda: SLIDE(window=2, tokens=9),
     "one system": lambda: Pairwise([TEXTS], [TEXTS]).corpus_score(TEXTS, None),
     "two kinds of opponents": lambda: Pairwise(against=np.array([TEXTS]), baseline=True),
     "files as opponents": lambda: Pairwise(against=["a.txt"]),
-    "a filter's model": lambda: PseudoFilter("mas", model="x"),
     "a pair": lambda: COMET(target_lang="de-en"),
-    "a filter that is none": lambda: PRBLEU(pseudo_references=[TEXTS], pseudo_filter="x"),
 }
 
 
