@@ -8,7 +8,7 @@ import pytest
 from cli_conftest import ctx  # noqa: F401  fixture
 from comet_checkpoints import RECIPES
 from comet_checkpoints import build as checkpoint
-from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of, sacrebleu
+from plugin_conftest import DOCIDS, REF, SOURCE, A, B, C, lines_of
 
 from ctx_metrics import BERTR, COMET, METEOR, NIST, SLIDE, BERTScore, DocCOMET, InputError
 from ctx_metrics.engine.forward import PackedEncoder
@@ -194,16 +194,6 @@ def test_score_keeps_results(ctx, tmp_path):
     assert refused.code == 1 and refused.err.endswith(
         f"--ctx-cache {REF}: {REF} is a file, but a folder is needed there\n"
     )
-
-
-@pytest.mark.full
-def test_the_sacrebleu_command_keeps_results(tmp_path):
-    command = [REF, "-i", A, B, "-m", "bertr", "chrf", "-l", "de-en", "--paired-bs", "--paired-bs-n", "50"]
-    plain, first, again = (
-        sacrebleu(*command, *flags) for flags in ([], ["--ctx-cache", tmp_path], ["--ctx-cache", tmp_path])
-    )
-    assert plain.stdout == first.stdout == again.stdout and again.returncode == 0
-    assert "bertr: 118 of 118 outputs were read from an earlier run" in again.stderr
 
 
 def test_flags_that_contradict(ctx):

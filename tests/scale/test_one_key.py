@@ -1,5 +1,7 @@
 """What is kept has one key: whatever flags leave the scores as they are, the next run of any command scores nothing."""
 
+from pathlib import Path
+
 import pytest
 from cli_conftest import ctx  # noqa: F401  fixture
 from plugin_conftest import REF, SOURCE, A, B, lines_of, sacrebleu
@@ -9,15 +11,26 @@ from ctx_metrics.engine.forward import PackedEncoder
 from ctx_metrics.judge.metric import Judge
 from ctx_metrics.scoring.context import score_settings
 
+LINES = 12
 TEXTS = ["-s", SOURCE, "-t", A, B, "-r", REF, "-l", "de-en"]
 METRICS = ["-m", "comet", "bertr"]
-WORK = [
-    ["-q"],
-    ["--ctx-device", "cpu"],
-    ["--ctx-batch-tokens", "512"],
-    ["--ctx-store-mb", "7", "-q", "--ctx-batch-tokens", "99"],
-    ["--no-text-checks"],
-]
+READ = [f"{name}: {2 * LINES} of {2 * LINES} outputs were read from an earlier run" for name in METRICS[1:]]
+WORK = ["--ctx-store-mb", "7", "-q", "--ctx-batch-tokens", "99"]
+
+
+@pytest.fixture(autouse=True)
+def texts(ctx, tmp_path, monkeypatch) -> None:
+    """The first lines of the examples are in the working folder."""
+    for name in (A, B, REF, SOURCE):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines_of(name)[:LINES]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+def columns(name: str, **more: list) -> None:
+    """Write a table of the examples' lines."""
+    of = {"src": lines_of(SOURCE), "mt": lines_of(A), "ref": lines_of(REF), **more}
+    rows = [of, *list(zip(*of.values()))[:LINES]]
+    Path(name).write_text("".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture
@@ -42,41 +55,30 @@ def kept(ctx, forward, tmp_path):
     return tmp_path / "kept"
 
 
-@pytest.mark.parametrize("turn", [0, *(pytest.param(k, marks=pytest.mark.full) for k in range(1, len(WORK)))])
-def test_flags_of_the_work_are_not_part_of_the_key(ctx, forward, kept, tmp_path, turn):
-    more, *others = [*WORK[turn:], *WORK[:turn]]
+def test_flags_of_the_work_are_not_part_of_the_key(ctx, forward, kept, tmp_path):
     for command in (
-        ["score", *TEXTS, *METRICS, *more, "--format", "jsonl", "-o", tmp_path / "scores.jsonl"],
-        ["score", "-m", "bertr", "comet", *others[0], *TEXTS, "--level", "segment", "--scale", "1"],
-        ["compare", *TEXTS, *METRICS, *others[1], "--samples", "20"],
-        ["report", *TEXTS, *METRICS, "chrf", *others[2], "-l", "deu_Latn-eng", "-o", tmp_path / "page.html"],
+        ["score", *TEXTS, *METRICS, "-q", "--format", "jsonl", "-o", tmp_path / "scores.jsonl"],
+        ["score", "-m", "bertr", "comet", "--ctx-device", "cpu", *TEXTS, "--level", "segment", "--scale", "1"],
+        ["compare", *TEXTS, *METRICS, "--ctx-batch-tokens", "512", "--no-text-checks", "--samples", "20"],
+        ["report", *TEXTS, *METRICS, "chrf", *WORK, "-l", "deu_Latn-eng", "-o", tmp_path / "page.html"],
     ):
         done = ctx(*command, "--resume", kept)
         assert done.code == 0, done.err
         assert forward == [], command
-        for name in METRICS[1:]:
-            assert f"{name}: 118 of 118 outputs were read from an earlier run" in done.err
+        assert all(said in done.err for said in READ)
 
 
 @pytest.mark.full
-def test_the_other_front_ends_find_the_same_results(forward, kept):
-    evaluate(
-        {A: lines_of(A), B: lines_of(B)},
-        lines_of(REF),
-        sources=lines_of(SOURCE),
-        metrics=["bertr", "comet"],
-        source_lang="de",
-        target_lang="en",
-        engine=EngineOptions(batch_tokens=77),
-        cache=kept,
-    )
+def test_the_other_front_ends_find_the_same_results(forward, kept, tmp_path):
+    a, b, reference, sources = (lines_of(name)[:LINES] for name in (A, B, REF, SOURCE))
+    languages = {"source_lang": "de", "target_lang": "en"}
+    own = {"metrics": ["bertr", "comet"], "engine": EngineOptions(batch_tokens=77), "cache": kept}
+    evaluate({A: a, B: b}, reference, sources=sources, **languages, **own)
     assert forward == []
     command = [REF, "-i", A, B, "--source", SOURCE, "-l", "de-en", *METRICS, "--ctx-cache", kept]
     for more in (["--ctx-batch-tokens", "99", "-q"], ["--format", "text", "--ctx-device", "cpu"]):
-        done = sacrebleu(*command, *more)
-        assert done.returncode == 0, done.stderr
-        for name in METRICS[1:]:
-            assert f"{name}: 118 of 118 outputs were read from an earlier run" in done.stderr
+        done = sacrebleu(*command, *more, cwd=tmp_path)
+        assert done.returncode == 0 and all(said in done.stderr for said in READ), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -102,23 +104,18 @@ def test_choices(ctx, forward, tmp_path, command, metric):
     words = [command, A, B, "-s", SOURCE, "-l", "de-en", "-m", metric, "--ctx-cache", tmp_path / "kept"]
     assert ctx(*words, "--ctx-batch-tokens", "300").code == 0 and forward
     forward.clear()
-    for more in (WORK[3], ["--ctx-device", "cpu", "--format", "jsonl", "-o", tmp_path / "out.jsonl"]):
+    for more in (WORK, ["--ctx-device", "cpu", "--format", "jsonl", "-o", tmp_path / "out.jsonl"]):
         assert ctx(*words, *more).code == 0 and forward == [], more
     assert ctx(*words, "--ctx-dtype", "bf16").code == 0 and forward
 
 
 @pytest.mark.full
 def test_meta(ctx, forward, tmp_path):
-    table = tmp_path / "judged.tsv"
-    rows = zip(lines_of(SOURCE), lines_of(A), lines_of(REF), strict=True)
-    table.write_text("src\tmt\tref\tscore\n" + "".join(f"{s}\t{t}\t{r}\t{i % 7}\n" for i, (s, t, r) in enumerate(rows)))
-    command = ["meta", table, "-l", "de-en", *METRICS, "--ctx-cache", tmp_path / "kept", "-p", "seg-pearson"]
+    columns("judged.tsv", score=[i % 7 for i in range(LINES)])
+    command = ["meta", "judged.tsv", "-l", "de-en", *METRICS, "--ctx-cache", tmp_path / "kept", "-p", "seg-pearson"]
     assert ctx(*command, "--ctx-batch-tokens", "300").code == 0 and forward
     forward.clear()
-    for more in (
-        WORK[3],
-        ["--ctx-device", "cpu", "-p", "seg-kendall", "--format", "json", "-o", tmp_path / "out.json"],
-    ):
+    for more in (WORK, ["--ctx-device", "cpu", "-p", "seg-kendall", "--format", "json", "-o", tmp_path / "out.json"]):
         done = ctx(*command, *more)
         assert done.code == 0 and forward == [], done.err
     assert ctx(*command, "--ctx-dtype", "bf16").code == 0 and forward
@@ -126,13 +123,11 @@ def test_meta(ctx, forward, tmp_path):
 
 @pytest.mark.full
 def test_annotate(ctx, forward, tmp_path):
-    table = tmp_path / "table.tsv"
-    rows = zip(lines_of(SOURCE), lines_of(A), lines_of(REF), strict=True)
-    table.write_text("src\tmt\tref\n" + "".join("\t".join(row) + "\n" for row in rows))
-    command = ["annotate", table, "-l", "de-en", *METRICS, "-o", tmp_path / "out"]
+    columns("table.tsv")
+    command = ["annotate", "table.tsv", "-l", "de-en", *METRICS, "-o", tmp_path / "out"]
     assert ctx(*command, "--ctx-batch-tokens", "300").code == 0 and forward
     forward.clear()
-    for more in (WORK[3], ["--no-text-checks", "--ctx-device", "cpu", "--bottom", "50", "--by", "bertr"]):
+    for more in (WORK, ["--no-text-checks", "--ctx-device", "cpu", "--bottom", "50", "--by", "bertr"]):
         done = ctx(*command, *more)
         assert done.code == 0 and forward == [], done.err
     assert ctx(*command, "--ctx-dtype", "bf16").code == 1
@@ -143,7 +138,7 @@ def test_ray_and_threads(ctx, forward, kept, monkeypatch):
     pytest.importorskip("ray")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     done = ctx("score", *TEXTS, *METRICS, "--ctx-cache", kept, "--on", "ray", "--workers", "1")
-    assert done.code == 0 and all(f"{name}: 118 of 118 outputs were read" in done.err for name in METRICS[1:])
+    assert done.code == 0 and all(said in done.err for said in READ)
 
 
 def test_how_a_judge_is_asked_does_not_matter():
