@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli_pages import DOCS, VERSIONS, blocks
 from comet_checkpoints import OF_POLY, RECIPES, build
-from plugin_conftest import EXAMPLES, environment
+from plugin_conftest import CTX_METRICS, EXAMPLES, SACREBLEU, run
 
 from ctx_metrics.cli import parse
 
@@ -73,19 +73,24 @@ def folder(tmp_path_factory) -> Path:
 
 PRINTING = {page.stem: blocks(page.read_text(encoding="utf-8")) for page in PAGES if page.stem not in ELSEWHERE}
 SHOWN = {name: found for name, found in PRINTING.items() if found}
+PROGRAMS = {"sacrebleu": SACREBLEU, "ctx-metrics": CTX_METRICS}
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", SHOWN)
-def test_the_commands_of_a_page_print_what_it_shows(folder, tmp_path, name):
-    """In the page's order, in one folder, by a shell; "..." stands for anything. A page may leave the notices out."""
+def test_the_commands_of_a_page_print_what_it_shows(folder, tmp_path, forked, name):
+    """In the page's order, in one folder, by a shell where one is needed; "..." stands for anything. A page may leave the
+    notices out."""
     shutil.copytree(folder, tmp_path / "examples")
     there = tmp_path / "examples" / ("senses" if name == "README" else "")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for command, printed in SHOWN[name]:
-        env = environment(PATH=path, CUDA_VISIBLE_DEVICES="")
-        done = subprocess.run(["bash", "-c", command], capture_output=True, cwd=there, env=env, timeout=300)
-        stdout, stderr = done.stdout.decode(), done.stderr.decode()
+        program, *words = shlex.split(command)
+        if program in PROGRAMS and not {"|", ">"} & {*words}:
+            done = forked(PROGRAMS[program], *words, cwd=there, env={"CUDA_VISIBLE_DEVICES": ""})
+        else:
+            done = run("bash", "-c", command, cwd=there, PATH=path, CUDA_VISIBLE_DEVICES="")
+        stdout, stderr = done.stdout, done.stderr
         pattern = ".*".join(map(re.escape, squeezed("\n".join(printed)).split("...")))
         fits = [re.fullmatch(pattern, squeezed(each), re.DOTALL) for each in (stdout, stderr + stdout, stdout + stderr)]
         assert any(fits), f"{command}\n{stdout}{stderr}"
