@@ -30,6 +30,7 @@ RAW = re.compile(f"(?!\n)[{CONTROLS}]")
         ("mbr FILE -m chrf", json.dumps({PLANTED: 1}) + "\n"),
         ("mbr FILE -m chrf", json.dumps({"candidates": [{PLANTED: ""}, PLANTED]}, ensure_ascii=False) + "\n"),
         ("annotate FILE.jsonl -m chrf -o OUT", json.dumps({PLANTED: "a"}) + "\n"),
+        ("meta FILE -m chrf", f"{PLANTED}\tb\n1\t2\n"),
         ("align -t {a} -r FILE -o OUT", json.dumps({"id": PLANTED, PLANTED: 1}, ensure_ascii=False) + "\n"),
         ("report -t {a} -r {ref} -m chrf --scores FILE -o OUT", json.dumps([{"metric": PLANTED}])),
     ],
