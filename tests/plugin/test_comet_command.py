@@ -1,4 +1,4 @@
-"""The unmodified sacrebleu command over COMET checkpoints of every class, in all its modes."""
+"""The unmodified sacrebleu command with COMET checkpoints: tests, files, and which model is loaded how often."""
 
 import json
 import re
@@ -25,8 +25,8 @@ def models(name: str, *metrics: str) -> list[str]:
     return [word for metric in metrics for word in (f"--{metric}-model", f"{{{name}}}")]
 
 
-def of(name: str, metric: str, *systems: str, reference: str = REF) -> list[str]:
-    return [reference, "-i", *(systems or [A]), "-m", metric, *models(name, metric), "--source", SOURCE]
+def of(name: str, metric: str, *systems: str) -> list[str]:
+    return [REF, "-i", *(systems or [A]), "-m", metric, *models(name, metric), "--source", SOURCE]
 
 
 def both(name: str, *systems: str) -> list[str]:
@@ -242,6 +242,7 @@ def test_error_spans_are_written(runs, checkpoints, out, run, file):
     assert len(severities) > 500 and len(set(severities)) == (3 if name == "xcomet" else 2)
 
 
+@pytest.mark.full
 def test_windows_have_spans_too(runs, out):
     assert runs["xcomet files"].returncode == 0
     [first, *_] = details(out / "xcomet" / "slide-ref_en.seg.jsonl")["system_a.en"]
@@ -262,6 +263,7 @@ def test_without_spans_there_is_no_more_to_say(runs, out):
 # one checkpoint in other forms
 
 
+@pytest.mark.full
 def test_other_forms_of_a_checkpoint_have_its_scores_and_hash(runs):
     assert runs["file"].stdout == runs["converted"].stdout == runs["regression signature"].stdout
     assert runs.log("converted")[0].endswith("model.safetensors")

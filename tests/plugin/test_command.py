@@ -243,3 +243,16 @@ def test_a_paired_test_whose_resamples_score_nothing_has_no_p_value(tmp_path):
     _, other = json.loads(done.stdout)
     assert "some resamples contain no scored segment" in done.stderr
     assert [other[name].get("p_value") is None for name in sorted(other) if name != "system"] == [False, True]
+
+
+@pytest.mark.full
+def test_every_signature_names_the_kind_of_references():
+    common = (REF, "-i", A, "-m", "bleu", "bertr", "-f", "json")
+    named, usual = (
+        strict(fresh_sacrebleu(*common, *more).stdout) for more in (["--ctx-kind-of-references", "post-edited"], [])
+    )
+    assert [each["refs"] for each in named] == ["post-edited"] * 2
+    assert [each["signature"].replace("|refs:post-edited", "") for each in named] == [
+        each["signature"] for each in usual
+    ]
+    assert [each["score"] for each in named] == [each["score"] for each in usual]
