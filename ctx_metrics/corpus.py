@@ -135,7 +135,7 @@ def named(lines: Sequence[str | None], name: str, indices: list[int] | None = No
 
 
 def document_ranges(doc_ids: Sequence[str], name: str = "document ids") -> list[tuple[int, int]]:
-    """Return the runs of equal ids as half-open ranges; raises InputError, naming the line, if an id returns or is missing.
+    """Return the runs of equal ids as half-open ranges; raise InputError, naming the line, if an id returns or is missing.
 
     >>> document_ranges(["x", "x", "y"])
     [(0, 2), (2, 3)]
@@ -169,7 +169,7 @@ def digest(texts: Sequence[str]) -> str:
 
 
 def list_of_strings(name: str, stream: Collection) -> list:
-    """Return a collection as a list; raises InputError for one without an order, and for a single string or a table, which
+    """Return a collection as a list; raise InputError for one without an order, and for a single string or a table, which
     would be split into its letters or the names of its columns."""
     if hasattr(stream, "columns"):
         raise InputError(

@@ -14,8 +14,8 @@ class CtxMetricsError(Exception):
 
     what       what is wrong
     about      the metric, stream or file that it is about, or ""
-    segment    the 0-based segment whose text is at fault, or None; `unit` is what counts it, such as "line"
-    fix        what the user can do about it, or ""
+    segment    the 0-based segment whose text is at fault, or None; `unit` is the unit it counts, such as "line"
+    fix        a remedy, in words for the user, or ""
 
     >>> str(InputError("the id is missing", about="ids.txt", segment=3, unit="line", fix="every line needs one"))
     'ids.txt, line 4: the id is missing; every line needs one'
@@ -96,7 +96,7 @@ def _lacks_host_memory(error: BaseException) -> bool:
 
 
 def memory_fix(error: BaseException, on_device: str | None = None) -> str:
-    """Return the fix for an out-of-memory error; `on_device` is that for a GPU, by default what helps with any model."""
+    """Return the fix for an out-of-memory error; `on_device` is the fix for a GPU, by default one for any model."""
     if _lacks_host_memory(error):
         return MORE_MEMORY
     return on_device or worded(

@@ -47,7 +47,7 @@ def output_or_stdout(text: str) -> str | None:
 
 
 # Types of settings: the type of the field, the function that reads it from a command line, and its name in --help.
-# What is read and what is written have types of their own: paths.check_paths compares them.
+# Inputs and outputs have types of their own: paths.check_paths compares them.
 Model = Annotated[str, Reads(str), "MODEL"]
 Name = Annotated[str, "NAME"]
 File = Annotated[str, Reads(), "FILE"]

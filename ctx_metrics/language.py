@@ -194,7 +194,7 @@ LIKELY = dict(
 )
 # also the languages Breton, Catalan, Chamorro, Indonesian (an old code) and Twi
 OFTEN_REGIONS = frozenset({"br", "ca", "ch", "in", "tw"})
-# what may follow a language's code: script, region, variant
+# parts that may follow a language's code: script, region, variant
 _SUBTAG = re.compile(r"[A-Za-z]{4}|[A-Za-z]{2}|\d{3}|[A-Za-z0-9]{5,8}|\d[A-Za-z0-9]{3}")
 
 
@@ -289,7 +289,7 @@ def _is_pair(tag: str) -> bool:
 
 
 def _with_region(tag: str) -> str:
-    """Return one language of a pair; what follows its underscore is a region, and no language: ko_kr becomes ko_KR."""
+    """Return one language of a pair; the part after its underscore is a region, not a language: ko_kr becomes ko_KR."""
     return re.sub("(?<=_)[a-z]{2}$", lambda region: region[0].upper(), tag)
 
 

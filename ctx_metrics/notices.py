@@ -25,7 +25,7 @@ class Notice:
     many      the words after any other number
     number    how many things are counted; None if none are
     first     0-based positions of at most FIRST of them
-    unit      what the positions count, such as "line"; "" shows no positions
+    unit      the unit of the positions, such as "line"; "" shows no positions
     metric    the metric's name in lower case, if a metric gives the notice
     about     the systems, stream or file that it is about, or ""
     kind      the count's name after the score, such as "empty"
@@ -189,7 +189,7 @@ EVERY = 60.0  # seconds between two lines
 class Progress:
     """Shows the progress of a long run: a bar if stderr is a terminal, else a line about once a minute; nothing if `quiet`.
 
-    unit     what is counted, in the singular, such as "text"
+    unit     the thing counted, in the singular, such as "text"
     total    how many there are; None if unknown
     done     how many of them an earlier run has finished
 

@@ -1,4 +1,4 @@
-"""Read a model's files. Whatever they hold, an error is one line that names the file. Hashes identify what was read."""
+"""Read a model's files. Whatever they hold, an error is one line that names the file. Hashes identify the content read."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ _TERSE = (LookupError, AssertionError)
 def opening(path: Path, says: str = "cannot be read: {why}; copy or fetch it again") -> Iterator[None]:
     """Turn any exception in the block, which reads a file or folder, into a one-line ModelError.
 
-    path    what the line names
+    path    the file that the line names
     says    the rest of the line, of which the part after "; " is the fix; "{why}" stands for the exception's message
 
     Damaged and malicious files make libraries raise anything: IndexError, RecursionError, a Rust panic. So only code that

@@ -38,7 +38,7 @@ def file_target(path: str) -> Target:
 
 @dataclass(frozen=True)
 class Reads:
-    """Type of a flag that names what a command reads; a word that names no file or folder, such as a hub name, is allowed.
+    """Type of a flag that names an input of a command; a word that names no file or folder, such as a hub name, is allowed.
 
     parse    returns the flag's value
     paths    returns the files and folders that a value names
@@ -53,7 +53,7 @@ class Reads:
 
 @dataclass(frozen=True)
 class Writes:
-    """Type of a flag that names what a command writes: a file, unless `inside` or `targets` says more.
+    """Type of a flag that names an output of a command: a file, unless `inside` or `targets` says more.
 
     parse      returns the flag's value: a path, or None if nothing is written there
     inside     for a folder: the names of the files that are written in it, as patterns
@@ -172,7 +172,7 @@ def _refuse(one: Output, two: Output) -> NoReturn:
 
 
 def _outputs(parser: ArgumentParser, line: CommandLine, only_own: bool = False) -> Iterator[Output]:
-    """Yield what a command line writes; `only_own` leaves out what does not depend on its inputs."""
+    """Yield the outputs of a command line; `only_own` leaves out those that do not depend on its inputs."""
     for flag, kind, value in _values(parser, line, Writes):
         if (kind.targets or not only_own) and value and not ADDRESS.match(value) and not is_stream(value):
             for folder, pattern in kind.of(line, value):

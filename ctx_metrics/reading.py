@@ -37,7 +37,7 @@ def read_lines(path: str, encoding: str | None = None) -> list[str]:
 
 
 def read_text(path: str, encoding: str | None = None) -> str:
-    """Return the unchanged text of a file (plain, .gz or .xz); raises InputError as read_lines does.
+    """Return the unchanged text of a file (plain, .gz or .xz); raise InputError as read_lines does.
 
     A compressed file can unpack to far more than its size, and a device or a pipe has no end that is known, so their lines
     are limited to LONGEST bytes.
@@ -54,7 +54,7 @@ def read_stream(buffer: IO[bytes], name: str, encoding: str | None = None) -> st
 
 
 def decode(content: bytes, name: str, encoding: str | None = None, first: int = 1) -> str:
-    """Decode bytes to text; raises InputError if they are not valid, naming `name` and the line and byte where it can.
+    """Decode bytes to text; raise InputError if they are not valid, naming `name` and the line and byte where it can.
 
     encoding    None means UTF-8, for commands whose user cannot choose an encoding
     first       the number of the content's first line
@@ -182,7 +182,7 @@ def unpacked(file: IO[bytes], packing: Packing | None, path: str) -> IO[bytes]:
 
 
 def lines_of(file: IO[bytes], path: str) -> Iterator[bytes]:
-    """Yield the lines of a file with their line ends; raises InputError, naming the line, for more than LONGEST bytes."""
+    """Yield the lines of a file with their line ends; raise InputError, naming the line, for more than LONGEST bytes."""
     yield from _bounded(io.BufferedReader(cast(io.RawIOBase, file), 2**20).readline, path)
 
 

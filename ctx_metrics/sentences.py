@@ -6,13 +6,13 @@ CLOSING = "\"'”’»›)]}」』）】》〉］｝"
 OPENING = "“‘«‹([{「『（【《〈［｛"
 _NUMBER = r"(?<![A-Za-z\d.,/-])(\d{1,2})"
 _ORDINAL = re.compile(_NUMBER + "$")  # before a full stop
-_ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # what may begin an item of a list
+_ITEM = re.compile(_NUMBER + r"[.)．）](?!\d)")  # the beginning of an item of a list
 _PAUSE = re.compile(r"(?:\.{2,}|…+)\s*")
 _STOPS, _FULL_STOPS = "!?…", "。！？‼⁇⁈⁉．｡؟۔।॥։።៕។"
 # soft hyphens, and marks of direction, width and byte order; not the joiners of Persian and Indic words
 INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 _BLANKS = rf"(?:[{INVISIBLE}]*\s)*(?:[{INVISIBLE}]+$)?"
-_ANY_EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f"  # with what colours them; a joiner only behind one
+_ANY_EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f"  # with their modifiers; a joiner only behind one
 EMOJI = rf"[{_ANY_EMOJI}][{_ANY_EMOJI}\u200d]*"
 # Where a sentence ends. A full stop ends none before a small letter (no. two), nor inside a word (3.5, example.org).
 _END = re.compile(

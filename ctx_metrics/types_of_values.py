@@ -26,7 +26,7 @@ def check_type(name: str, value: Any, kind: Any) -> None:
 
 
 def checked_settings(settings: type, given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the values of fields of a dataclass, with paths as strings; raises InputError for one of a wrong type.
+    """Return the values of fields of a dataclass, with paths as strings; raise InputError for one of a wrong type.
 
     name    begins the message
     """

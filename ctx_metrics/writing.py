@@ -116,7 +116,7 @@ def replacing(path: str, fix: str = "") -> Iterator[str]:
 
 
 def write_whole(path: str, text: str, fix: str = "", encoding: str = "utf-8", errors: str = "surrogateescape") -> None:
-    """Write a text atomically; raises InputError if that fails.
+    """Write a text atomically; raise InputError if that fails.
 
     encoding    the user's choice, by -e; a character that it does not have raises InputError
     errors      how file names that are not valid text are written: as their bytes, or, with backslashreplace, as JSON
@@ -235,7 +235,7 @@ def os_errors(what: str, fix: str = "") -> Iterator[None]:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """Return the status of what is at a path, or None if nothing is there; raises OSError for an impossible name."""
+    """Return the status of a file or folder, or None if the path does not exist; raise OSError for an impossible name."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -245,7 +245,7 @@ def _status(path: str) -> os.stat_result | None:
 def open_closed() -> None:
     """Open the standard streams that were closed when the command started, so that no other file gets their numbers.
 
-    The input is then empty, stderr accepts and drops everything, and stdout refuses what is written, as a closed one does.
+    The input is then empty, stderr accepts and drops everything, and stdout refuses any output, as a closed one does.
     """
     for name, mode, access in STANDARD:
         if getattr(sys, name) is None:

@@ -64,7 +64,7 @@ class Link:
     text       the part itself, without blanks around it
     lines      numbers of the hypothesis's lines, from 0, that the part comes from; empty lines have none
     cost       1 less the mean cosine of each token with its best match on the other side
-    merged     whether one of these lines also has text of another segment, or text that was added
+    merged     whether one of these lines also has text of another segment, or added text
     split      whether the part comes from several lines
     inside     whether the part begins or ends inside a sentence, as far as marks or the network show
     """
@@ -94,7 +94,7 @@ class Addition:
 @dataclass(frozen=True)
 class Alignment:
     """lines        the text of each segment; "" where it is omitted
-    links        what each other segment has
+    links        the link of each other segment
     omissions    numbers of segments that the hypothesis leaves out
     additions    text that is in no line
     """
@@ -147,10 +147,10 @@ class Document:
 
 
 class EncodedDocument(NamedTuple):
-    """A document, and what its alignment is computed from.
+    """A document, and the data that its alignment is computed from.
 
     stream    the hypothesis, joined, and its tokens
-    sides     what they are compared with
+    sides     the vectors that they are compared with
     """
 
     document: Document
@@ -176,7 +176,7 @@ class Evidence(NamedTuple):
 
     @property
     def is_open(self) -> np.ndarray:
-        """Whether a segment may begin with each token, bool [tokens]."""
+        """For each token, whether a segment may begin with it, bool [tokens]."""
         return self.facts.open[self.at] & (np.diff(self.at, prepend=-1) > 0)
 
     @property

@@ -20,7 +20,7 @@ LINE = 0.5
 CAPITAL, SMALL, CASELESS = 0.95, 0.3, 0.8
 SIGN, NO_SIGN = 0.8, 0.03  # a sign, before a segment that begins with one or not, or after one that ends so or not
 LEAST = 0.01  # share of boundaries with or without a mark
-_BEFORE = OPENING + INVISIBLE + "\"' "  # what may precede a capital letter
+_BEFORE = OPENING + INVISIBLE + "\"' "  # characters that may precede a capital letter
 _OPENING_QUOTES = re.compile(r"[“„«「『《〈]|\"(?=\S)")
 _BULLETS = re.compile("[@#$*•–—-]")  # of posts and lists
 # quotation marks that close, and dots, with blanks after them

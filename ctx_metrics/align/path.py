@@ -26,8 +26,8 @@ class Additions(NamedTuple):
     then is a poor translation of what seems left out.
 
     price    of any
-    apart    like the `gains` of spans: what one gains besides that begins at each place; NOWHERE where none may
-    until    what one gains that ends at each place; NOWHERE where none may
+    apart    like `gains`, for an addition that begins at each place; NOWHERE where none may
+    until    the gain of an addition that ends at each place; NOWHERE where none may
     """
 
     price: float
@@ -69,7 +69,7 @@ def best_path(
 ) -> Path:
     """The path of the highest total.
 
-    values       what the tokens of each segment's window are worth in that segment, [tokens]
+    values       the values of the tokens of each segment's window in that segment, [tokens]
     windows      the tokens that each segment can have; neither bound ever falls, the first is 0, and the last one is the end
     gains        for each segment, and after the last one: what a span gains that begins at each place, before a token or
                  after the last one, when all segments before it are done; NOWHERE where none may begin

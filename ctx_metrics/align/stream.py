@@ -1,4 +1,4 @@
-"""A hypothesis as one stream of text: where a segment may begin, and what speaks for it."""
+"""A hypothesis as one stream of text: where a segment may begin, and the evidence for it."""
 
 import re
 from collections.abc import Iterator, Sequence

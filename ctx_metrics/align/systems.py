@@ -1,4 +1,4 @@
-"""Aligns the documents of all systems of a run, and counts what it finds."""
+"""Aligns the documents of all systems of a run, and counts the links that it finds."""
 
 import re
 from bisect import bisect_right
@@ -84,7 +84,7 @@ class AlignedSystem:
 
 
 def align_systems(paths: Sequence[str], encoding: str, beside: Texts, engine: EngineOptions) -> list[AlignedSystem]:
-    """Read and align the hypotheses of each file or folder; gives notice of what is found, and of what looks odd.
+    """Read and align the hypotheses of each file or folder; notices count the links and name any oddities.
 
     beside    the references, sources, document ids and languages of the run. Texts are aligned with the first reference
               that each segment has, and with the sources too if an encoder reads them; or with the sources alone if there is

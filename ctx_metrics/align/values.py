@@ -1,4 +1,4 @@
-"""How well each token of a stream fits each segment, from the vectors of both sides' tokens."""
+"""Computes how well each token of a stream fits each segment, from the vectors of both sides' tokens."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -29,7 +29,7 @@ class Tokens:
         self, states: torch.Tensor, texts: Sequence[str], parts: Sequence[Sequence[Span]], offsets: Sequence[np.ndarray]
     ):
         """
-        states     what the encoder returned, fp16 [tokens, width]; the vectors take their memory
+        states     the encoder's output, fp16 [tokens, width]; the vectors take their memory
         parts      the pieces of each text
         offsets    for each piece, its characters with which its tokens begin
         """
@@ -39,7 +39,7 @@ class Tokens:
 
     @cached_property
     def vectors(self) -> torch.Tensor:
-        """Unit vectors without what all tokens of the side have in common, such as their language; fp16 [tokens, width], on
+        """Unit vectors without the part that all tokens of the side share, such as their language; fp16 [tokens, width], on
         the CPU. A single token keeps all of its own."""
         if len(self._states):
             _centre(self._states)

@@ -45,7 +45,7 @@ class Annotation:
     tuned    metrics with which the outputs' system was tuned
     top      how many of the best or worst rows to write, ranked by the metric `by`; None: all
 
-    All rows' scores are kept. `names`, `limits`, `top`, `by` and the kinds in `drop` say only what is written of them.
+    All rows' scores are kept. `names`, `limits`, `top`, `by` and the kinds in `drop` only limit the output.
     """
 
     tables: Sequence[Table]

@@ -74,7 +74,7 @@ class Parts:
 
     changed     number of parts that were written, since they were missing or other
     ending      of the parts' names, such as .tsv.gz
-    identity    what distinguishes this run; nothing from a run with another identity may be reused
+    identity    the data that distinguish this run; nothing from a run with another identity may be reused
     """
 
     def __init__(self, address: str, ending: str, identity: Mapping[str, Any]):

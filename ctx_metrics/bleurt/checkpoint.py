@@ -59,9 +59,9 @@ BLEURT_20 = HubKind(_among, is_complete, f"BLEURT-20 checkpoint: config.json, {V
 
 
 class BleurtCheckpoint:
-    """A checkpoint, opened: what it is, and its weights on demand.
+    """An opened checkpoint: its kind and sizes, and its weights on demand.
 
-    activation    gelu or gelu_tanh; None: what the folder says
+    activation    gelu or gelu_tanh; None: the folder's own
     config        of the encoder, as the engine reads it
     """
 

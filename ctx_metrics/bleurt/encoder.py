@@ -1,4 +1,4 @@
-"""BLEURT's network on the engine: the encoder, and the score as what is read from its last layer."""
+"""BLEURT's network on the engine: the encoder, and the score as the readout of its last layer."""
 
 from collections.abc import Mapping
 from functools import cached_property

@@ -20,7 +20,7 @@ _encoders: LoadedModels[BleurtEncoder] = LoadedModels()
 class BleurtEstimator(Estimator):
     """BLEURT: about 0 to 1, without bounds; higher is better.
 
-    activation    gelu or gelu_tanh; None: what the folder says
+    activation    gelu or gelu_tanh; None: the folder's own
     """
 
     inputs = "mt+ref"

@@ -15,7 +15,7 @@ SPECIAL = 3  # tokens around and between the texts of a pair
 
 
 class PairTokenizer:
-    """[CLS] reference [SEP] hypothesis [SEP], the hypothesis and what follows of type 1.
+    """[CLS] reference [SEP] hypothesis [SEP], the hypothesis and all that follows of type 1.
 
     Texts are SentencePiece's alone: special tokens that are written in a text are read as letters.
     """

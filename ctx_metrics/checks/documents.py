@@ -13,7 +13,7 @@ _NUMBERED = re.compile(r"(.*?)([\s_#.:/-]+)\d+\s*$", re.DOTALL)
 def say_single(doc_ids: Sequence[str] | None, effect: str) -> None:
     """Give notice if every document has one segment, with the likely cause.
 
-    effect    what this means for the scores, or for the tests
+    effect    the effect on the scores or on the tests
     """
     if doc_ids is None or len(doc_ids) < LEAST or len(document_ranges(doc_ids)) < len(doc_ids):
         return

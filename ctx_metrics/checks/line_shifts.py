@@ -22,7 +22,7 @@ AROUND, BAD_LINES = 8, 4
 GRAM = 4  # bytes: four Latin letters, two Cyrillic ones, one or two Chinese characters
 _SHARED = re.compile(
     r"[0-9]+|[a-z]{3,}"
-)  # what translations often keep: numbers, names, and words shared by both languages
+)  # items that translations often keep: numbers, names, and words shared by both languages
 
 
 class Shift(NamedTuple):

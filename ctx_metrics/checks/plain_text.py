@@ -33,8 +33,8 @@ _ALIGN = "`ctx-metrics align` reads subtitles, and so do score, compare and repo
 class Kind:
     """A kind of lines that are not plain text.
 
-    words      what the lines are
-    fix        what reads them, or makes plain text of them; a function gets the lines, and those of a text in the same
+    words      the kind of the lines
+    fix        a remedy; a function gets the lines, and those of a text in the same
                language, if there is one
     found      says of each line whether it is of the kind
     share      of the lines, above which a text is of the kind

@@ -1,4 +1,4 @@
-"""Scores the candidates of many sources block by block, locally or on Ray, reusing what an earlier run kept."""
+"""Scores the candidates of many sources block by block, locally or on Ray, reusing the blocks that an earlier run kept."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class Chooser(ABC):
     weights: Sequence[float]
 
     def asked(self) -> "Chooser":
-        """The same without settings that affect no score: what is kept has its fields in its key."""
+        """The same without settings that affect no score: kept results have its fields in their keys."""
         metrics = [each._replace(own=score_settings(each.cls, each.own)) for each in self.run.metrics]
         return replace(self, run=replace(self.run, metrics=metrics))
 

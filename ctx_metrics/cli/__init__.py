@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def checked(argv: Sequence[str]) -> CommandLine:
-    """Parse a command line; raises InputError if what it writes would replace what it reads, or something else it writes."""
+    """Parse a command line; raise InputError if an output would replace an input or another output."""
     args = parse(argv)
     check_paths(args.parser, args.lines(args) if args.lines else [args])
     return args

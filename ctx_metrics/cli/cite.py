@@ -81,11 +81,11 @@ WITH_MODEL = ("comet", "slide", "doccomet")
 class CiteFlags(NamedTuple):
     metric: str
     model: str | None = None
-    tuned: bool = False  # whether it scored what it, or a related metric, had chosen
+    tuned: bool = False  # whether it scored outputs that it, or a related metric, had chosen
 
 
 def asked(text: str) -> CiteFlags:
-    """Return what an argument asks for: it is a metric's name, or a signature that begins with its metric's name.
+    """Return the request of an argument: it is a metric's name, or a signature that begins with its metric's name.
 
     >>> asked("Slide"), asked("COMET-embedded|nrefs:1|model:embedded-alignment-regressor|ckpt:14fc17326625|tuned:best")[:2]
     (CiteFlags(metric='slide', model=None, tuned=False), ('comet', 'embedded-alignment-regressor'))

@@ -1,6 +1,6 @@
 """Subcommands of `ctx-metrics`: the modules that entry points of the group `ctx_metrics.commands` name, in any package.
 
-A module says what its subcommand is: SUMMARY (a line for `ctx-metrics --help`), its docstring, `run`, which gets the
+A module describes its subcommand: SUMMARY (a line for `ctx-metrics --help`), its docstring, `run`, which gets the
 settings.CommandLine and returns the exit code, and if need be USAGE, EPILOG, FLAGS (as settings.add_all takes them),
 `add_arguments` (adds flags that depend on the command line), `fix_of_unknown` (the end of the error on words that the
 parser does not know) and `lines` (the command lines of which one consists, if its flags can be given again for further
@@ -20,7 +20,7 @@ from ..settings import add_all
 
 GROUP = "ctx_metrics.commands"
 WHAT = "the subcommand"
-RESERVED = ("argv", "fix_of_unknown", "lines", "outer", "parser", "run")  # what CommandLine holds besides the settings
+RESERVED = ("argv", "fix_of_unknown", "lines", "outer", "parser", "run")  # attributes that are no settings
 
 
 def add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:

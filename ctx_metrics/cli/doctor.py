@@ -1,4 +1,4 @@
-"""Show versions, devices, metrics and models, and what is missing, with the command that installs it.
+"""Show versions, devices, metrics and models, and anything missing, with the command that installs it.
 
 Needs no network. Exits with 1 if something is broken without which metrics cannot run.
 """
@@ -45,7 +45,7 @@ EMBEDDED_MODELS = (
 class Finding(NamedTuple):
     """One line of the report.
 
-    fault    what is broken, or None if nothing is
+    fault    the fault, or None if there is none
     fix      the command or step that fixes it
     """
 

@@ -1,4 +1,4 @@
-"""The text encoder: from texts to hidden states and to what is read from them."""
+"""The text encoder: from texts to hidden states and readouts."""
 
 import os
 import sys

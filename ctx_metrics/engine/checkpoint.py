@@ -417,7 +417,7 @@ def load_with(auto_class: "type[_BaseAutoModelClass]", folder: Path, says: str, 
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Turn off transformers' warnings and progress bars in the block; we raise or print what matters ourselves."""
+    """Turn off transformers' warnings and progress bars in the block; we raise or print anything important ourselves."""
     from transformers.utils import logging
 
     own, bars = logging.get_logger(), logging.is_progress_bar_enabled()

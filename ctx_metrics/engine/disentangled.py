@@ -54,7 +54,7 @@ class DisentangledAttention:
         self.scale = (3 * width // heads) ** -0.5
 
         def projected(name: str) -> torch.Tensor:
-            """A vector of each distance, [heads, distances, size], divided by what scores are divided by."""
+            """A vector of each distance, [heads, distances, size], divided by the divisor of the scores."""
             states = F.linear(distances.states, take(f"{prefix}{name}.weight"), take(f"{prefix}{name}.bias"))
             return (states * self.scale).to(dtype).view(len(states), heads, -1).transpose(0, 1)
 

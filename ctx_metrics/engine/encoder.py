@@ -19,7 +19,7 @@ from .readout import SEGMENT, readout_of
 from .store import EmbeddingStore, States
 from .tokenizer import TextTokenizer, TokenIds
 
-Batch = tuple[Sequence[bytes], LayersRead]  # keys of the texts of one forward pass, and what was read
+Batch = tuple[Sequence[bytes], LayersRead]  # keys of the texts of one forward pass, and their layers
 
 
 class Checkpoint(LoadedModel, Protocol):
@@ -33,7 +33,7 @@ class Checkpoint(LoadedModel, Protocol):
 
 
 class TextEncoder:
-    """Encodes texts with a checkpoint and returns what metrics read from its hidden layers.
+    """Encodes texts with a checkpoint and returns the readouts of its hidden layers that metrics ask for.
 
     checkpoint    a Hugging Face folder of the BERT, RoBERTa, XLM-R, XLM-R-XL, RemBERT or DeBERTa family, or an opened one
 
@@ -85,17 +85,17 @@ class TextEncoder:
         self.store = EmbeddingStore(self.store.limit)
 
     def _check_current(self) -> None:
-        """Raise ModelError if files have changed, so that what was just read may not match the signature."""
+        """Raise ModelError if files have changed, so that the content just read may not match the signature."""
         if not self.is_current():
             raise ModelError(f"{self.checkpoint.folder} has changed since it was opened", fix="create the metric again")
 
     def encode(
         self, tokens: Sequence[TokenIds], readouts: Iterable[ReadoutKey], unit: str = SEGMENT, *, alone: bool = False
     ) -> list[States]:
-        """Return what is read from each tokenized text: {readout: fp32 CPU tensor}; see engine.readout for the shapes.
+        """Return the readouts of each tokenized text: {readout: fp32 CPU tensor}; see engine.readout for the shapes.
 
         Equal token sequences are encoded once and share their tensors; those in the store are not encoded again.
-        unit    what the texts are, "segment" or "window"; readouts that other metrics announced for it are also read
+        unit    the kind of the texts, "segment" or "window"; readouts that other metrics announced for it are also read
         alone   read nothing else, announce nothing, and leave the store alone (neither take from it nor add to it): for
                 texts that no metric will read
         """
@@ -155,7 +155,7 @@ class TextEncoder:
         return self.budget.split(list(texts), sizes, forward, "text of {total} tokens; try " + smaller)
 
     def load(self, more: Iterable[ReadoutKey] = ()) -> PackedEncoder:
-        """Return the network with weights for all announced readouts, and more; loaded for the first text, if not before."""
+        """Return the network with weights for all announced readouts and those in `more`; load it if necessary."""
         readouts = [readout_of(key) for key in dict.fromkeys([*self._readouts, *more])]
         needed = max(readout.last for readout in readouts)
         if self._network is None or len(self._network.layers) < needed:

@@ -208,7 +208,7 @@ class EncoderLayer:
     pre_norm    layer norms before each half (XLM-R-XL) instead of after it (BERT, Vaswani et al. 2017)
     split       separate product for queries, for a layer of which only first tokens are needed
     gelu        the form of GELU
-    distances   what is known of the distances of tokens (DeBERTa)
+    distances   the distances of tokens (DeBERTa)
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class LayerNorm:
 
 
 class PackedEncoder:
-    """A BERT, RoBERTa, XLM-R, XLM-R-XL, RemBERT or DeBERTa encoder: from token ids to what is read from its layers.
+    """A BERT, RoBERTa, XLM-R, XLM-R-XL, RemBERT or DeBERTa encoder: from token ids to readouts of its layers.
 
     layers        number of transformer layers to keep; the rest are neither loaded nor run
     first_only    whether only first tokens of the last of them will be needed (it is then laid out for that)

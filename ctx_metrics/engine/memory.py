@@ -1,4 +1,4 @@
-"""Memory: the models that a process has loaded, how to free them, and what is said when it runs out.
+"""Memory: the models that a process has loaded, how to free them, and the error when memory runs out.
 
 Importing this module does not import torch.
 """
@@ -23,7 +23,7 @@ class LoadedModel(Protocol):
 @runtime_checkable
 class Reads(Protocol):
     def forget_texts(self) -> None:
-        """Drop what was read from texts so far."""
+        """Drop all readouts kept so far."""
 
 
 Model = TypeVar("Model", bound=LoadedModel)
@@ -85,7 +85,7 @@ def release() -> None:
 
 @contextmanager
 def memory_for(what: str, device: Union[str, "torch.device"], fix: str | None = None) -> Iterator[None]:
-    """Turn an out-of-memory error in the block into a ResourceError that names the device, what needs memory, and a fix.
+    """Turn an out-of-memory error in the block into a ResourceError that names the device, the need for memory, and a fix.
 
     what      what needs the memory, such as "the weights of NAME"
     fix    what to do if a GPU runs out of memory; None: one that helps with any model

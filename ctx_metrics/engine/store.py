@@ -1,4 +1,4 @@
-"""An in-process store of what was read from hidden layers, limited in memory and shared by metrics and systems."""
+"""An in-process store of readouts of hidden layers, limited in memory and shared by metrics and systems."""
 
 import mmap
 from collections import OrderedDict
@@ -23,7 +23,7 @@ class EmbeddingStore:
     States are copied into slabs of memory, each of which is freed as a whole. Tensors of single texts, allocated and freed
     between those of the network, would fragment the heap, and the process would take twice the limit.
 
-    limit    most bytes that all kept states may take; what does not fit is encoded again when asked for
+    limit    most bytes that all kept states may take; texts that do not fit are encoded again when asked for
     """
 
     def __init__(self, limit: int):
@@ -48,7 +48,7 @@ class EmbeddingStore:
         return self.put_all([key], {readout: Rows(states[readout][None], None) for readout in states})[0]
 
     def put_all(self, keys: Sequence[Hashable], read: Mapping[ReadoutKey, Rows]) -> list[States]:
-        """The same for what was read from several texts, whose keys must differ."""
+        """The same for the readouts of several texts, whose keys must differ."""
         sizes, rooms = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         for rows in read.values():
             row = rows.values[:1].nbytes if len(rows.values) else 0
@@ -151,7 +151,7 @@ class KeptStates(States):
 
 
 def stacked(states: Sequence[States], readout: ReadoutKey) -> torch.Tensor:
-    """Stack a copy of what was read from each text, tensors of one shape: [texts, ...]."""
+    """Stack copies of each text's readout, tensors of one shape: [texts, ...]."""
     kept = [of_text for of_text in states if isinstance(of_text, KeptStates)]
     if len(kept) < len(states):
         return torch.stack([of_text[readout] for of_text in states])

@@ -10,7 +10,7 @@ class WrapperKeywords(TypedDict, total=False):
 
     align              find the segments in hypotheses that are one text for each document of `docs`
     align_output       a folder, which gets each system's aligned lines and its links
-    peers              compare every output with those of the other systems, at least three
+    peers              compare every output with those of the other systems; needs at least three systems
     peers_weight       the peers' share of a segment's score if there are references, above 0 and at most 1; by default .5
     peers_by_source    count a peer by how good the multilingual comet finds its system's outputs, given the sources
     tuned_with         metrics with which the systems were tuned or decoded, such as "comet:Unbabel/wmt22-comet-da", or those

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Comparisons:
-    """The tests of all pairs of systems by each metric. print() shows what `ctx-metrics compare` prints."""
+    """The tests of all pairs of systems by each metric. print() shows the output of `ctx-metrics compare`."""
 
     found: SystemComparisons
 

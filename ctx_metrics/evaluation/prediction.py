@@ -84,7 +84,7 @@ def predict(
 
 
 def _error_of_samples(error: CtxMetricsError) -> CtxMetricsError:
-    """Return an error of `evaluate` with the names that a user of `predict` knows."""
+    """Reword an error of `evaluate` with the names that a user of `predict` knows."""
     if error.segment is None:
         return error
     key = _STREAMS.get(error.about)

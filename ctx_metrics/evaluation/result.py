@@ -1,4 +1,4 @@
-"""The result of `evaluate`: scores as floats, and what becomes of them: tables, tests of all pairs of systems, a report."""
+"""The result of `evaluate`: scores as floats, and from them tables, tests of all pairs of systems, and a report."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

@@ -60,7 +60,7 @@ def evaluate(
                    one metric twice. By default bleu, chrf and comet, or comet alone without references
     model          the model of comet, slide and doccomet, unless their own settings name one
     inputs         further inputs of some metrics, such as roundtrips and pseudo_references
-    cache          a folder that keeps results, so that the next run scores only what is new
+    cache          a folder that keeps results, so that the next run scores only new texts
     explain        keep the token matches for a report, which takes memory
     text_checks    check the texts for HTML entities, shifted lines, copies of the source, other languages and repetitions
     settings       flags of `ctx-metrics score` that change how every metric scores: those of WrapperKeywords,

@@ -52,7 +52,7 @@ def texts_of(
 
 
 def input_values(names: Sequence[str], metrics: Sequence[MetricSettings], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs that the metrics read besides the texts of every run."""
+    """Return the inputs that only some metrics read, by keyword."""
     known = {name: each for metric in metrics for each in capabilities(metric.cls).inputs for name in each.keywords}
     values = {}
     for name, value in given.items():

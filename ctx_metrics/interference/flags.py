@@ -1,4 +1,4 @@
-"""The flag that says what systems were tuned with: --tuned-with, or --ctx-tuned-with in sacrebleu's command."""
+"""The flag that names the metrics that systems were tuned with: --tuned-with, or --ctx-tuned-with in sacrebleu's command."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence

@@ -71,7 +71,7 @@ def _choices(path: str) -> list[Choice]:
 
 
 def decoded(path: str, kind: type[T], most: int) -> T | None:
-    """Return what a JSON file of at most `most` bytes holds; None, with a notice, if it is not usable, or without one if
+    """Return the content of a JSON file of at most `most` bytes; None, with a notice, if it is not usable, or without one if
     there is no such file."""
     try:
         content = read_file(path, most)

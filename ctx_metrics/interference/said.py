@@ -1,4 +1,4 @@
-"""What is said where a metric scores what it, or a related one, chose."""
+"""Notices about a metric that scores outputs which it, or a related metric, chose."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ def check_systems(
 ) -> None:
     """Give notice of systems that a metric of the run, or one related to it, chose, and write them into its signature.
 
-    tuned      what the command line says
+    tuned      the statement on the command line
     paths      the systems' files, which may have records next to them; none for the standard input
     systems    their names
     """
@@ -46,7 +46,7 @@ def check_systems(
 def interference(systems: Mapping[str, Reasons], scored: Mapping[str, Measure]) -> str:
     """Return one line that names the systems which a metric overrates, and the metrics; "" if there are none.
 
-    systems    what each system was tuned with or chosen by
+    systems    the metrics that each system was tuned with or chosen by
     scored     the metrics that score all of them, by name
     """
     alike: dict[tuple[str, str], list[str]] = {}

@@ -1,4 +1,4 @@
-"""What an answer says, and what several answers about the same translation say together."""
+"""The content of an answer, and of several answers about the same translation together."""
 
 import json
 import math
@@ -34,7 +34,7 @@ class Judgement(NamedTuple):
 
 
 def read_answer(text: str, cut: bool) -> Judgement:
-    """Read an answer, with or without reasoning or a code fence around its JSON; raises UnreadableAnswer.
+    """Read an answer, with or without reasoning or a code fence around its JSON; raise UnreadableAnswer.
 
     cut    whether the server cut the answer off
 
@@ -78,7 +78,7 @@ def _last_object(text: str, cut: bool) -> dict[str, Any] | None:
 
 
 def _closes_more(text: str) -> bool:
-    """Whether a text closes an object that it did not open, so that what precedes it is part of that object."""
+    """Whether a text closes an object that it did not open, so that the text before it is part of that object."""
     depth = 0
     for mark in re.findall("[{}]", text):
         depth += 1 if mark == "{" else -1
@@ -88,7 +88,7 @@ def _closes_more(text: str) -> bool:
 
 
 def _error(value: Any) -> tuple[str, str]:
-    """An error as (text, severity); a severity that is none counts as minor, and what is no error has no text."""
+    """An error as (text, severity); an unknown severity counts as minor, and an entry without an error has no text."""
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return "", "minor"
     severity = value.get("severity")

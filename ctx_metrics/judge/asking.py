@@ -49,7 +49,7 @@ class Sample:
     """One of the answers about an example.
 
     tried        answers to it that were read so far
-    judgement    what the answer says; None until one could be read
+    judgement    the content of the answer; None until one could be read
     """
 
     messages: Messages
@@ -161,7 +161,7 @@ class Asking:
         return wrong
 
     def _announce(self, left: Sequence[Sample], segments: int, samples: int, unit: str) -> None:
-        """Say what is about to leave this machine; a run in blocks says so again when the requests have doubled."""
+        """Say which data are about to leave this machine; a run in blocks says so again when the requests have doubled."""
         own, server = self.judging, self.server
         tokens = sum(sample.bytes for sample in left) // BYTES_PER_TOKEN
         about = f"about {round(tokens, 2 - len(str(tokens))):,} tokens"
@@ -204,7 +204,7 @@ class Asking:
                 raise KeyboardInterrupt(f"{self.label}: {kept}") from error
 
     def _at_once(self, samples: Sequence[Sample], bar: Progress) -> None:
-        """Complete some samples, several at the same time; raises the first error after all requests under way."""
+        """Complete some samples, several at the same time; raise the first error after all requests under way."""
         waiting, finished = deque(samples), SimpleQueue[Sample]()
         number = min(self.judging.concurrency, len(samples))
         threads = [threading.Thread(target=self._work, args=(waiting, finished), daemon=True) for _ in range(number)]
@@ -302,7 +302,7 @@ class Asking:
             raise ModelError(self._words(failed) + (f", {SENDS} times; {self._continues()}" if failed.again else ""))
 
     def _check_readable(self, sample: Sample, wrong: UnreadableAnswer) -> None:
-        """Raise ModelError if nothing can be read that was answered about any text."""
+        """Raise ModelError if the server has answered about several texts and none of the answers can be read."""
         with self.server.lock:
             self._unread.add(sample.texts)
             stops = len(self._unread) >= IN_A_ROW and not self.server.read

@@ -30,7 +30,7 @@ class JudgeEstimator(Estimator):
     languages    of the source and of the hypothesis, as the judge is told; None: it is not
     leaves_out   whether an example without an answer has the value NaN, instead of raising ModelError, and who asks gives
                  notice of the faults
-    faults       what went wrong with examples that were asked about
+    faults       the faults of answers about examples
     """
 
     choices = INPUTS

@@ -22,7 +22,7 @@ MOST_SAMPLES = 1000
 many = partial(number, int, lambda value: 1 <= value <= MOST_SAMPLES, f"a whole number from 1 to {MOST_SAMPLES:,}")
 degrees = partial(number, float, lambda value: value >= 0, "a number of at least 0")
 seconds = partial(number, float, lambda value: value > 0, "a number of seconds above 0")
-# what a name may set after its "?", and how it is read
+# settings that may follow the "?" of a name, and their types
 IN_NAME: dict[str, Callable[[str], Any]] = {
     "samples": many,
     "temperature": degrees,
@@ -80,7 +80,7 @@ class Judging:
 
     @property
     def is_open(self) -> bool:
-        """Whether what is sent can be read on its way."""
+        """Whether others can read the requests on their way."""
         split = _split(self.url)
         name = split.hostname or ""
         return split.scheme == "http" and name not in ("localhost", "127.0.0.1", "::1")

@@ -1,4 +1,4 @@
-"""A server with OpenAI's chat interface: sends one request, and says what became of it. The key stays in this module."""
+"""A server with OpenAI's chat interface: one request, its answer or its failure. The key stays in this module."""
 
 import json
 import os
@@ -24,7 +24,7 @@ MOST_BYTES = 8 * 2**20  # of an answer, also once it is unpacked; kept answers m
 SHOWN = 200  # most characters of a server's message
 REFUSES_ALL = {401, 402, 403, 404, 405}  # whatever is asked
 LATER = {408, 409, 425, 429}  # besides those from 500
-# what servers may not know, and the setting that they get it from
+# parameters that servers may not know, and the settings that they come from
 UNSUPPORTED = {
     "response_format": ("--judge-format", "format"),
     "json_schema": ("--judge-format", "format"),
@@ -50,10 +50,10 @@ class Reply(NamedTuple):
 class RequestFailure(Exception):
     """A request without an answer.
 
-    why      in words that follow "request"
+    why      the reason, in words that follow "request"
     fix      what to do about it, or ""
     again    whether to send it again
-    busy     whether that is because the server gets too many
+    busy     whether the server gets too many requests
     never    whether the server refuses any request
     lost     whether there is no server
     wait     seconds that the server asks to wait, or None
@@ -163,7 +163,7 @@ class Server:
         return key
 
     def answer(self, messages: Messages) -> Reply:
-        """Send one request and return its answer; raises RequestFailure."""
+        """Send one request and return its answer; raise RequestFailure."""
         create = self.client.chat.completions.with_raw_response.create
         import openai
 

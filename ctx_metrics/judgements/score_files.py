@@ -1,7 +1,7 @@
 """Metrics' scores of a judged set: files of mt-metrics-eval, and tables of `ctx-metrics score`.
 
 The files are METRIC-REF.seg.score and METRIC-REF.sys.score, with lines `system<TAB>score`. Beside those written here,
-METRIC-REF.signature.json records what produced them: the metric's signature, and hashes of the texts and of the files.
+METRIC-REF.signature.json records their origin: the metric's signature, and hashes of the texts and of the files.
 """
 
 import hashlib
@@ -203,7 +203,7 @@ def _made_from(judged: JudgedSet, signatures: tuple[str, str], settings: Mapping
 
 
 def _made_by(start: str) -> dict[str, Any]:
-    """The record of what produced the score files with this start; {} if there is none, or the files have changed."""
+    """The record of the origin of the score files with this start; {} if there is none, or the files have changed."""
     if not os.path.isfile(start + MADE_BY):
         return {}
     try:

@@ -45,7 +45,7 @@ class BiLSTM(LearnedMetric):
 
 
 class BiLSTMAtt(LearnedMetric):
-    """BiLSTM states of both texts; attention replaces each state by states of the other text; then pooled and compared."""
+    """BiLSTM states of both texts, each replaced by the states it attends to in the other, then pooled and compared."""
 
     NAME = "BiLSTMAtt"
 

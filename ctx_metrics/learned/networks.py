@@ -116,7 +116,7 @@ class LearnedNetwork(nn.Module):
         return [self(*inputs)]
 
     def contextual(self, mixed: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-        """Return BiLSTM states [texts, longest, 2 * hidden] of mixed embeddings [tokens, width], 0 beyond a text's end."""
+        """Return the BiLSTM states of mixed embeddings [tokens, width]: [texts, longest, 2 * hidden], padded with 0."""
         padded = mixed.new_zeros(len(lengths) * max(lengths), mixed.shape[1])
         padded = padded.index_copy(0, token_slots(lengths, mixed.device), mixed).view(len(lengths), max(lengths), -1)
         return run_bilstm(self.encoder, self._variational(padded), lengths)
@@ -157,7 +157,7 @@ class BiLSTM(LearnedNetwork):
 
 
 class BiLSTMAttention(LearnedNetwork):
-    """Replaces each token's state by what it attends to in the other text, then pools and compares (paper, section 3.2).
+    """Replaces each token's state by attention over the other text, then pools and compares (paper, section 3.2).
 
     For each kind of pooling, v = [r, t, r - t, r * t], where r pools sum_j softmax_j(<h_r_i, h_t_j>) h_t_j over i, and t
     the same with the sides swapped.
@@ -173,7 +173,7 @@ class BiLSTMAttention(LearnedNetwork):
 
 
 class ESIM(LearnedNetwork):
-    """Compares tokens with what they attend to in the other text, by a second BiLSTM (Chen et al. 2017; section 3.2).
+    """Compares tokens with attention over the other text, by a second BiLSTM (Chen et al. 2017; section 3.2).
 
     m_i = ReLU(W [h_i; a_i; h_i - a_i; h_i * a_i] + b). The averages and maxima of each side's BiLSTM states over m give
     v = [r_avg, r_max, t_avg, t_max].
@@ -205,7 +205,7 @@ def pooled_width(shape: Shape) -> int:
 
 
 def attended(hypothesis: Side, partner: Side) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what each side's tokens attend to in the other, by dot products, in the shapes of the sides' states.
+    """Return the attended states of the other side for each token, by dot products, in the shapes of the sides' states.
 
     >>> t, r = torch.tensor([[[1.0], [0.0]]]), torch.tensor([[[2.0]]])
     >>> both = torch.ones(1, 2, dtype=torch.bool)

@@ -121,7 +121,7 @@ def _say_odd(path: str, gold: Sequence[SpanRow], predicted: Sequence[SpanRow]) -
 
 
 def _parts(gold: Sequence[SpanRow], predicted: Sequence[SpanRow]) -> np.ndarray:
-    """The three sums of each segment, with the outputs of all systems: float64 [segments, 3]."""
+    """The three sums of each segment over the outputs of all systems: float64 [segments, 3]."""
     found: dict[tuple[str, ...], np.ndarray] = {}
     for judged, row in zip(gold, predicted, strict=True):
         segment = tuple(value for name, value in judged.key.items() if name != "system_id")

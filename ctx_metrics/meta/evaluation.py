@@ -68,7 +68,7 @@ def evaluate(
     """Measure how well metrics agree with human judgements.
 
     scores      {name of a set: the scores of the metrics on it}
-    protocols   what to measure; a protocol that applies to no set is left out, with a notice
+    protocols   the measurements; a protocol that applies to no set is left out, with a notice
     seen        (metric, pattern of set names): the metric was trained on these sets, which the report marks
     quiet       whether to omit a line per protocol with its running time, if stderr is not a terminal
     """

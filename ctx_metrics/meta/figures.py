@@ -377,7 +377,7 @@ def window_heatmap(
     cells agree better than single sentences do. The best values are bold.
 
     accuracies  {(window, stride): value}; a NaN or missing cell has a dash
-    measure     label of the colour scale: what the values are
+    measure     label of the colour scale, which names the values
     """
     from matplotlib.patches import Rectangle
 

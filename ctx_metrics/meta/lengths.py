@@ -75,7 +75,7 @@ def _document_lengths(doc_ids: Sequence[str]) -> np.ndarray:
 
 
 def _edges(lengths: np.ndarray, buckets: int) -> list[tuple[int, int]]:
-    """The smallest and largest length in each bucket: every length is in one bucket, with similar numbers of segments."""
+    """The smallest and largest length in each bucket; every length is in one bucket, and buckets have similar sizes."""
     different, counts = np.unique(lengths, return_counts=True)
     share = (np.cumsum(counts) - counts / 2) / counts.sum()  # the position of each length's middle
     number = np.minimum((share * buckets).astype(int), buckets - 1)

@@ -19,7 +19,7 @@ from ..separated import SEPARATED
 from .inference.significance import ENOUGH_BETTER, ENOUGH_WORSE
 from .report import Agreement, Report
 
-WITHIN = {"segment": "segments", "document": "documents"}  # over what a correlation is averaged, by level
+WITHIN = {"segment": "segments", "document": "documents"}  # the units that a correlation is averaged over, by level
 PAD = "\ue000"  # placeholder for spaces that tabulate would strip
 COLUMNS = ("protocol", "metric", "set", "value", "low", "high", "rank", "within", "n", "seen")
 NOTHING = "-"

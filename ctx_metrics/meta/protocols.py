@@ -37,7 +37,7 @@ class Protocol(ABC):
 
     name, title   as used by `-p`, and in words
     level         system, document or segment: the scores to compare; document scores are means of segment scores
-    unit          what `size` counts
+    unit          the unit that `size` counts
     overall       how to combine the values of several sets: "mean", or "pooled" (sum/sum over the units of all sets)
     test          the suitable significance test: perm-both or bootstrap; "" if there is none
     of_pairs      whether the parts belong to pairs of the judged systems, in which case a bootstrap draws systems

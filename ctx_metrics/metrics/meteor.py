@@ -50,7 +50,7 @@ class METEOR(ContextMetric):
     P and R are the shares of the hypothesis's and the reference's words that match: first equal words, then equal stems
     of the remaining words. A chunk is a run of matches that are adjacent and in the same order in both texts. Equal
     words are matched from last to first, which does not always give the fewest chunks. Case is ignored. There are no
-    synonyms, paraphrases or function words. Without a target language, the stemmer is the English one.
+    synonyms, paraphrases or function words. Without a target language, the stemmer is English.
 
     A segment whose hypothesis or whose references have no tokens scores 0 and is counted.
 

@@ -77,7 +77,7 @@ def is_metricx(config: Mapping[str, Any]) -> bool:
 
 
 class MetricXCheckpoint:
-    """A checkpoint, opened: what it is, without its weights.
+    """An opened checkpoint: its kind and sizes, without its weights.
 
     version      24, 23 or 23-qe; None: as the name shows
     tokenizer    folder or hub name; None: the checkpoint's own, else mT5's

@@ -63,7 +63,7 @@ class MetricX(EstimatorMetric):
         def __init__(self, references: References = None, systems: Systems = (), **given: Unpack[MetricXKeywords]): ...
 
     def _choice(self) -> tuple[str | None, str | None]:
-        """The model, and the texts that MetricX-24 reads; the others read what they were trained on."""
+        """The model, and the texts that MetricX-24 reads; the others read the texts that they were trained on."""
         with_references = "mt+src+ref" if self._has_references else "mt+src"
         return self.settings.model, self.settings.inputs or with_references
 

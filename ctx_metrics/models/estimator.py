@@ -90,15 +90,15 @@ class Estimator(ABC):
     model                where its weights come from
     encoder              turns texts into token ids and hidden states
     english_only         whether it reads only English
-    empty_value          the value of an example with an empty text; None: what the model computes for it
-    untranslated_value   the value of a hypothesis that cannot be a translation; None: what the model computes for it
+    empty_value          the value of an example with an empty text; None: the model's own value for it
+    untranslated_value   the value of a hypothesis that cannot be a translation; None: the model's own value for it
     max_length, limit    most tokens that it reads, as a number for the signature and in words
     dtype                number format of its encoder
     candidates           how many candidates it reads besides an example's other texts
-    shares_texts         whether each text is read by itself, so that systems share what was read from a reference
+    shares_texts         whether each text is read by itself, so that systems share the readouts of a reference
     lower_is_better      whether lower values are better
     learned_from         source and target languages of the judgements that it learned from; None: unknown
-    title                what tables add to the metric's name; "" if that says enough
+    title                words that tables add to the metric's name; "" if the name says enough
     """
 
     inputs: str
@@ -122,7 +122,7 @@ class Estimator(ABC):
         """The estimate of each example; it does not depend on the order or on the other examples.
 
         label    the label of the progress bar
-        unit     what the examples are: "segment" or "window"
+        unit     the kind of the examples: "segment" or "window"
         """
 
     def is_cut(self, examples: Sequence[Example]) -> list[bool]:

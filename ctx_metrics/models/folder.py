@@ -97,7 +97,7 @@ def described(folder: Path) -> Iterator[None]:
 
 
 def load_weights(folder: Path, network: nn.Module) -> None:
-    """Load a network's weights, as fp32, and put it in evaluation mode; raises ModelError if they do not fit."""
+    """Load a network's weights, as fp32, and put it in evaluation mode; raise ModelError if they do not fit."""
     path = folder / WEIGHTS
     if bad := [each.p for each in network.modules() if isinstance(each, nn.Dropout) and not 0 <= each.p <= 1]:
         raise cannot_be(folder, "its network's dropout", str(bad[0]))

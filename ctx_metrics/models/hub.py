@@ -34,7 +34,7 @@ _HUB_NAME = re.compile(r"^(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?
 
 @dataclass(frozen=True)
 class ResolvedModel:
-    """Where a model is and what exactly it is.
+    """A model's location and exact identity.
 
     revision    the hub's commit (12 hex digits), or None for models that are not from a hub
     ckpt        hash of all files that its scores depend on (12 hex digits), see opening.identity
@@ -53,7 +53,7 @@ class ResolvedModel:
 
 @dataclass(frozen=True)
 class HubKind:
-    """A kind of model, and what it needs from a hub repository.
+    """A kind of model, and the files it needs from a hub repository.
 
     wanted    returns those file names of a repository to fetch; raises ModelError if it is no such checkpoint
     whole returns whether a local folder is complete

@@ -46,7 +46,7 @@ class ModelKind(ABC):
         return None
 
     def convert(self, model: ModelName, target: Path) -> None:
-        """Write the model into a new folder as safetensors and JSON; raises ModelError and InputError."""
+        """Write the model into a new folder as safetensors and JSON; raise ModelError and InputError."""
         raise ModelError(f"{model.name} is used as it is and needs no conversion")
 
 
@@ -62,7 +62,7 @@ def load_estimator(
     checkpoint (folder, .ckpt file, or OWNER/NAME or OWNER/NAME@REVISION on the hub), or a model of another family's kind.
 
     inputs     the texts that it reads, if it offers a choice: "mt+src", "mt+ref" or "mt+src+ref"
-    context    whether only what follows a text's second-to-last separator is pooled (DocCOMET)
+    context    whether only the tokens after a text's second-to-last separator are pooled (DocCOMET)
     target_lang    language of the hypotheses, for models that read it
     """
     from .comet.checkpoint import is_comet, no_model
@@ -147,6 +147,6 @@ def _named(name: str) -> ModelName:
 
 
 def _kind_of(model: ModelName) -> ModelKind | None:
-    """The kind that owns the model; None for COMET checkpoints, and for what is no model."""
+    """The kind that owns the model; None for COMET checkpoints, and if there is no model."""
     kinds = (loaded(each, "the kind of models")() for each in installed(GROUP))
     return next((kind for kind in kinds if kind.owns(model)), None)

@@ -9,7 +9,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from ..scoring.scores import chrf_words, preprocessed
 
 CELLS = 2**23  # most cells of a matrix of n-grams, to bound the memory
-NO_LOG = -9999999999.0  # what sacrebleu uses for log(0)
+NO_LOG = -9999999999.0  # sacrebleu's value of log(0)
 EPS = 1e-16
 
 

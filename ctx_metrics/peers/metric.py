@@ -38,7 +38,7 @@ REFERENCES = -1  # in place of a peer's number
 TEMPERATURE = 0.5  # of the peers' weights, in standard deviations of the systems' scores
 MIXED = 0.25  # how much the model that reads the source spreads outputs within a segment, against the peers
 SAME = 0.8  # share of equal outputs from which systems count as one
-JUDGE = ("sources", "source_lang", "target_lang", "engine")  # what the model that reads the source is given
+JUDGE = ("sources", "source_lang", "target_lang", "engine")  # settings given to the model that reads the source
 Pair = tuple[int, int]  # a system and its peer
 
 
@@ -300,7 +300,7 @@ class Peers(OfInnerMetric):
         return found
 
     def _from_grids(self, corpora: list[Corpus], pairs: Sequence[Pair]) -> dict[Pair, SystemResult]:
-        """The same from all pairs of a segment's texts at once, each of which is read once."""
+        """The same results from all pairs of a segment's texts at once; each text is read once."""
         inner, matched = self.inner, MatchedPairs(self.NAME.lower(), self.inner, "")
         found: dict[Pair, SystemResult] = {}
         if REFERENCES in {j for _, j in pairs}:

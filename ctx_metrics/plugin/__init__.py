@@ -35,7 +35,7 @@ class OwnParser(argparse.ArgumentParser):
     """sacrebleu's parser, but it raises NeedsUs instead of printing an error or the help, which also list our flags."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the parsed arguments if sacrebleu understands the line; raises NeedsUs if we change the run.
+        """Return the parsed arguments if sacrebleu understands the line; raise NeedsUs if we change the run.
 
         We fix the runs in which sacrebleu crashes (paired tests, --detail), and give notice of bleu's flags without effect
         and of systems that a metric chose.

@@ -1,4 +1,4 @@
-"""The flags that plugin metrics add to the sacrebleu command, and what a command line asks for."""
+"""The flags that plugin metrics add to the sacrebleu command, and the request that a command line makes."""
 
 import argparse
 import math
@@ -39,7 +39,7 @@ from ..writing import check_output, open_closed
 from .capture import PREFIX, Command, CommandRun
 from .overview import main_flags, overview
 
-SCORES = ("*.seg.score", "*.doc.score", "*.sys.score", "*.seg.jsonl")  # what --ctx-seg-scores writes
+SCORES = ("*.seg.score", "*.doc.score", "*.sys.score", "*.seg.jsonl")  # files that --ctx-seg-scores writes
 OWN_READ = ("refs", "input")  # sacrebleu's arguments that name files
 
 
@@ -144,7 +144,7 @@ class Request:
     """What a command line asks for.
 
     chosen     the plugin metrics, with the values of their own flags
-    given      in words, what the flags give, by the keyword of metrics that read it
+    given      the inputs that the flags give, in words, by the keyword of metrics that read them
     offered    all outputs that the command line could ask for
     """
 
@@ -361,7 +361,7 @@ def asked_by(
     inputs: Sequence[FileInput],
     outputs: Sequence[RunOutput],
 ) -> Request:
-    """Return what a parsed command line asks for.
+    """Return the request that a parsed command line makes.
 
     own       names of the attributes of each metric's own flags
     broken    errors of metrics that could not be loaded; raised if such a metric is chosen

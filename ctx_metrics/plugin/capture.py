@@ -1,4 +1,4 @@
-"""One run of the sacrebleu command: what it has read, and the plugin metrics that it builds."""
+"""One run of the sacrebleu command: the texts it has read, and the plugin metrics that it builds."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ FIELDS = {"sources": "src", "doc_ids": "docid"}  # names in sacrebleu's test set
 
 
 class CommandRun:
-    """One run: what it asks for, its systems, and the selected rows of the test set. Builds the plugin metrics."""
+    """One run: its request, its systems, and the selected rows of the test set. Builds the plugin metrics."""
 
     def __init__(self, asked: "Request", table: MetricTable):
         self.asked = asked
@@ -45,7 +45,7 @@ class CommandRun:
         self.whole_length = 0  # number of segments before sacrebleu selected some of them
         self.columns = 1  # number of columns on the standard input
         self.unwritten: InputError | None = None  # why the run's files could not be written
-        self.read: ReadTexts | None = None  # what the reader of the systems' texts gave, if there is one
+        self.read: ReadTexts | None = None  # the texts from the reader of the systems' texts, if there is one
         begin_run()
         files = asked.files
         self._paths = {"sources": files.source, "doc_ids": files.docids}

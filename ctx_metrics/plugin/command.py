@@ -156,7 +156,7 @@ class Replacements:
         self._own, self._command = SimpleNamespace(**{name: getattr(module, name) for name in REPLACED}), command
 
     def standard_input(self, buffer: BinaryIO, encoding: str) -> TextIO:
-        """Return the standard input for main(); raises InputError unless all lines have the same number of columns."""
+        """Return the standard input for main(); raise InputError unless all lines have the same number of columns."""
         if (run := self._command.active) is None:
             return io.TextIOWrapper(buffer, encoding=encoding)
         name = "the standard input"
@@ -174,7 +174,7 @@ class Replacements:
         return lines
 
     def smart_open(self, file: str, *args: Any, encoding: str = "utf-8", **options: Any) -> Any:
-        """Return a file's lines; raises InputError unless it is text with the columns of -nr."""
+        """Return a file's lines; raise InputError unless it is text with the columns of -nr."""
         if (run := self._command.active) is None:
             return self._own.smart_open(file, *args, encoding=encoding, **options)
         if run.asked.reader and file in (run.asked.flags.input or ()) and file not in run.asked.flags.refs:

@@ -64,7 +64,7 @@ def write(run: "CommandRun") -> None:
 
 
 def detail_lines(metric: Metric, systems: Sequence[str]) -> str:
-    """Return what a learned model returned besides scores, one JSON object per input and line; "" if there is nothing."""
+    """Return a learned model's results besides scores, one JSON object per input and line; "" if there are none."""
     results = zip(systems, _results(metric), strict=False)  # only our metrics have any
     windows = [(name, scored) for name, result in results for scored in result.windows]
     if not any(each.estimate and (each.estimate.parts or each.estimate.spans is not None) for _, each in windows):

@@ -142,7 +142,7 @@ class ReferenceFilter:
             self._score = partial(similarities, self._model)
 
     def scores(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the score of each pair; the filter none has no scores."""
+        """Return the score of each pair, for any filter but `none`."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
             if not self._target_lang:

@@ -93,7 +93,7 @@ class SetTexts(NamedTuple):
     """A test set whose files are read.
 
     columns    scores that files give
-    notices    about what was read
+    notices    about the inputs
     """
 
     name: str

@@ -39,7 +39,7 @@ POLICY = (
 
 
 class View(NamedTuple):
-    """A test set on the page: what its tables show, its charts, and what the page's script reads, packed.
+    """A test set on the page: the content of its tables, its charts, and the packed data for the page's script.
 
     overall    each system's AutoRank; empty if it is not shown
     """

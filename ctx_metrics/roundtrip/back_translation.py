@@ -136,7 +136,7 @@ class BackTranslation:
 
 class Translation(NamedTuple):
     text: str
-    input_cut: bool = False  # the line was truncated to what the model can read
+    input_cut: bool = False  # the line was truncated to the model's limit
     output_cut: bool = False  # the translation was truncated at its maximum length
 
 

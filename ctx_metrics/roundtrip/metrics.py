@@ -42,7 +42,7 @@ class RoundTripKeywords(Lowercasing, CharacterNgrams, Encoding, total=False):
 class RoundTripMetric(DerivedMetric):
     """An inner metric with the round trip as hypothesis and the source as reference. References are not read.
 
-    Without `systems` the one stream of round trips is of whatever hypotheses are scored.
+    Without `systems` the one stream of round trips belongs to any hypotheses scored.
     """
 
     capabilities = Capabilities(
@@ -68,7 +68,7 @@ class RoundTripMetric(DerivedMetric):
             self.announce(self._context.systems)
 
     def announce(self, systems: Sequence[Sequence[str]]) -> None:
-        """Set all systems, each with its round trip; raises InputError if their numbers or lengths differ."""
+        """Set all systems, each with its round trip; raise InputError if their numbers or lengths differ."""
         super().announce(systems)
         roundtrips, backtranslator = self._context.inputs["roundtrips"], self._context.inputs["backtranslator"]
         for whose in same_engine(backtranslator or "", [getattr(system, "name", "") for system in systems]):

@@ -74,7 +74,7 @@ def _one_line(text: str) -> str:
 
 
 def _kept(cache: TranslationCache, lines: Sequence[str], options: BackTranslation) -> str:
-    """Return what the next run can reuse after this one is stopped, in words."""
+    """Describe the work that the next run can reuse after this one is stopped."""
     if cache.path is None:
         return "nothing is kept; the same command starts from the beginning"
     kept, portion = len(cache.get(lines)), ""

@@ -23,7 +23,7 @@ class RunOutput:
     text       returns the file's content, from the scores of all systems
     tests      whether it tests the systems, so that the settings of tests concern it
     reads      the streams of the run that it reads, such as sources
-    explain    whether the file explains scores, so that models must keep what it needs
+    explain    whether the file explains scores, so that models must keep the data it needs
     """
 
     name: str

@@ -125,7 +125,7 @@ class Run:
         """Score all systems with all metrics. Raises what the metrics raise, which includes InputError and ModelError.
 
         documents    whether scores of documents are wanted, if there are any
-        used         keywords of what has another use than to be read by metrics
+        used         keywords of inputs with another use than to be read by metrics
         """
         metrics, context = self.build(in_blocks), self.context
         say_unread(self.texts.given, metrics, used)

@@ -18,11 +18,11 @@ class Texts:
     names      of the systems
     files      of the systems, if their texts come from files
     inputs     the streams of further inputs of metrics, by the input's name
-    given      in words, what the user gave besides hypotheses and references, by the keyword of metrics that read it
+    given      the user's other inputs, in words, by the keyword of the metrics that read them
     read       the systems' texts as a reader of files gave them, or None
     fix        what to do where streams differ in length
     stock      sacrebleu's own metrics, if a byte-order mark of a text is a part of its first word for them
-    rows       whether they are some rows of a table, a part of what is scored in all; there is one system then
+    rows       whether they are some rows of a table, a part of all that is scored; there is one system then
     """
 
     names: Sequence[str] = ()

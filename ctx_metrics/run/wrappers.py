@@ -44,9 +44,9 @@ class Gap(NamedTuple):
 
 
 class ReadTexts(NamedTuple):
-    """The systems' texts as a reader gives them, what it adds to the signature of every metric, and what a report shows.
+    """The systems' texts as a reader gives them, its entries for every metric's signature, and facts for a report.
 
-    streams    what it read in place of flags, by role: src, ref, doc
+    streams    the texts it read in place of flags, by role: src, ref, doc
     notices    about the rows of a table
     """
 
@@ -77,7 +77,7 @@ class Wrapper:
     reads       whether it reads the systems' files; commands that read other texts do not have its flags
     record      the end of the name of a file beside a system's file that asks for it as its flags do
 
-    A wrapper that nothing asks for is not called.
+    A wrapper is called only if a flag, a keyword or a file's record asks for it.
     """
 
     title: str

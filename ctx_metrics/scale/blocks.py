@@ -1,4 +1,4 @@
-"""Runs in blocks: an executor computes block after block, and what an earlier run kept is not computed again."""
+"""Runs in blocks: an executor computes block after block, and blocks kept by an earlier run are not computed again."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -132,7 +132,7 @@ def key_of_part(
     asked = score_settings(type(metric), metric.given)
     settings = {name: value for name, value in asked.items() if name not in apart}
     settings |= {name: described(tag) for name in LANGUAGES if isinstance(tag := settings.get(name), str)}
-    signature = str(type(metric).get_signature(metric).format())  # without what the run adds
+    signature = str(type(metric).get_signature(metric).format())  # without the run's additions
     return key_of(type(metric), signature, settings, references, beside.get("sources"), begins, hypotheses)
 
 

@@ -47,8 +47,8 @@ def notice_fits(kept: Notice, segments: int | None = None) -> bool:
 class KeptResults:
     """Results in a folder, one file each.
 
-    A file counts as absent if it is damaged, a link, too large, another user's or of another layout, or if it does not hold
-    what it should; the first such file is reported.
+    A file counts as absent if it is damaged, is a link, is too large, belongs to another user, or has another layout or
+    unexpected content; the first such file is reported.
 
     folder    the folder, which is private, since its content is trusted
     """

@@ -142,9 +142,9 @@ class ContextMetric(Metric):
     Settings: type = NoSettings
     settings: Any  # a value of Settings
     title: str  # the name under which the metric's scores are shown
-    signature: dict[str, Any]  # what the signature says besides sacrebleu's entries
+    signature: dict[str, Any]  # entries of the signature besides sacrebleu's
     capabilities = Capabilities()
-    can: Capabilities  # what is left of them with these settings and this model
+    can: Capabilities  # those left with these settings and this model
     english_only = False  # whether the metric's model, if any, reads only English
     takes_multilingual = False  # whether --...-model accepts the multilingual encoder
     in_blocks: Any = None  # a scale.corpora.InBlocks, if the run scores in blocks
@@ -260,7 +260,7 @@ class ContextMetric(Metric):
         references: Collection[Collection[str | None]] | None = None,
         n_bootstrap: int = 1,
     ) -> Score:
-        """Return Metric.corpus_score, with the counts of what was truncated, dropped or empty after the score.
+        """Return Metric.corpus_score, with the counts of truncated, dropped and empty texts after the score.
 
         references    streams of references; None for those of the constructor, or for a model that reads none
         """

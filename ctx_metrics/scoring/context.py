@@ -67,7 +67,7 @@ CONTEXT = frozenset(each.name for each in fields(Context)) - _OF_RUNS | {"trg_la
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a metric can do and what it needs, as its class declares. `metric.can` is what its settings and model leave.
+    """A metric's abilities and needs, as its class declares. `metric.can` holds those left by its settings and model.
 
     reads               the fields of Context that it reads besides the references
     inputs              the further inputs that it reads
@@ -141,7 +141,7 @@ def own_prefixes(name: str, metric: type["Metric"]) -> tuple[str, ...]:
 
 
 def checked_flags(name: str, metric: type["Metric"]) -> list[str]:
-    """Return the names of the attributes of a metric's flags; raises CtxMetricsError if they cannot be added."""
+    """Return the names of the attributes of a metric's flags; raise CtxMetricsError if they cannot be added."""
     if not hasattr(metric, "add_arguments"):
         return []
     prefixes, trial = own_prefixes(name, metric), argparse.ArgumentParser(add_help=False).add_argument_group()
@@ -321,10 +321,10 @@ def with_inputs(
 
 
 def say_unread(given: Mapping[str, str], metrics: Mapping[str, "Metric"], used: Collection[str] = ()) -> None:
-    """Give notice of what is given and no metric reads.
+    """Give notice of inputs that are given but read by no metric.
 
-    given    what is given, in words, by the keyword that reads it
-    used     keywords of what has another use
+    given    the given inputs, in words, by the keyword that reads them
+    used     keywords of inputs with another use
     """
     read = frozenset(used).union(*(capabilities(metric).keywords for metric in metrics.values()))
     for keyword, what in given.items():

@@ -107,7 +107,7 @@ class FileInput(Input):
         return self.flag if self._paths(line) else ""
 
     def read(self, line: CommandLine) -> InputFiles:
-        """Return what the command line gives; raises whatever the settings class raises."""
+        """Return the settings of the command line; raise any error of the settings class."""
         return InputFiles(self._paths(line), line[self.settings] if self.settings else None)
 
     def check(self, given: InputFiles, systems: int) -> None:
@@ -175,7 +175,7 @@ class StreamsOfSystems:
                 notice(equals, metric=metric)
 
     def of(self, hypotheses: Sequence[str]) -> Sequence[str | None]:
-        """Return the stream of a system; raises InputError if there is none or its length differs."""
+        """Return the stream of a system; raise InputError if there is none or its length differs."""
         found = self._by_system.get(digest(hypotheses)) if self._only is None else self._only
         if found is None:
             raise InputError(

@@ -99,7 +99,7 @@ Matching = Callable[["EncodedText", "EncodedText"], PairMatch]
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Which states of which encoder are compared; metrics say what their "paper" model and their default layers are."""
+    """Which states of which encoder are compared; metrics name their "paper" model and their default layers."""
 
     model: str | None = None
     layers: Layers | None = None
@@ -183,12 +183,12 @@ class TokenMatchingMetric(EncoderMetric):
         """Match an encoded hypothesis with an encoded reference."""
 
     def _matching(self, references: Sequence[Stream]) -> Matching:
-        """Return `match`, or the same with what the reference streams of the run determine."""
+        """Return `match`, completed with the values that the run's reference streams determine."""
         return self.match
 
     def weighed(self, text: "EncodedText") -> "tuple[torch.Tensor, np.ndarray]":
         """Return the states of the tokens that can be matched, fp32 [tokens, width], and their weights within their text,
-        float64 [tokens]. Only for settings with which weights do not depend on the whole corpus."""
+        float64 [tokens]. The settings must give weights that do not depend on the whole corpus."""
         states = text.tokens[1:-1]
         return states, np.full(len(states), 1 / len(states))
 

@@ -74,7 +74,7 @@ class WordSettings(TokenizerSettings):
 
 @dataclass(frozen=True)
 class ChrFSettings:
-    """What chrF counts; word_order 2 is chrF++, beta 3 is WMT19's."""
+    """Settings of chrF. With `word_order` 2 it is chrF++; WMT19 used `beta` 3."""
 
     char_order: Order = setting("Maximum length of character n-grams.", 6)
     word_order: Order = setting("Maximum length of word n-grams; 2 gives chrF++.", 0)

@@ -1,1 +1,1 @@
-"""Help at the prompt: what flags of the sacrebleu command mean, and the completion of words by shells."""
+"""Help at the prompt: the meaning of the sacrebleu command's flags, and the completion of words by shells."""

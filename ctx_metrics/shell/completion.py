@@ -19,7 +19,7 @@ from ..registry import metric_table
 from ..settings import CommandLine, setting
 
 SUMMARY = "print a script that lets bash, zsh or fish complete words"
-ASK = "ctx-metrics completion words"  # what the scripts run; nothing is printed where the shell should offer files
+ASK = "ctx-metrics completion words"  # run by the scripts; nothing is printed where the shell should offer files
 SCRIPTS = {
     "bash": f"""\
 _ctx_metrics() {{
@@ -74,7 +74,7 @@ def run(line: CommandLine) -> int:
 
 
 def completions(typed: Sequence[str]) -> list[str]:
-    """Return what the last word typed, which may be empty, can become; nothing where the name of a file is due.
+    """Return the completions of the last word typed, which may be empty; none where the name of a file is due.
 
     >>> completions(["ctx-metrics", "com"]), completions(["ctx-metrics", "score", "--format", "js"])
     (['compare', 'completion'], ['jsonl', 'json'])

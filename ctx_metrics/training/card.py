@@ -1,4 +1,4 @@
-"""The card of a trained model, README.md in its folder: what it is, what it learned from, and how well it performs.
+"""The card of a trained model, README.md in its folder: its kind, its training data, and how well it performs.
 
 The texts are templates, card.md next to each task; this module fills in the facts.
 """
@@ -22,7 +22,7 @@ def card(package: str, trained: Any, command: str, facts: Mapping[str, Any], enc
     """Return the Markdown card of a model: the template card.md in a package, filled in.
 
     trained    has `checks`, `best` and, for most models, `config`
-    encoder    what the training did with the encoder that config.json names
+    encoder    how the training changed the encoder that config.json names
     """
     from huggingface_hub import ModelCard, ModelCardData
 

@@ -422,7 +422,7 @@ def _say_shared(training: "TrainingSet", development: "DevelopmentSet") -> None:
 
 
 def _first_weights(init: str | None, architecture: Architecture) -> Path | None:
-    """Return the folder that --init names; for "embedded", that of the network's embedded model."""
+    """Return the folder that --init names; for "embedded", the folder of the network's embedded model."""
     from ..models.estimator import EMBEDDED_FOLDER, EMBEDDED_REFERENCELESS, EMBEDDED_UNIFIED
 
     if init == "embedded":

@@ -1,4 +1,4 @@
-"""The learning curve of a training: loss and agreement with people against rows read, or epochs."""
+"""The learning curve of a training run: loss and agreement with people against rows read, or epochs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What all trainings do with the data that they read: their languages, and what config.json and the card say of them."""
+"""The data of any training run: their languages, and their record in config.json and on the card."""
 
 import hashlib
 import os
@@ -75,7 +75,7 @@ def check_given_once(paths: Sequence[str]) -> None:
 
 
 def left_out(counts: Mapping[str, int], one: str, several: str) -> str:
-    """Return the counts of what was left out in words; "" if nothing was. "rows" and "kept" count what was read and used.
+    """Return the counts of rows left out, in words; "" if there are none. "rows" and "kept" count the rows read and used.
 
     >>> left_out({"rows": 9, "kept": 5, "of human systems": 3, "without a score": 1, "without an output": 0}, "row", "rows")
     'left out 3 rows of human systems, 1 without a score'

@@ -1,4 +1,4 @@
-"""The folder of a training: its flags, what it may hold, how a stopped training resumes, and what is written at the end."""
+"""The folder of a training run: its flags, its permitted content, how a stopped run resumes, and the final files."""
 
 import os
 import shutil
@@ -57,7 +57,7 @@ class TrainingFolder:
         """Raise InputError if no model can be written or there already is one; creates nothing."""
         out, model = self.path, [(self.path / name).exists() for name in MODEL]
         check_writable(self.out, folder=True)
-        # weights without config.json come from a training that was stopped at the last moment and can resume
+        # weights without config.json come from a training run that was stopped at the last moment and can resume
         is_model = model[1] or (model[0] and not (out / STATE).exists())
         if is_model and not self.overwrite:
             raise InputError(
@@ -99,7 +99,7 @@ class TrainingFolder:
 
 
 def cache(kept: str, others: str) -> Any:
-    """Return the flag --cache; `kept` and `others` say in its help what is kept, and for which other trainings."""
+    """Return the flag --cache; its help names the content `kept` and the `others` that use it."""
     help = (
         f"Folder that keeps {kept} for other trainings {others}. (Default: a folder in --out, deleted when the training is "
         "done)"

@@ -36,13 +36,13 @@ NOISE = 0.1
 # glibc's mallopt: the size from which memory is mapped, and how much freed memory stays at the top of the heap
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _MAPPED_FROM, _KEPT = 2**30, 2**31 - 1
-# fix if a device has too little memory for a training
+# fix if a device has too little memory for a training run
 SMALLER = "give a smaller --batch or --max-length, or --ctx-device cpu"
 
 
 @dataclass
 class Progress:
-    """The progress of a training. State files use the same names.
+    """The progress of a training run. State files use the same names.
 
     step, phase            number of steps and of phases completed
     epoch, taken           number of epochs completed in the phase, and of steps in the epoch
@@ -137,7 +137,7 @@ class Task(ABC):
 class Loop:
     """Trains a task's network, and keeps the weights of the check with the highest score.
 
-    state_path     file of the state during the training; None: no state is kept
+    state_path     file of the state during the run; None: no state is kept
     fingerprint    settings and data that the state depends on; a state with a different fingerprint is refused
     """
 
@@ -261,7 +261,7 @@ class Loop:
 
 
 def training_dtype(name: str) -> torch.dtype:
-    """Return the dtype of a training's matrix products; raises InputError for fp16."""
+    """Return the dtype of the matrix products in training; raise InputError for fp16."""
     if (dtype := resolve_dtype(name)) == torch.float16:
         given = setting_named("--ctx-dtype", "dtype", "fp16")
         raise InputError(f"{given} is too narrow to train in", fix="use bf16 or fp32")

@@ -1,4 +1,4 @@
-"""The state of a training, from which a stopped one resumes: a file in the model's folder, written atomically."""
+"""The state of a training run, from which a stopped one resumes: a file in the model's folder, written atomically."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ class TrainingState(NamedTuple):
 
 
 def claim(out: Path, fingerprint: dict[str, Any], device: torch.device = CPU) -> None:
-    """Create the folder if needed; raises InputError if it holds the state of another training or cannot be created."""
+    """Create the folder if needed; raise InputError if it holds the state of another run or cannot be created."""
     if (out / STATE).exists():
         read_state(out / STATE, fingerprint, device)
     make_folder(str(out))
@@ -63,7 +63,7 @@ def write_state(path: Path, state: TrainingState, fingerprint: dict[str, Any], d
 
 
 def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = CPU) -> TrainingState:
-    """Read the state in `path`, for a training on a device.
+    """Read the state in `path`, for a training run on a device.
 
     Prints a notice if the number of threads, the version of torch or the kind of device has changed, since sums may then
     differ in the last bits.
@@ -75,7 +75,9 @@ def read_state(path: Path, fingerprint: dict[str, Any], device: torch.device = C
         written, sums = json.loads(metadata["fingerprint"]), json.loads(metadata["sums"])
         progress, written_sum = metadata["progress"], metadata["checksum"]
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not the state of a training", fix="delete it to train from the start") from error
+        raise InputError(
+            f"{path} is not the state of a training run", fix="delete it to train from the start"
+        ) from error
     if written_sum != _checksum(tensors, progress):
         raise InputError(f"{path} is damaged", fix="delete it to train from the start")
     wanted = json.loads(json.dumps(fingerprint))
@@ -128,6 +130,6 @@ def _checksum(tensors: dict[str, torch.Tensor], progress: str) -> str:
 
 
 def _sums(device: torch.device) -> dict[str, Any]:
-    """Return what determines the last bits of sums; on a GPU, so does the order of summation within a kernel."""
+    """Return the settings that determine the last bits of sums; on a GPU, so does the order of summation within a kernel."""
     of_cpu = {"torch": torch.__version__, "threads": torch.get_num_threads(), "cores": os.cpu_count()}
     return {**of_cpu, "device": device.type}

@@ -315,7 +315,7 @@ def write_cached(path: Path, content: bytes, of: bytes = b"") -> None:
 
 
 def read_cached(path: Path, of: bytes = b"") -> bytes | None:
-    """Return the content of a file, or None if it is damaged; raises OSError if it cannot be read."""
+    """Return the content of a file, or None if it is damaged; raise OSError if it cannot be read."""
     content = path.read_bytes()
     is_sound = checksum(of, content[:-SUM_BYTES]) == int.from_bytes(content[-SUM_BYTES:], "little")
     return content[:-SUM_BYTES] if is_sound else None

@@ -135,7 +135,7 @@ def test_begun_anew_where_that_is_asked_for(train, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / STATE).write_text("another training's")
-    assert "is not the state of a training; delete it" in train("--rank", 4).err
+    assert "is not the state of a training run; delete it" in train("--rank", 4).err
     assert train("--rank", 4, "--restart").code == 0 and not (out / STATE).exists()
 
 

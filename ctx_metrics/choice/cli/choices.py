@@ -1,4 +1,4 @@
-"""What `ctx-metrics mbr` and `rerank` have in common: candidates that are read, metrics, and what is written."""
+"""The common parts of `ctx-metrics mbr` and `rerank`: candidates, metrics, and outputs."""
 
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ class SystemComparisons(NamedTuple):
 
 
 def compared(run: RunScores, testing: SystemTests) -> SystemComparisons:
-    """Test all pairs of systems by each metric; gives notice of whatever makes p-values unreliable."""
+    """Test all pairs of systems by each metric; notices name any reason why p-values are unreliable."""
     design = testing.design(run.context.systems, run.context.doc_ids)
     design.say_what_is_rough(run.metrics)
     return SystemComparisons(run.context.names, columns_of(run, design), design)

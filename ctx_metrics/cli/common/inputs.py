@@ -1,4 +1,4 @@
-"""What `ctx-metrics score` reads: files, columns of the standard input, sacrebleu's test sets."""
+"""The inputs of `ctx-metrics score`: files, columns of the standard input, sacrebleu's test sets."""
 
 import os
 import sys
@@ -176,7 +176,7 @@ def read_run(line: CommandLine, texts: TextFlags, metrics: Sequence[MetricSettin
         of_files = _add_columns(streams, texts.columns, texts.encoding)
     elif reader:
         of_files = system_names(texts.files)
-        if texts.names and (fault := names_fault(texts.names, len(of_files))):  # before what takes long
+        if texts.names and (fault := names_fault(texts.names, len(of_files))):  # before the slow steps
             raise InputError(fault)
         there = streams.keys() | folders.keys()
         if "src" in there and "ref" not in there:  # else the reader may bring references

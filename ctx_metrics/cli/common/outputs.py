@@ -21,7 +21,7 @@ def add_output_flags(parser: ArgumentParser) -> None:
 
 
 def given_outputs(line: CommandLine) -> Outputs:
-    """Return the outputs that a command line asks for; raises InputError for a file that cannot be written."""
+    """Return the outputs that a command line asks for; raise InputError for a file that cannot be written."""
     paths = {each: getattr(line, each.dest()) for each in installed_outputs()}
     given = {each: path for each, path in paths.items() if path is not None}
     for path in given.values():
@@ -42,6 +42,6 @@ def check_outputs(outputs: Outputs, context: Context, testing: SystemTests) -> N
 
 
 def write_outputs(outputs: Outputs, scores: RunScores, testing: SystemTests) -> None:
-    """Write the files whole; raises InputError for one that cannot be written."""
+    """Write the files whole; raise InputError for one that cannot be written."""
     for each, path in outputs.items():
         write_whole(path, each.text(scores, testing), "the scores are complete")

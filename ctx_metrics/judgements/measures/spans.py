@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
 
 def span_sums(length: int, gold: Sequence[Span], predicted: Sequence[Span]) -> np.ndarray:
-    """Return what a hypothesis of `length` characters adds to three sums: credit, gold and predicted characters.
+    """Return the terms that a hypothesis of `length` characters adds to three sums: credit, gold and predicted characters.
 
     A character counts once for each span that covers it. Critical errors are major ones; undecided and missing ones do not
     count.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# what a preference adds to numerator and denominator if the metric ties the two outputs
+# terms that a preference adds to numerator and denominator if the metric ties the two outputs
 TIES = {"darr": (-1, 1), "wmt12": (-1, 1), "wmt13": (0, 0), "wmt14": (0, 1)}
 
 

@@ -208,14 +208,14 @@ def _credits(human: np.ndarray, metric: np.ndarray, epsilon: float) -> np.ndarra
 
 
 def _right(human: np.ndarray, metric: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
-    """The credits and number of pairs of each group, int64 (G,), for few large groups. Scores are (G, K)."""
+    """The credits and number of pairs of each group, int64 (G,), by a method for few large groups. Scores are (G, K)."""
     counts = [pair_counts(*rows, epsilon) for rows in zip(human, metric, strict=True)]
     right, pairs = np.array([(each.right, each.pairs) for each in counts], dtype=np.int64).reshape(-1, 2).T
     return right, pairs
 
 
 def _mean(right: np.ndarray, pairs: np.ndarray) -> float:
-    """The mean of right / pairs over groups that each have a pair, correctly rounded."""
+    """The correctly rounded mean of right / pairs over groups; each group must have a pair."""
     sums = [Fraction(int(right[pairs == size].sum()), int(size)) for size in np.unique(pairs)]
     return float(sum(sums) / len(pairs))
 

@@ -97,7 +97,7 @@ def _read_folder(
         return read_da(path, pairs)
     if find(os.path.join(path, SCORES)):
         return read_system_da(path, pairs)
-    raise InputError(f"{path}: the folder has no known layout; known are {LAYOUTS}")
+    raise InputError(f"{path}: the folder has no known layout; the known ones are {LAYOUTS}")
 
 
 def layout_of(path: str) -> str:
@@ -114,7 +114,9 @@ def layout_of(path: str) -> str:
         return "rankings"
     if not columns & set(TABLE_COLUMNS["mt"]):
         seen = ", ".join(header[:8])
-        raise InputError(f"{path}: its first line ({seen}) is not the header of a known layout; known are {LAYOUTS}")
+        raise InputError(
+            f"{path}: its first line ({seen}) is not the header of a known layout; the known ones are {LAYOUTS}"
+        )
     if parted == "," and len(header) > 1:
         raise InputError(f"{path}: its columns are separated by commas", fix="separate them by tabs")
     return "table"

@@ -227,7 +227,7 @@ def table_lines(path: str) -> list[str]:
 
 
 def read_aligned(path: str, length: int, other: str) -> list[str]:
-    """Read the lines of a file; raises InputError unless there are `length`, as many as in the `other` file."""
+    """Read the lines of a file; raise InputError unless there are `length`, as many as in the `other` file."""
     lines = read_lines(path)
     if len(lines) != length:
         raise InputError(f"{path}: {counted(len(lines), 'line', 'lines')} for the {length} of {other}")

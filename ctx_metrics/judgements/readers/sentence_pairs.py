@@ -89,7 +89,7 @@ def read_pairs(path: str, alike: bool = False) -> PairSet:
         pairs, label = _sts(path), "score"
     else:
         seen = ", ".join(header[:8])
-        raise UnknownLayout(f"{path}: its first line ({seen}) has no known layout; known are {LAYOUTS}")
+        raise UnknownLayout(f"{path}: its first line ({seen}) has no known layout; the known ones are {LAYOUTS}")
     if not pairs:
         raise InputError(f"{path}: the file has no sentence pairs")
     texts, graded = _texts(path, pairs), label == "score"

@@ -111,7 +111,7 @@ def read_judged_rows(
 ) -> list[RatedSet]:
     """Read each judgement of a table separately; columns, sets and errors are those of read_table.
 
-    formulas    what the scores are made of; see score_columns.terms_of
+    formulas    the terms of the scores; see score_columns.terms_of
     unneeded    roles that need no column: "score", whose column is then not read, or "mt" and "score"
     """
     return [part.rated for part in _read(path, score, reference, formulas, unneeded)]

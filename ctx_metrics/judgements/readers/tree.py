@@ -73,7 +73,7 @@ def read_tree(root: str, pair: str, human: str = "mqm", reference: str | None = 
         outputs = os.path.join(outputs, pair)
     systems = _texts(outputs)
     if not systems:
-        raise InputError(f"{outputs}: no outputs SYSTEM.txt there{_only_jsonl(outputs)}")
+        raise InputError(f"{outputs}: no SYSTEM.txt there{_only_jsonl(outputs)}")
     chosen = _references(base, pair, name, reference)
     scores = {level: None if path is None else read_score_lines(path) for level, path in files.items()}
     scored = {system for of_level in scores.values() for system in of_level or ()}

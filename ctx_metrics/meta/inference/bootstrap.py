@@ -30,7 +30,7 @@ def bootstrap_parts(
 ) -> np.ndarray:
     """Resample a value that is a function of sums over units. Returns float64 (resamples,).
 
-    parts     K float64 arrays, one per test set, of shape (U_k units, C): what each unit adds to each of C sums, for example
+    parts     K float64 arrays, one per test set, of shape (U_k units, C): each unit's terms in C sums, for example
               to a numerator and a denominator; zeros for a unit that adds nothing, never NaN
     pooled    whether to compute the value from sums over all sets, or as the mean of the sets' values
     value     maps sums (..., C) to values (...,)

@@ -3,7 +3,7 @@
 model.safetensors    the encoder's changes, as NAME.down [r, m] and NAME.up [n, r] of a linear layer NAME.weight [n, m]; its
                      learned vectors; the constants that standardise the token matching; and the head, under the names of
                      COMET's UnifiedMetric; matrices are in fp16
-config.json          what they belong to: the encoder and its hash, the rank, the inputs, the hash of the weights
+config.json          the model they belong to: the encoder and its hash, the rank, the inputs, the hash of the weights
 """
 
 from collections.abc import Mapping, Sequence
@@ -159,7 +159,7 @@ class AdaptedCheckpoint:
         return self.model
 
     def release(self) -> None:
-        """Do nothing: only what was learned is held, and that is small."""
+        """Do nothing: this holds only the learned weights, which are small."""
 
 
 class _Merged(LazyMapping[str, Any]):

@@ -349,7 +349,7 @@ def comet_identity(hashes: Mapping[str, str], hyperparameters: Mapping[str, Any]
 class _Hashing:
     """The sha256 of a file, computed while loading goes on, by a thread that the process does not wait for when it ends.
 
-    No thread survives a fork, so a forked process computes again what was not computed before.
+    No thread survives a fork, so a forked process starts any unfinished hash again.
     """
 
     def __init__(self, file: Path):

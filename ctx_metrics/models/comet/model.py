@@ -56,7 +56,7 @@ EXAMPLES_A_BLOCK, FIRST_BLOCK = 4096, 512
 HEAD_BATCH = 1024
 # XCOMET's weights for the regressions on (mt, src), (mt, ref), (mt, src, ref) and for the MQM score
 XCOMET_WEIGHTS = (0.12, 0.33, 0.33, 0.22)
-# For each example: the token sequences that the encoder reads, and what was read from them.
+# For each example: the token sequences that the encoder reads, and their readouts.
 Sequences = list[list[TokenIds]]
 Read = list[list[States]]
 Checkpoint = CometCheckpoint | AdaptedCheckpoint
@@ -137,11 +137,11 @@ class CometEstimator(Estimator):
 
     @abstractmethod
     def _values(self, examples: Sequence[Example], sequences: Sequences, states: Read) -> list[Estimate]:
-        """The estimates, from what was read from each example's sequences; the caller sets `cut` and `empty`."""
+        """The estimates, from the readouts of each example's sequences; the caller sets `cut` and `empty`."""
 
     @abstractmethod
     def _vectors(self, batch: Read) -> list[torch.Tensor]:
-        """Stack what was read for some examples into tensors, on the CPU."""
+        """Stack the readouts of some examples into tensors, on the CPU."""
 
     @abstractmethod
     def _features(self, *read: torch.Tensor) -> torch.Tensor:
@@ -207,7 +207,7 @@ class CometEstimator(Estimator):
 class RegressionEstimator(CometEstimator):
     """RegressionMetric and ReferencelessRegression: texts are encoded separately and pooled.
 
-    context    whether to pool only what follows a text's second-to-last separator (DocCOMET, Vernikos et al. 2022)
+    context    whether to pool only the tokens after a text's second-to-last separator (DocCOMET, Vernikos et al. 2022)
     """
 
     def __init__(self, checkpoint: Checkpoint, encoder: TextEncoder, dtype: str, context: bool = False):
@@ -348,7 +348,7 @@ class UnifiedEstimator(CometEstimator):
     """
 
     shares_texts = False
-    tag: str | None = None  # what is read before each hypothesis; None: the model has learned no tags
+    tag: str | None = None  # text that precedes each hypothesis; None: the model has learned no tags
     plain_quotes = False  # whether all styles of quotation marks are read as one
 
     def __init__(
@@ -523,7 +523,7 @@ def load_comet(
     context: bool = False,
     target_lang: str | None = None,
 ) -> CometEstimator:
-    """The estimator of a COMET checkpoint; metrics of one process share its weights and what it has read.
+    """The estimator of a COMET checkpoint; metrics of one process share its weights and readouts.
 
     `name` is as for open_comet; for inputs, spans and target_lang see UnifiedEstimator, for context RegressionEstimator.
     """

@@ -215,7 +215,7 @@ def _train(line: CommandLine, architecture: Architecture, recipe: PairwiseRecipe
 def _taken_back(folders: Sequence[Path]) -> Iterator[None]:
     """Remove these folders, innermost first, if a CtxMetricsError is raised inside the block.
 
-    Folders that existed before or that hold the state of a training are kept.
+    Folders that existed before or that hold the state of a training run are kept.
     """
     made = [folder for folder in folders if not folder.exists()]
     try:

@@ -118,7 +118,7 @@ def feature_settings(
             metric = _made(feature, context)
             metric.num_refs = 1  # a signature needs it
             signature = of_parts(metric).get_signature()
-            signature.info.update(dict.fromkeys(NO_SETTINGS))  # it does not show what is None
+            signature.info.update(dict.fromkeys(NO_SETTINGS))  # it does not show entries that are None
             settings = "|".join(filter(None, (feature.spec, signature.format())))
             settings_of.append(FeatureSettings(settings, "sources" in capabilities(metric).reads))
     return settings_of

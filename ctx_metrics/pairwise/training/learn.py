@@ -33,7 +33,7 @@ from .task import Check, Comparisons, PairwiseTask, strict_tau
 
 
 class TrainingResult(NamedTuple):
-    """The result of a training whose model was written.
+    """The result of a training run whose model was written.
 
     best          index of the best check (the first of equals), whose weights the model has
     feature_taus  strict tau of each feature alone on the development data, with the better of the two signs; features

@@ -76,7 +76,7 @@ def figures(values: ArrayLike, labels: np.ndarray) -> dict[str, float]:
 class ParaphraseTask(Task):
     """Minimises the cross entropy of labels.
 
-    dtype           of the training's matrix products
+    dtype           of the matrix products in training
     batch_tokens    maximum number of tokens in a batch of development pairs; None: the device's default
     """
 
@@ -172,7 +172,7 @@ def learn(
     """Train a classifier, and keep the weights of the epoch with the highest accuracy on the development pairs.
 
     state     file with the state of a stopped training, which resumes from there; None: no state is kept
-    engine    dtype bf16 applies to the training's matrix products; the development pairs are always scored in fp32
+    engine    dtype bf16 applies to the matrix products in training; the development pairs are always scored in fp32
 
     On a CPU the same settings, data and number of threads give the same weights bit for bit.
     """

@@ -121,7 +121,7 @@ def read_development(
     threshold: float = 0.0,
     options: TrainingOptions = ALL,
 ) -> DevelopmentSet:
-    """Read outputs with human scores from files and folders; a notice for each path says what was left out.
+    """Read outputs with human scores from files and folders; a notice for each path counts the rows left out.
 
     An output's judgements are averaged. Human systems, and rows without a score, output or partner, are left out. For
     darr, two outputs of a segment form a pair if their scores differ by at least `threshold`; 0 means any difference. Files

@@ -77,7 +77,7 @@ class TrainingSet:
         return [origin.dataset for origin in self.origins]
 
     def read_as(self, inputs: str) -> "TrainingSet":
-        """Return the rows as a network with these inputs reads them, without what only a teacher reads."""
+        """Return the rows as a network with these inputs reads them, without the texts that only a teacher reads."""
         return self if "ref" in inputs else replace(self, references=[None] * len(self))
 
     @property
@@ -99,7 +99,7 @@ def read_training_set(
     leave_out: Sequence[str] = (),
     centred: Sequence[str] = (),
 ) -> TrainingSet:
-    """Read the training rows of files and folders; a notice for each path says what was left out.
+    """Read the training rows of files and folders; a notice for each path counts the rows left out.
 
     paths       in the syntax of judgements.share
     mqm_root    whether penalties (sets whose scores are all 0 or less) are replaced by minus the square root of the

@@ -24,7 +24,7 @@ from ..folder import name_of
 from .options import ALL, MQM, TrainingOptions
 
 K = TypeVar("K", bound=Hashable)
-# what a model reads besides the output: whichever of these a row has
+# texts besides the output that a model reads if a row has them
 PARTNERS = {"mt+ref": ("reference",), "mt+src": ("source",), "mt+src+ref": ("source", "reference")}
 
 

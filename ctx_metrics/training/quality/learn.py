@@ -90,7 +90,7 @@ def learn(
         "development data": digest_of(development),
         "first weights": None if init is None else read_config(init)["weights_sha256"],
     }
-    claim(out, fingerprint, encoder.device)  # refuse the state of another training before encoding anything
+    claim(out, fingerprint, encoder.device)  # refuse the state of another training run before encoding anything
     for each, what in ((training, "training"), (development, "development")):
         check_tokens(tokenless(encoder.tokenizer, each, max_length), what)
     with ExitStack() as closed, memory_for("the training", encoder.device, SMALLER):
@@ -150,7 +150,7 @@ def written(
 def matching_config(
     init: Path, config: Mapping[str, Any], names: Sequence[str], flags: Mapping[str, str] = {}
 ) -> dict[str, Any]:
-    """Return the config.json of first weights; raises InputError if a field is not that of the model to train.
+    """Return the config.json of first weights; raise InputError if a field is not that of the model to train.
 
     flags    fields that the model to train must have if the first weights have them, and the flag of each
     """

@@ -175,7 +175,7 @@ def padded(sequences: Sequence[TokenIds], pad: int, length: int) -> tuple[torch.
 
 @torch.no_grad()
 def restore(network: UnifiedNetwork, checkpoint: AdaptedCheckpoint, mean: float, deviation: float) -> None:
-    """Put what a checkpoint has learned into a network of its sizes, or of a higher rank: the inverse of `stored`.
+    """Load a checkpoint's learned weights into a network of its sizes, or of a higher rank: the inverse of `stored`.
 
     What a higher rank adds begins as in a new network, so that the values are the checkpoint's.
     """
@@ -196,7 +196,7 @@ def restore(network: UnifiedNetwork, checkpoint: AdaptedCheckpoint, mean: float,
 
 @torch.no_grad()
 def round_as_stored(network: UnifiedNetwork, deviation: float) -> None:
-    """Round what a network has learned as `stored` will, so that its results equal those of the file."""
+    """Round a network's learned weights as `stored` will, so that its results equal those of the file."""
     tensors = learned(network)
     last = _last_weight(tensors)
     for name, tensor in tensors.items():

@@ -61,7 +61,7 @@ def encoder_kind(config: Mapping[str, Any], tokenizer: TextTokenizer) -> str:
 
 
 def cost(rows: int, length: int) -> float:
-    """Return what a pass over some rows of at most `length` tokens costs in memory, in tokens of short sequences.
+    """Return the memory cost of a pass over some rows of at most `length` tokens, in tokens of short sequences.
 
     Attention takes memory for each pair of tokens, which is most of it for long sequences.
     """
@@ -149,7 +149,7 @@ class UnifiedInputs:
 class Part(NamedTuple):
     """Rows of a batch whose loss is computed together.
 
-    inputs    what one forward and backward pass reads, on the device; None if the rows need several passes
+    inputs    the input of one forward and backward pass, on the device; None if the rows need several passes
     """
 
     rows: list[int]
@@ -160,7 +160,7 @@ class Part(NamedTuple):
 class UnifiedTask(QualityTask):
     """Minimises a recipe's loss; only the encoder's low-rank changes and the head are trained.
 
-    dtype    dtype of the training's matrix products
+    dtype    dtype of the matrix products in training
     batch_tokens    maximum number of tokens at once; None: the device's defaults
     shares   weights of the three ways in the score, fitted on the development data if all of it has source and reference
     synthetic    clean translations, from which each epoch makes rows with errors in addition to the judged rows
@@ -391,10 +391,10 @@ def learn_unified(
     init_share   share of the initial weights in the result, init_share * initial + (1 - init_share) * learned, which is
                  often better both on the initial model's data and on the new data (Wortsman et al. 2022)
     spoken       the target language of each data set, for language tags
-    synthetic    clean translations with which it also learns what errors cost
+    synthetic    clean translations from which it also learns the cost of errors
 
     Everything else, including resuming after an interruption, is as in training.quality.learn.learn. Of the engine, dtype
-    bf16 applies to the training's matrix products.
+    bf16 applies to the matrix products in training.
     """
     dtype = training_dtype(engine.dtype)
     model = hub.resolve(architecture.encoder)

@@ -36,7 +36,7 @@ class Data:
 
 
 class Output(TrainingFolder):
-    """The output folder, which may hold other files besides a stopped training or a model that is replaced."""
+    """The output folder. Beside a stopped run or a model to replace, it may hold other files."""
 
     def check(self) -> None:
         check_writable(self.out, folder=True)

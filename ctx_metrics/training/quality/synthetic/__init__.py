@@ -1,1 +1,1 @@
-"""Synthetic errors: clean translations with what is done to them, for `ctx-metrics train comet --synthetic`."""
+"""Synthetic errors: changes made to clean translations, for `ctx-metrics train comet --synthetic`."""

@@ -14,7 +14,7 @@ FULL = 0.6  # extent from which a kind has its worst target
 
 
 class Clean(NamedTuple):
-    """A clean translation, and what there is to put into it.
+    """A clean translation, and the material for errors in it.
 
     language    of the translation, None if unknown
     nearby      other translations of its document

@@ -65,7 +65,7 @@ class CleanPairs:
         return ROWS_A_PAIR * len(self.pairs)
 
     def made(self, number: int, seed: int, epoch: int) -> list[SyntheticText]:
-        """Return what an epoch makes of a pair, in the order clean, errors, harmless."""
+        """Return the texts that an epoch makes from a pair, in the order clean, errors, harmless."""
         clean, draw = self._surroundings.clean(number), np.random.default_rng([seed, epoch, number, 5])
         wrong = errors(clean, ERRORS_A_PAIR, draw)
         wrong = [
@@ -79,7 +79,7 @@ class CleanPairs:
         return [SyntheticText("clean", clean.text, 0.0), *wrong, harmless_change(clean, draw)]
 
     def as_json(self) -> dict[str, Any]:
-        """Return what config.json says: how many rows an epoch has, and what they are."""
+        """Return the record for config.json: the number of rows in an epoch, and their kinds."""
         return {
             "pairs": len(self),
             "rows_an_epoch": self.rows_an_epoch,
@@ -136,7 +136,7 @@ def read_clean_pairs(
     leave_out: Sequence[str] = (),
     held_out: Sequence[str | None] = (),
 ) -> CleanPairs:
-    """Read the distinct pairs of source and reference of files and folders; a notice says what was left out.
+    """Read the distinct pairs of source and reference of files and folders; a notice counts those left out.
 
     paths       in the syntax of judgements.share; its number of rows is of pairs, for each data set
     leave_out   files of documents and texts, as for LeftOut; no source and no reference of a pair may be in them

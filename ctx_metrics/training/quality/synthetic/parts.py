@@ -132,7 +132,7 @@ def is_empty(text: str) -> bool:
 
 
 def lost(clean: str, text: str) -> float:
-    """Return the share of the clean text's letters and digits whose words are not in a text.
+    """Return the share of the clean text's letters and digits that are in words missing from a text.
 
     >>> lost("The cat, the dog.", "The cat."), lost("他说了", "他说")
     (0.5, 0.3333333333333333)
