@@ -131,7 +131,7 @@ def add_flags(
 
 
 def _default(each: Field) -> Any:
-    """What argparse has for a flag that is not given."""
+    """The value that argparse has for a flag that is not given."""
     if each.default is MISSING:
         return None
     return list(each.default) if isinstance(each.default, tuple) else each.default

@@ -47,7 +47,7 @@ def check_writable(path: str | None, folder: bool = False, flag: str = "") -> No
     what = f"{flag} {path}" if flag else f"cannot write {'into ' * folder}{path}"
     if ADDRESS.match(path):
         raise InputError(
-            f"{what}: it is an address, but only files of this machine are written here", fix="give a path"
+            f"{what}: it is an address, but only files on this machine can be written here", fix="give a path"
         )
     why = what + ": cannot write there" * bool(flag)
     with os_errors(why):

@@ -19,7 +19,7 @@ from ctx_metrics.training.quality.teacher import _write as write_scores
 from ctx_metrics.training.state import TrainingState, write_state
 from ctx_metrics.writing import LINK, check_writable, is_stream, replacing, write_tensors, write_whole
 
-ADDRESS = "it is an address, but only files of this machine are written here; give a path"
+ADDRESS = "it is an address, but only files on this machine can be written here; give a path"
 
 
 def mode(path) -> int:

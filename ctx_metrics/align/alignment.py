@@ -160,7 +160,7 @@ class EncodedDocument(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What the best path depends on besides the values of tokens.
+    """The data that the best path depends on besides the values of tokens.
 
     sizes      how many tokens each segment has, [segments]
     at         where the hypothesis's tokens begin, [tokens]
@@ -185,7 +185,7 @@ class Evidence(NamedTuple):
         return np.where(self.sizes > 0, OMISSION - OMITTED_TOKEN * self.sizes, NOWHERE / 1e3)
 
     def gains(self, boundaries: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-        """What a span gains by the marks where it begins, as `gains_of` gives it.
+        """The gain of a span by the marks where it begins, as `gains_of` gives it.
 
         boundaries    segments, and where their spans begin, as far as known
         """
@@ -324,7 +324,7 @@ def aligned(encoded: EncodedDocument, chances: np.ndarray, twice: bool) -> Align
 
 
 def _within_words(is_open: np.ndarray) -> np.ndarray:
-    """Whether each token is among the first LONGEST_WORD ones of what has no place where a segment may begin, bool [tokens].
+    """Whether each token is among the first LONGEST_WORD of a run in which no segment may begin, bool [tokens].
     The rest of it, as of a line of dashes, goes where these go."""
     numbers = np.arange(len(is_open))
     return numbers - np.maximum.accumulate(np.where(is_open, numbers, 0)) < LONGEST_WORD

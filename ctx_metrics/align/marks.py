@@ -89,7 +89,7 @@ def _case(segment: str) -> int:
 def gains_of(
     marks: Sequence[Mark], chances: np.ndarray, is_open: np.ndarray, begun: Sequence[tuple[int, int]]
 ) -> list[np.ndarray]:
-    """What a span gains that begins at each token or at the end, before each segment and after the last one: segments + 1
+    """The gain of a span that begins at each token or at the end, before each segment and after the last one: segments + 1
     arrays, float64 [tokens + 1], which boundaries of one kind share.
 
     That is the logarithm of how much more often boundaries have each mark, or lack it, than tokens do in general; less what

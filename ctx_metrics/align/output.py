@@ -107,7 +107,7 @@ def counts_table(systems: Sequence[AlignedSystem], names: Sequence[str]) -> Tabl
 
 
 def gaps(systems: Sequence[AlignedSystem]) -> list[Gap]:
-    """What each system leaves out and adds, in the order of the text."""
+    """The omissions and additions of each system, in the order of the text."""
     return [
         Gap(s, row["segment"] - 1) if row["kind"] == "omission" else Gap(s, row["after"] - 1, row["text"])
         for s, system in enumerate(systems)

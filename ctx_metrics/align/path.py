@@ -10,7 +10,7 @@ Span = tuple[int, int]  # first token, and the one after the last
 
 
 class Prices(NamedTuple):
-    """What a path pays besides its tokens' values.
+    """The costs of a path besides its tokens' values.
 
     omission    for each segment without tokens, [segments]
     lengths     how many tokens each segment's span should have, and what each token more or less costs, [segments] each;
@@ -22,7 +22,7 @@ class Prices(NamedTuple):
 
 
 class Additions(NamedTuple):
-    """What a span of tokens outside all segments costs. It can be between spans, but not next to an omission, since it
+    """The cost of a span of tokens outside all segments. It can be between spans, but not next to an omission, since it
     then is a poor translation of what seems left out.
 
     price    of any

@@ -124,7 +124,7 @@ def places(stream: Stream) -> Places:
 
 
 def _lone_marks(stream: Stream) -> Iterator[tuple[int, int]]:
-    """Yield where a closing mark begins that is alone at the end of a line, and where the next line does.
+    """Yield the start of each closing mark that is alone at the end of a line, and the start of the next line.
 
     >>> list(_lone_marks(joined('He said "yes. "\\nBut: "\\nShe came. ”\\nNo.')))
     [(14, 16), (33, 35)]
@@ -140,7 +140,7 @@ def _lone_marks(stream: Stream) -> Iterator[tuple[int, int]]:
 
 
 def behind_bullets(stream: Stream) -> list[int]:
-    """Where the words of lines begin that have a bullet, a number or the signs of a heading before them. No segment begins
+    """The start of the words of each line that has a bullet, a number or heading signs before them. No segment begins
     there, since these belong to the words.
 
     >>> behind_bullets(joined("- Tickets\\n1. Eggs\\n## Prices\\non 4.\\n4. 2022\\n---"))

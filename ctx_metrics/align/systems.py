@@ -136,7 +136,7 @@ def align_rows(beside: Texts, engine: EngineOptions) -> AlignedSystem:
 
 
 class Counterpart(NamedTuple):
-    """What hypotheses of a language are aligned with.
+    """The texts that hypotheses of a language are aligned with.
 
     across     whether the segments are sources
     sources    those that are compared too, besides references
@@ -249,7 +249,7 @@ def _with_rest(alignment: Alignment, document: Document, end: int) -> Alignment:
 
 
 def _odd(system: AlignedSystem, counterpart: Counterpart) -> Iterator[str]:
-    """What to say of documents that are empty, far too long, in another language, or that barely fit their segments."""
+    """The notices about documents that are empty, far too long, in another language, or that barely fit their segments."""
     empty, long, unfit = [], [], []
     foreign: dict[str, list[str]] = {}
     for part, text, alignment in zip(system.parts, system.hypotheses, system.alignments, strict=True):

@@ -16,7 +16,7 @@ SEGMENTS_AT_ONCE, AROUND = 24, 12
 
 
 class Matching(NamedTuple):
-    """What an encoder's matches are worth.
+    """The value of an encoder's matches.
 
     chance       of a token that matches nothing in any segment, as a share of one certain match
     closeness    weight of a token's best cosine with the segment

@@ -50,7 +50,7 @@ def rough_windows(hypothesis: Tokens, side: Side, margin: int) -> list[Span]:
 
 
 def nearby(spans: Sequence[Span | None], windows: Sequence[Span]) -> list[Span]:
-    """What each segment and its neighbours have on a path, as far as it is in the segment's window.
+    """The tokens of each segment and its neighbours on a path, as far as it is in the segment's window.
 
     >>> nearby([(0, 5), None, (5, 6), (6, 7), (7, 8), (8, 9)], [(0, 9)] * 5 + [(6, 9)])
     [(0, 7), (0, 8), (0, 9), (0, 9), (5, 9), (6, 9)]

@@ -169,7 +169,7 @@ class Parts:
 
 
 def known_again(tables: Sequence[Table]) -> list[list[str]]:
-    """What identifies each table: its path and a hash of its content, or the version that its remote store reports."""
+    """The identity of each table: its path and a hash of its content, or the version that its remote store reports."""
     found = []
     for table in tables:
         with readable(table.path):

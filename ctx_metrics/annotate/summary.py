@@ -20,7 +20,7 @@ BAR = 40  # length of the longest bar, in characters
 
 
 class BlockOfMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is stored of one metric's scores for a block: enough to summarise the whole run.
+    """The stored summary of one metric's scores for a block: enough to summarise the whole run.
 
     scored       number of rows with a score
     total, least, most    sum, minimum and maximum of these scores; the latter two are None without scores

@@ -240,7 +240,7 @@ class FaultCounts:
         return self.wrong[kind] >= LEAST and self.wrong[kind] > SHARES[kind] * self.told[kind]
 
     def share(self, kind: str) -> str:
-        """Return how many of the checked lines have a fault, in words.
+        """Return the number of checked lines with a fault, in words.
 
         >>> FaultCounts(Counter(copies=50), Counter(copies=30)).share("copies")
         '30 of 50 checked lines'

@@ -146,7 +146,7 @@ def search(
 
 
 def _parts(windows: Sequence[Window], place: int) -> list[tuple[int, float, bool]]:
-    """What to score once a segment is chosen: (first segment, weight, whether it is complete) of each window that ends
+    """Windows to score once a segment is chosen: (first segment, weight, whether it is complete) of each window that ends
     there, and of the longest window that continues beyond it."""
     full = [(start, weight, True) for start, end, weight in windows if end == place + 1]
     going = [window for window in windows if window.start <= place and window.end > place + 1]

@@ -174,7 +174,7 @@ def metrics() -> Iterator[Finding]:
 
 
 def hook() -> Iterator[Finding]:
-    """Yield which sacrebleu a shell starts, and whether a new sacrebleu process finds the metrics."""
+    """Yield the sacrebleu that a shell starts, and whether a new sacrebleu process finds the metrics."""
     command = shutil.which("sacrebleu")
     beside = Path(sys.executable).parent
     elsewhere = command and Path(command).parent.resolve() != beside.resolve()
@@ -258,7 +258,7 @@ def comet() -> Iterator[Finding]:
 
 
 def checkpoints(state: Callable[[str, Path], str | None]) -> Iterator[Finding]:
-    """What the cache holds of one family: `state` describes a repository's snapshot, or returns None if it is of another."""
+    """The cached models of one family: `state` describes a repository's snapshot, or returns None if it is of another."""
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 

@@ -1,4 +1,4 @@
-"""What to give in place of flags of comet-score, comet-compare, sacrebleu and others that a subcommand does not have."""
+"""Flags to give in place of those of comet-score, comet-compare, sacrebleu and others that a subcommand does not have."""
 
 from collections.abc import Mapping, Sequence
 

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 
 class Distances:
-    """What the layers of an encoder share: the embedding of each distance.
+    """The common part of an encoder's layers: the embedding of each distance.
 
     states    [2 * most - 1, width], from the distance 1 - most to most - 1
     """
@@ -72,7 +72,7 @@ class DisentangledAttention:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=self.scale)
 
     def _of_all(self, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-        """What distances add to the scores, [heads, n, tokens, tokens]."""
+        """The terms of the scores that come from distances, [heads, n, tokens, tokens]."""
         n, heads, tokens, _ = k.shape
         near = slice(self.most - tokens, self.most + tokens - 1)
 

@@ -23,7 +23,7 @@ Batch = tuple[Sequence[bytes], LayersRead]  # keys of the texts of one forward p
 
 
 class Checkpoint(LoadedModel, Protocol):
-    """What an encoder is made from: a folder with a tokenizer, a configuration, and the tensors that it describes."""
+    """The source of an encoder: a folder with a tokenizer, a configuration, and the tensors that it describes."""
 
     folder: Path
     config: dict[str, Any]

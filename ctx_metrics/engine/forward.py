@@ -402,7 +402,7 @@ class PackedEncoder:
 
 
 class LayersRead:
-    """What was read from one batch, on its way from the device to the CPU."""
+    """The readouts of one batch, on their way from the device to the CPU."""
 
     def __init__(self, read: Mapping[ReadoutKey, Rows]):
         self._counts = {key: rows.counts for key, rows in read.items()}

@@ -1,4 +1,4 @@
-"""What is kept of a text's hidden layers: token states, one pooled vector, or token labels.
+"""Readouts of a text's hidden layers: token states, one pooled vector, or token labels.
 
 Readouts are hashable: the encoder returns its results, and the store keeps them, by readout. A plain tuple of layer numbers
 also serves as a readout: the token-wise mean of these layers.
@@ -99,7 +99,7 @@ def equal_runs(lengths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class Rows:
-    """What was read from several texts, one after another.
+    """The readouts of several texts, one after another.
 
     values    fp32 [rows, ...]
     counts    number of rows of each text; None: one row each, and a text's values have no dimension for rows
@@ -136,11 +136,11 @@ class Accumulator(ABC):
 
     @abstractmethod
     def result(self) -> Rows:
-        """What was read from the sequences, on the device."""
+        """The readouts of the sequences, on the device."""
 
 
 class Readout(ABC):
-    """What to keep of a text's hidden layers. Subclasses are hashable."""
+    """The data to keep of a text's hidden layers. Subclasses are hashable."""
 
     reads: ClassVar[type[Accumulator]]
 

@@ -18,7 +18,7 @@ _PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MA
 
 
 class EmbeddingStore:
-    """What was read from texts, by their token ids; the least recently used goes first.
+    """Readouts of texts, by their token ids; the least recently used goes first.
 
     States are copied into slabs of memory, each of which is freed as a whole. Tensors of single texts, allocated and freed
     between those of the network, would fragment the heap, and the process would take twice the limit.

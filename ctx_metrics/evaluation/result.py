@@ -123,7 +123,7 @@ class Evaluation(Mapping[str, SystemScores]):
         return {name: output.printed_signature(metric, 100) for name, metric in self.metrics.items()}
 
     def details(self, metric: str) -> list[list[dict[str, Any]]]:
-        """What a learned model returned besides the scores, for each system and segment: parts and error_spans."""
+        """A learned model's results besides the scores, for each system and segment: parts and error_spans."""
         if metric not in [*self.metrics]:
             raise InputError(f"no metric of this result is named {short(metric)}; there are {', '.join(self.metrics)}")
         found = output.report(

@@ -39,7 +39,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept next to a file: the hash of its content, and the choices that led to it, the first one first."""
+    """The record next to a file: the hash of its content, and the choices that led to it, the first one first."""
 
     sha256: Line
     chosen_by: list[Choice]

@@ -27,7 +27,7 @@ class UnreadableAnswer(Exception):
 
 
 class Judgement(NamedTuple):
-    """What one answer says: a score from 0 to 100, and the errors as pairs of (text, severity)."""
+    """The content of one answer: a score from 0 to 100, and the errors as pairs of (text, severity)."""
 
     score: float
     errors: list[tuple[str, str]]

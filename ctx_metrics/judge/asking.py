@@ -33,7 +33,7 @@ BYTES_PER_TOKEN = 4
 
 
 class Fault(NamedTuple):
-    """What went wrong, in words that follow one segment, and several."""
+    """The fault in two wordings, one that follows a single segment and one that follows several."""
 
     one: str
     many: str

@@ -108,7 +108,7 @@ class JudgeEstimator(Estimator):
             )
 
     def signature(self) -> dict:
-        """What scores depend on: the model, the texts that it reads, all that it is told, and how its answers are drawn."""
+        """The data that scores depend on: the model, its input texts, its instructions, and how its answers are drawn."""
         own = self.judging
         of_length = {} if own.max_tokens is None else {"maxlen": own.max_tokens}
         return {

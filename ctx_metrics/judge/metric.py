@@ -93,7 +93,7 @@ class JudgeSettings:
 
     @property
     def on_long(self) -> str:
-        """What estimators are asked for; only the server knows how long a text may be."""
+        """How estimators treat long texts; only the server knows how long a text may be."""
         return "truncate"
 
 

@@ -1,4 +1,4 @@
-"""What a judge is asked: instructions of our own, in the manner of ESA, and the texts as JSON, which marks them as data."""
+"""Questions to a judge: instructions of our own, in the manner of ESA, and the texts as JSON, which marks them as data."""
 
 import hashlib
 import json

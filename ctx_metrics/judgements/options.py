@@ -9,7 +9,7 @@ from ..settings import setting
 
 @dataclass(frozen=True)
 class SharedOptions:
-    """What every command can choose of its judgements, as for judgements.readers.read_judged."""
+    """The choice of judgements that every command offers, as for judgements.readers.read_judged."""
 
     pairs: Sequence[str] | None = setting(
         "Language pairs to read, such as zh-en. A single one is also the pair of files whose names contain none. "

@@ -116,7 +116,7 @@ def paraphrase_check(
 
 
 def _lacks(judged: PairSet, settings: MetricSettings, engine: EngineOptions) -> str:
-    """What sentence pairs lack for a metric, in words; "" if they lack nothing that it requires."""
+    """The inputs required by a metric that sentence pairs lack, in words; "" if they lack none."""
     what = lacking(judged, settings.cls)
     if not what and "sources" in capabilities(settings.cls).reads:
         try:

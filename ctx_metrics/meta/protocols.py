@@ -58,7 +58,7 @@ class Protocol(ABC):
     of_all = False
 
     def lacks(self, judged: JudgedSet) -> str:
-        """What a set lacks for this protocol, in words; "" if the protocol applies."""
+        """The data that a set lacks for this protocol, in words; "" if the protocol applies."""
         human = judged.system_scores if self.level == "system" else judged.segment_scores
         if human is None:
             return f"no human scores of {self.level}s"
@@ -101,7 +101,7 @@ class Protocol(ABC):
         raise NotImplementedError(f"{self.name} makes no decisions on pairs")
 
     def lacking(self, sets: Sequence[JudgedSet]) -> dict[str, str]:
-        """What each set of an evaluation lacks, by set name."""
+        """The data that each set of an evaluation lacks, by set name."""
         return {judged.name: self.lacks(judged) for judged in sets}
 
     def overall_value(self, measured: Sequence[Measurement]) -> float:

@@ -66,7 +66,7 @@ def score_set(
 
 
 def lacking(judged: JudgedSet, metric: Metric | type[Metric]) -> str:
-    """What the set lacks among everything that a metric or its class requires, in words; "" if it lacks nothing.
+    """The inputs required by a metric or its class that the set lacks, in words; "" if it lacks none.
 
     >>> from ctx_metrics import BERTR, SLIDE
     >>> judged = JudgedSet("toy", ["A"], 1, [["It rains."]], [["It rains."]], segment_scores=np.array([[1.0]]))

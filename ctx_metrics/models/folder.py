@@ -44,7 +44,7 @@ def read_config(folder: Path) -> dict:
 
 
 def model_type(folder: Path) -> object:
-    """What config.json says of the model's kind; None for a folder without a readable config.json."""
+    """The model's kind as config.json gives it; None for a folder without a readable config.json."""
     try:
         return read_config(folder).get("model_type")
     except ModelError:

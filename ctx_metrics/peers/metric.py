@@ -375,7 +375,7 @@ class Peers(OfInnerMetric):
         return isinstance(self.inner, ContextMetric) and self.inner.is_mean
 
     def _offset(self, results: Sequence[SystemResult], shares: Sequence[float]) -> float:
-        """What makes the system's score that against the references: on the scale of a mean's rows, else of scores."""
+        """Offset that yields the system's score against the references: on the scale of a mean's rows, else of scores."""
         scores = list(map(self._system_score, results))
         return float(scores[0] - sum(share * score for share, score in zip(shares, scores, strict=True)))
 

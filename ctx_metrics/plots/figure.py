@@ -1,4 +1,4 @@
-"""What all figures share: their style and how they are saved."""
+"""The style of all figures, and how they are saved."""
 
 import textwrap
 import warnings

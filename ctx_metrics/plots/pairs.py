@@ -17,7 +17,7 @@ ONE_DECIMAL = 10  # most systems for which cells have room for one decimal
 
 
 class Matrix(NamedTuple):
-    """What a figure shows of S systems.
+    """The data of a figure for S systems.
 
     cells      float64 (S, S), row against column; NaN for empty cells
     sure       bool (S, S): whether the two systems differ significantly; such cells are bold

@@ -141,7 +141,7 @@ class OfSacrebleu:
 
 @dataclass(frozen=True)
 class Request:
-    """What a command line asks for.
+    """The request of a command line.
 
     chosen     the plugin metrics, with the values of their own flags
     given      the inputs that the flags give, in words, by the keyword of metrics that read them

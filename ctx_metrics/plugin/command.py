@@ -150,7 +150,7 @@ def _sentences_in_order(metric: Metric, system: Sequence[str]) -> Iterator[Score
 
 
 class Replacements:
-    """What stands in for functions of sacrebleu's command, under their names; `_own` has the originals."""
+    """The replacements of functions of sacrebleu's command, under their names; `_own` has the originals."""
 
     def __init__(self, module: ModuleType, command: Command):
         self._own, self._command = SimpleNamespace(**{name: getattr(module, name) for name in REPLACED}), command

@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What one system is ahead of another by one metric; its 95 % interval and corrected p-value are None if not tested."""
+    """The lead of one system over another by one metric; its 95 % interval and corrected p-value are None if not tested."""
 
     points: str
     kind: str = ""
@@ -66,7 +66,7 @@ def overall_cells(overall: Sequence[float]) -> list[Cell]:
 
 
 def lead(column: Column) -> Difference | None:
-    """What the best system is ahead of the second."""
+    """The lead of the best system over the second."""
     first, second = [*column.order, 0][:2]
     return difference(column, first, second) if len(column.scores) > 1 else None
 

@@ -34,7 +34,7 @@ class SpanColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """What a report shows.
+    """The content of a report.
 
     design     how the systems are tested
     notices    issued while the run scored
@@ -68,7 +68,7 @@ class Content:
 
     @property
     def gaps(self) -> Sequence[Gap]:
-        """What systems leave out and add."""
+        """The omissions and additions of systems."""
         return self.context.read.gaps if self.context.read else ()
 
 

@@ -51,7 +51,7 @@ class Begin(Action):
 
 @dataclass(frozen=True)
 class ScoreFileFlags:
-    """What a test set has besides its texts."""
+    """The data of a test set besides its texts."""
 
     scores: Annotated[Sequence[str], Reads(), "PATH"] | None = setting(
         "Also show scores from tables that `score` wrote (.jsonl, .tsv, .csv), from files METRIC-REF.seg.score, or from "

@@ -146,7 +146,7 @@ def _hash(text: str) -> str:
 
 
 def _facts(content: Content, several: bool) -> Iterator[str]:
-    """What a test set consists of; with its languages if the page has several, whose title cannot name them."""
+    """A test set's size in words; with its languages if the page has several, whose title cannot name them."""
     context = content.context
     if several and (pair := languages(content)):
         yield pair

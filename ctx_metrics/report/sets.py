@@ -37,7 +37,7 @@ def languages(content: Content) -> str:
 
 
 def summary(sets: Sequence[Content], verdicts: Sequence[Verdict], overall: Sequence[Sequence[float]] = ()) -> Summary:
-    """What the first screen shows; `overall` is the systems' AutoRank in each set, if it is shown."""
+    """The content of the first screen; `overall` is the systems' AutoRank in each set, if it is shown."""
     metrics = dict.fromkeys((column.name, column.heading) for each in sets for column in each.columns)
     matrices = [_matrix(name, heading, sets) for name, heading in metrics]
     if any(overall):

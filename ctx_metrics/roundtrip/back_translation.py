@@ -1,4 +1,4 @@
-"""What back-translation is: its settings and flags --rtt-*, and the interface of back-translators. Imports no torch."""
+"""Back-translation: its settings and flags --rtt-*, and the interface of back-translators. Imports no torch."""
 
 import re
 import shlex

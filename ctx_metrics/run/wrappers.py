@@ -1,4 +1,4 @@
-"""What changes how every metric of a run scores, how the systems' texts are read, or checks both, by settings of its own:
+"""Changes or checks, with settings of their own, how every metric of a run scores and how the systems' texts are read:
 the flags of a command, or keywords in Python."""
 
 import os
@@ -99,16 +99,16 @@ class Wrapper:
         return settings
 
     def wrap(self, settings: Any) -> Wrap | None:
-        """What makes the class of each metric of a run into one that scores otherwise, and takes the same arguments; None if
+        """The function that turns each metric's class into one that scores otherwise, and takes the same arguments; None if
         the settings do not ask for it."""
         return None
 
     def reader(self, settings: Any) -> Reader | None:
-        """What reads the systems' texts, whose lines need not match; None if the settings do not ask for it."""
+        """The reader of the systems' texts, whose lines need not match; None if the settings do not ask for it."""
         return None
 
     def text_reader(self, settings: Any) -> TextReader | None:
-        """What changes texts that have been read, from files with one segment per line or from Python's lists."""
+        """The function that changes texts after reading, from files with one segment per line or from Python's lists."""
         return None
 
     def row_reader(self, settings: Any) -> TextReader | None:
@@ -120,7 +120,7 @@ class Wrapper:
         return ""
 
     def check(self, settings: Any, paths: Sequence[str]) -> Check | None:
-        """What looks at the metrics that score the systems in these files (none: other texts); None for nothing."""
+        """A check of the metrics that score the systems in these files (none: other texts); None for nothing."""
         return None
 
     def fix(self, prefix: str) -> str:
@@ -137,13 +137,13 @@ WrapperSettings = Mapping[Wrapper, Any]  # the settings of each wrapper that a u
 
 
 def asked_by_line(line: CommandLine, dest: str = "") -> WrapperSettings:
-    """What a command line asks for; `dest` is the start of the attributes of the wrappers' flags."""
+    """The request of a command line; `dest` is the start of the attributes of the wrappers' flags."""
     asked = [each for each in installed_wrappers() if gives(each.settings, line, dest)]
     return {each: _from_line(each, line, dest) for each in asked}
 
 
 def asked_by_keywords(function: str, given: Mapping[str, Any]) -> WrapperSettings:
-    """What the keywords of a function ask for; raises TypeError for one that no wrapper has."""
+    """The request of a function's keywords; raises TypeError for one that no wrapper has."""
     known = [name for each in installed_wrappers() for name in each.offered]
     if unknown := [name for name in given if name not in known]:
         meant = closest(unknown[0], known)
@@ -206,5 +206,5 @@ def checks_of(asked: WrapperSettings, paths: Sequence[str]) -> list[Check]:
 
 
 def reader_fix(prefix: str = "--") -> str:
-    """What to say of texts of the wrong length, or of a folder of texts."""
+    """The advice for texts of the wrong length, or for a folder of texts."""
     return next(filter(None, (each.fix(prefix) for each in installed_wrappers())), "")

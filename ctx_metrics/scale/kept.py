@@ -62,7 +62,7 @@ class KeptResults:
         return self._folder.path
 
     def get(self, name: str, kind: type[T], fits: Callable[[T], bool], most: int = MOST) -> T | None:
-        """What `put` kept under a name; None if there is nothing, or nothing usable.
+        """The value that `put` kept under a name; None if there is nothing, or nothing usable.
 
         fits returns whether a value can be the stored one: right in number, shape and range
         most    most bytes of the value, uncompressed
@@ -145,7 +145,7 @@ def key_of(*what: Any) -> str:
 
 
 def _by_value(value: Any) -> Any:
-    """What JSON can hold of a value that it cannot hold itself."""
+    """The form in which JSON can hold a value that it does not support."""
     if isinstance(value, EngineOptions):
         return value.dtype
     if isinstance(value, type):

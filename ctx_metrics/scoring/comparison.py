@@ -186,7 +186,7 @@ def randomized(
 
 
 def _random_swaps(units: int, trials: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield which units each trial keeps, 0 or 1: float64 [some of the trials, units]."""
+    """Yield the units that each trial keeps, as 0 or 1: float64 [some of the trials, units]."""
     generator, step = np.random.default_rng(seed), _at_once(units)
     for begin in range(0, trials, step):
         yield generator.integers(2, size=(min(step, trials - begin), units), dtype=bool).astype(np.float64)

@@ -46,7 +46,7 @@ class Input:
 
 
 class InputFiles(NamedTuple):
-    """What a command line gives of an input: its files, and an object of its settings class, if it has one."""
+    """An input from the command line: its files, and an object of its settings class, if it has one."""
 
     paths: Sequence[str] = ()
     settings: Any = None

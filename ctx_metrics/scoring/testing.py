@@ -143,7 +143,7 @@ class Design:
 
     @property
     def test(self) -> str:
-        """What a mark or a rank says, and by which test."""
+        """The meaning of a mark or a rank, and its test."""
         testing = self.testing
         name = "paired bootstrap" if testing.test == BOOTSTRAP else "approximate randomization"
         how = f"{name}, {testing.trials:,} trials, {self._units}, seed {testing.seed}"

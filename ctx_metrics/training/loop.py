@@ -1,6 +1,6 @@
 """The training loop: epochs and steps, checks on development data, the best weights, and a state on disk.
 
-A training can be stopped at any moment and resumed. Its weights are then the same bit for bit on a CPU. On a GPU they are
+A run can be stopped at any moment and resumed. Its weights are then the same bit for bit on a CPU. On a GPU they are
 the same up to rounding, since the order of summation in the gradients of cuDNN's LSTMs and of attention varies.
 """
 
@@ -65,7 +65,7 @@ class Progress:
 
 
 class Task(ABC):
-    """The interface of one kind of training.
+    """The interface of one kind of training run.
 
     recipe        has learning_rate, batch, epochs (maximum per phase), patience (None: unlimited) and seed
     rows          number of rows per epoch

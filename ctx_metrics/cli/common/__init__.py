@@ -1,1 +1,1 @@
-"""What the subcommands share: inputs, output, trainings."""
+"""The common parts of subcommands: inputs, output, training runs."""

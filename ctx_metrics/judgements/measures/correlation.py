@@ -45,7 +45,7 @@ def group_coefficients(human: np.ndarray, metric: np.ndarray, kind: str, average
 
 
 def moments(human: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    """What each segment's outputs contribute to Pearson's r over all outputs: float64 (N, 6), their number, sums, sums of
+    """The terms of each segment's outputs in Pearson's r over all outputs: float64 (N, 6), their number, sums, sums of
     squares and sums of products. Scores are first shifted and scaled to mean 0 and standard deviation 1.
 
     human, metric    float64 (S, N), NaN where an output is not judged or not scored

@@ -67,7 +67,7 @@ def _span(where: str, start: str, end: str, severity: str) -> Span:
 
 
 def described(rows: Sequence[SpanRow]) -> dict[str, int]:
-    """What a report says of a set."""
+    """The statement of a report about a set."""
     return {
         "systems": len({row.key.get("system_id") for row in rows}),
         "outputs": len(rows),

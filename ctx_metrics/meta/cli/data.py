@@ -1,4 +1,4 @@
-"""What `ctx-metrics meta` evaluates: the judged sets, and the scores of each metric on them."""
+"""The data that `ctx-metrics meta` evaluates: the judged sets, and the scores of each metric on them."""
 
 import os
 import time

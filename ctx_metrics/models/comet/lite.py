@@ -25,7 +25,7 @@ def lite_weights(folder: Path) -> Path | None:
 
 
 def _described(folder: Path) -> dict[str, Any] | None:
-    """What config.json says of the COMET model: nothing if it describes the encoder. None: it describes another model."""
+    """The part of config.json on the COMET model: empty if it describes the encoder. None: it describes another model."""
     with opening(folder, "holds no readable config.json"):
         config = read_json(folder / "config.json")
     if not isinstance(config, dict):

@@ -103,7 +103,7 @@ class FeedForward:
 
 
 class CometEstimator(Estimator):
-    """What all COMET models share: one encoder per process, tokenisation one block ahead of the encoder, an fp32 head."""
+    """The base of all COMET models: one encoder per process, tokenisation one block ahead of the encoder, an fp32 head."""
 
     empty_value: float | None = None
     readouts: list[ReadoutKey]

@@ -1,4 +1,4 @@
-"""What a pairwise network reads of judged sets: features and sentence vectors, kept on disk for other trainings."""
+"""A pairwise network's inputs from judged sets: features and sentence vectors, kept on disk for other training runs."""
 
 import functools
 import io

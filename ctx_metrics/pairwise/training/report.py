@@ -1,4 +1,4 @@
-"""What training a pairwise model reports: its card, its learning curve, the commands that use it, and warnings."""
+"""The report on a trained pairwise model: its card, its learning curve, the commands that use it, and warnings."""
 
 import os
 import shlex

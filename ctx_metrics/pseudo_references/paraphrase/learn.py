@@ -1,6 +1,6 @@
 """Trains a paraphrase classifier: an encoder that reads both sentences as one sequence, with a head of two labels.
 
-A training can be stopped at any moment and resumed; the result is the same bit for bit on a CPU, and up to rounding on a
+A training run can be stopped and resumed at any moment; the result is the same bit for bit on a CPU, and up to rounding on a
 GPU.
 """
 
@@ -171,7 +171,7 @@ def learn(
 ) -> TrainedClassifier:
     """Train a classifier, and keep the weights of the epoch with the highest accuracy on the development pairs.
 
-    state     file with the state of a stopped training, which resumes from there; None: no state is kept
+    state     file with the state of a stopped run, which resumes from there; None: no state is kept
     engine    dtype bf16 applies to the matrix products in training; the development pairs are always scored in fp32
 
     On a CPU the same settings, data and number of threads give the same weights bit for bit.

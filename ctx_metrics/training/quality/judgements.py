@@ -113,7 +113,7 @@ def read_judgements(
 
 
 def scores_of(sets: Sequence[JudgementSet]) -> dict[str, str]:
-    """Return which scores of each path are read, where there was a choice; of a tree, all names that its pairs have."""
+    """Return the scores read from each path, where there was a choice; of a tree, all names that its pairs have."""
     names: dict[str, dict[str, None]] = {}
     for each in sets:
         if each.scores:
@@ -268,7 +268,7 @@ def whole_parts(rows: Sequence[Judgement], most: int, seed: int) -> list[int]:
 
 
 def beyond(most: int) -> str:
-    """What is said of rows that whole_parts leaves out."""
+    """The notice about rows that whole_parts leaves out."""
     return f"beyond {most:,} a data set"
 
 

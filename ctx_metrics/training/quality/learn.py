@@ -58,7 +58,7 @@ def learn(
 
     languages    languages the model is meant for, such as ["en"]; None: any that the encoder reads
 
-    Started again with the same arguments, a stopped training resumes from its state in `out`, with the same weights bit
+    Started again with the same arguments, a stopped run resumes from its state in `out`, with the same weights bit
     for bit on a CPU, and up to rounding on a GPU.
     """
     model = hub.resolve(architecture.encoder)

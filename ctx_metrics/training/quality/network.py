@@ -157,7 +157,7 @@ def few_shapes(rows: int, length: int, most: int, device: str = "cpu") -> tuple[
 
 
 def padded(sequences: Sequence[TokenIds], pad: int, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """What the network reads for joined texts: token ids, the mask and types, [n, length] each, padded with `pad`.
+    """The network's inputs for joined texts: token ids, the mask and types, [n, length] each, padded with `pad`.
 
     >>> ids, mask, types = padded([TokenIds(np.array([0, 7, 2]), 0, 2), TokenIds(np.array([0, 2]), 0)], 1, 3)
     >>> ids.tolist(), mask.tolist(), types.tolist()
@@ -210,7 +210,7 @@ def _last_weight(tensors: Mapping[str, torch.Tensor]) -> str:
 
 
 def stored(network: UnifiedNetwork, mean: float, deviation: float) -> dict[str, torch.Tensor]:
-    """What a network has learned, under the file's names and rounded as it is stored: matrices in fp16.
+    """A network's learned weights, under the file's names and rounded as it is stored: matrices in fp16.
 
     mean, deviation    of the judgements: the network's value v, in standard deviations, becomes mean + deviation * v
     """

@@ -1,4 +1,4 @@
-"""What is said of a trained quality model: its card, its learning curve, and the commands that use it."""
+"""The report on a trained quality model: its card, its learning curve, and the commands that use it."""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -209,7 +209,7 @@ def _say(path: str, count: Counter) -> None:
 
 
 class Surroundings:
-    """What there is to put into each of some pairs: texts of its document, names, and texts in other languages."""
+    """The material for errors in each of some pairs: texts of its document, names, and texts in other languages."""
 
     def __init__(self, pairs: Sequence[Pair]):
         self._pairs = pairs
