@@ -1,4 +1,4 @@
-"""Where the sentences of a text end, in any language."""
+"""Finds the ends of a text's sentences, in any language."""
 
 import re
 
@@ -23,7 +23,7 @@ _END = re.compile(
 
 
 def sentence_ends(text: str) -> list[int]:
-    """Where the sentences and items of lists of a text end, and the blanks after them.
+    """The ends of a text's sentences and list items, and of the blanks after them.
 
     >>> sentence_ends("Am 3. und 4. Mai fielen 3.5 mm! Dann nicht.")
     [32, 43]
@@ -33,7 +33,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def list_items(text: str) -> set[int]:
-    """Where the items of a numbered list begin: numbers that count up from 1.
+    """The beginnings of the items of a numbered list: numbers that count up from 1.
 
     >>> sorted(list_items("On 4. May: 1. Open it. 2) Read"))
     [11, 23]

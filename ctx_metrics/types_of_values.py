@@ -1,4 +1,4 @@
-"""Whether values that Python is given are of the types that are declared for them."""
+"""Checks that values given in Python have the types declared for them."""
 
 import math
 import os

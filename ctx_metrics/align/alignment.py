@@ -516,7 +516,7 @@ def _keeping_repetitions(path: Path, text: str, at: np.ndarray) -> Path:
 
 
 def _sizes(sides: Sequence[Side], segments: int) -> np.ndarray:
-    """How many tokens each segment has on the first side that has any, [segments]."""
+    """The number of tokens of each segment on the first side that has any, [segments]."""
     sizes = np.zeros(segments, np.int64)
     for side in reversed(sides):
         own = np.diff(side.tokens.ends, prepend=0)

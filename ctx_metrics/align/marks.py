@@ -76,7 +76,7 @@ def _are_at(at: np.ndarray, places: set[int], text: str) -> np.ndarray:
 
 
 def _ends(signs: re.Pattern[str], text: str) -> set[int]:
-    """Where the signs of a text end, and the blanks after them."""
+    """The ends of the signs of a text, and of the blanks after them."""
     return {match.end() for match in signs.finditer(text)}
 
 

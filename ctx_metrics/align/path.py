@@ -45,10 +45,10 @@ class Path(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Where the best paths come from that have explained all tokens before a place, and all segments up to one.
+    """The origins of the best paths that have explained all tokens before a place, and all segments up to one.
 
     low        the place that the arrays begin with
-    ahead      what a span that begins at each place adds its tokens to, less the highest of these
+    ahead      the value to which a span that begins at each place adds its tokens, less the highest of these
     omitted    whether the segment has none
     added      the place after `low` where an addition before the segment's span begins, for each one where that span can
                begin; the same place if there is no addition

@@ -1,4 +1,4 @@
-"""Where sentences begin, by a small network that reads the vectors of two neighbouring tokens.
+"""Finds the beginnings of sentences with a small network that reads the vectors of two neighbouring tokens.
 
 It tells sentences apart where no punctuation does: in Chinese and Japanese, and in texts without marks.
 """

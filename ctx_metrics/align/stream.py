@@ -152,7 +152,7 @@ def behind_bullets(stream: Stream) -> list[int]:
 
 
 def with_invisible(text: str, at: np.ndarray) -> np.ndarray:
-    """Where tokens begin, int64 [tokens], with the invisible characters before them, of which encoders make no token.
+    """The beginnings of tokens, int64 [tokens], with the invisible characters before them, of which encoders make no token.
 
     at    where they begin without these
 

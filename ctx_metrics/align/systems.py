@@ -218,7 +218,7 @@ class Job(NamedTuple):
 
 
 def _cut(text: str, length: int) -> int:
-    """How much of a text is aligned with segments of some length: all of it, unless it is far too long.
+    """The part of a text that is aligned with segments of some length: all of it, unless it is far too long.
 
     >>> _cut("one two", 1), _cut("a b " * 2000, 1), _cut("a\\n" + "b" * 5000, 1)
     (7, 4000, 4000)

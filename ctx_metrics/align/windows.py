@@ -1,4 +1,4 @@
-"""Which tokens each segment can have: in a long document near a rough path over groups of both, then near a first path."""
+"""Tokens that each segment can have: in a long document near a rough path over groups of both, then near a first path."""
 
 from collections.abc import Sequence
 from itertools import pairwise

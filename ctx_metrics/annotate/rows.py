@@ -375,7 +375,7 @@ def blocks(rows: Iterable[Rows], size: int, document: str | None, first: int) ->
 
 
 def _end(held: Rows, size: int, document: str | None) -> int:
-    """Where the first block of these rows ends; 0 if more rows must be read to tell."""
+    """The end of the first block of these rows; 0 if more rows must be read to tell."""
     if len(held) <= size:
         return 0
     if document is None:

@@ -24,7 +24,7 @@ class Limit(NamedTuple):
 
 
 class Top(NamedTuple):
-    """How many of the best rows to select, or of the `worst`: a share of all in (0, 1], or a number."""
+    """The number of the best rows to select, or of the `worst`: a share of all in (0, 1], or a number."""
 
     share: float | None
     number: int | None

@@ -141,7 +141,7 @@ class BleurtCheckpoint:
         return {raw: head[name] if name in head else encoder[name] for name, (_, raw, _) in places.items()}
 
     def _places(self, names: Collection[str]) -> dict[str, tuple[Mapping, str, Path]]:
-        """Where tensors are, by RemBERT's names: the tensors of a file, the name there, and the file."""
+        """The places of tensors, by RemBERT's names: the tensors of a file, the name there, and the file."""
         places = {}
         for path in weight_files(self.folder):
             tensors = load_file(path)

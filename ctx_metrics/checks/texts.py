@@ -78,7 +78,7 @@ def unescape(streams: Sequence[Segments]) -> list[Segments]:
 
 
 class _Entities(NamedTuple):
-    """How many of a text's lines contain entities; `example` is the first entity, or "" if there is none."""
+    """The number of a text's lines that contain entities; `example` is the first entity, or "" if there is none."""
 
     name: str
     number: int

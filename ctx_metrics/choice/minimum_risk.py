@@ -308,7 +308,7 @@ def _completed(utility: Utility, items: Sequence[DistinctTexts], method: Method)
 
 
 def _share(item: DistinctTexts, method: Method) -> int:
-    """How many pairs of an item low-rank scores; for few texts, all of them."""
+    """The number of an item's pairs that low-rank scores; for few texts, all of them."""
     height, width = len(item.texts), len(item.references)
     return max(2 * (height + width), int(np.ceil(method.share * height * width)))
 

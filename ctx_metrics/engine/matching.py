@@ -1,4 +1,4 @@
-"""How well the tokens of texts in one sequence match: recall and precision of cosines, layer by layer."""
+"""Matches of the tokens of texts in one sequence: recall and precision of cosines, layer by layer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

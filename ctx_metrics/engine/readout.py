@@ -79,7 +79,7 @@ class PackedTokens:
 
     @cached_property
     def mask(self) -> torch.Tensor:
-        """Where the sequences, padded to the longest, have tokens, bool [sequences, longest]."""
+        """The positions of tokens in the sequences, padded to the longest: bool [sequences, longest]."""
         return send(np.arange(max(self.lengths)) < np.array(self.lengths)[:, None], self.device)
 
 

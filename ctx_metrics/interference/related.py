@@ -1,4 +1,4 @@
-"""Which metrics are related, so that one overrates the other's choices."""
+"""The relations of metrics, so that one overrates the other's choices."""
 
 import re
 from pathlib import PurePath

@@ -139,7 +139,7 @@ def together(judgements: Sequence[Judgement], hypothesis: str) -> PlacedSpan:
 
 
 def places_of(errors: Sequence[tuple[str, str]], hypothesis: str) -> list[tuple[int, int, str]]:
-    """Where the errors' texts are, as (start, end, severity) in order; a text's second error is its second occurrence.
+    """Positions of the errors' texts, as (start, end, severity) in order; a text's second error is its second occurrence.
 
     A text that the hypothesis does not hold as it is may differ from it in case.
 

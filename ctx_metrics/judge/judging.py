@@ -1,4 +1,4 @@
-"""Which server judges, and how: from a metric's settings, or from a name such as http://localhost:8000/v1?samples=6#qwen3."""
+"""The server that judges, and its settings: from a metric's settings, or from a name such as http://localhost:8000/v1?samples=6#qwen3."""
 
 import re
 from argparse import ArgumentTypeError

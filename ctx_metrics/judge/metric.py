@@ -32,7 +32,7 @@ OWN = Judging("http://localhost", "")  # for its defaults
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """Which model judges, and how it is asked. A setting that is not given may stand in the model's name."""
+    """The model that judges, and how it is asked. A setting that is not given may stand in the model's name."""
 
     url: str | None = setting(
         f"The server's address, such as {EXAMPLE}: any with OpenAI's chat interface (vLLM, llama.cpp, Ollama, hosted "

@@ -107,7 +107,7 @@ class JudgedSet:
 
     @property
     def judged(self) -> np.ndarray:
-        """Which systems were judged: as a whole, in some segment, or in a preference. bool (S,)."""
+        """The systems that were judged: as a whole, in some segment, or in a preference. bool (S,)."""
         known = np.zeros(len(self.systems), dtype=bool)
         if self.system_scores is not None:
             known |= ~np.isnan(self.system_scores)

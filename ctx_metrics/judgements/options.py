@@ -25,7 +25,7 @@ class SharedOptions:
 
 @dataclass(frozen=True)
 class DataOptions(SharedOptions):
-    """Which judgements to read, by one name of human scores for all data; `outputs` is only for rankings."""
+    """The judgements to read, by one name of human scores for all data; `outputs` is only for rankings."""
 
     human: Name = setting("Human scores of a tree: mqm, wmt-z, wmt-appraise, ...", "mqm")
     score: Name | None = setting("Column of the human score in a TSV. (Default: score)", flag="--score-column")

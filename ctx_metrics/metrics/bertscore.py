@@ -42,7 +42,7 @@ def idf_setting(default: str) -> Any:
 
 @dataclass(frozen=True)
 class WeightSettings(EncoderSettings):
-    """Which hidden states are compared, and how tokens are weighted. To `idf`, each reference of each segment is one text;
+    """The hidden states compared, and the weights of tokens. To `idf`, each reference of each segment is one text;
     with "paper", a token that is in no text has the weight log L."""
 
     model: str | None = paper_model_setting("bert-score's default of April 2020")

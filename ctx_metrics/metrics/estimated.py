@@ -50,7 +50,7 @@ ExamplesOf = Callable[[Corpus, Window, str], list[Example]]
 
 @dataclass(frozen=True)
 class EstimatorSettings:
-    """Which model scores, and how it reads the texts."""
+    """The model that scores, and how it reads the texts."""
 
     model: str | None = None
     on_long: str = setting(

@@ -34,7 +34,7 @@ def share_or_off(text: str) -> float | None:
 
 @dataclass(frozen=True)
 class PseudoFilter:
-    """Which pseudo-references to keep next to the gold references (Yoshimura et al. 2019).
+    """The pseudo-references to keep next to the gold references (Yoshimura et al. 2019).
 
     A pseudo-reference whose score equals the threshold is not kept; a guard of None is off.
     Raises InputError for settings that contradict each other or are out of range.

@@ -13,7 +13,7 @@ from .content import SpanColumn
 
 
 def read_spans(paths: Sequence[str], context: Context) -> list[SpanColumn]:
-    """Read the spans in each table, whose rows name a system of the run and a segment, from 1."""
+    """Read the spans in each table. Its rows name a system of the run and the 1-based number of a segment."""
     titles = [name.removesuffix(".tsv") for name in system_names(paths)]
     return [_read(path, title, context) for path, title in zip(paths, titles, strict=True)]
 

@@ -1,4 +1,4 @@
-"""How the references of a run were made, which the signatures of all metrics name."""
+"""The origin of a run's references, which the signatures of all metrics name."""
 
 from collections.abc import Sequence
 from typing import Literal

@@ -99,7 +99,7 @@ Matching = Callable[["EncodedText", "EncodedText"], PairMatch]
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """Which states of which encoder are compared; metrics name their "paper" model and their default layers."""
+    """The encoder and the layers whose states are compared; metrics name their "paper" model and their default layers."""
 
     model: str | None = None
     layers: Layers | None = None

@@ -38,7 +38,7 @@ def span_sums(length: int, gold: Sequence[Span], predicted: Sequence[Span]) -> n
 
 
 def _counts(length: int, spans: Sequence[Span]) -> np.ndarray:
-    """How many major and minor spans cover each character, float64 [2, length]."""
+    """The numbers of major and minor spans that cover each character, float64 [2, length]."""
     counts = np.zeros((2, length))
     for start, end, severity in spans:
         if start is not None and severity not in UNCOUNTED:

@@ -1,4 +1,4 @@
-"""Which judgements a quality model learns from."""
+"""The judgements that a quality model learns from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ def characters(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Split a text into words with the space after them; in scripts without spaces, into characters, and words in others.
+    """Split a text into words with the space after them, but into characters where the script has no spaces.
 
     >>> words("It is late."), words("他用C3说")
     (['It ', 'is ', 'late.'], ['他', '用', 'C3', '说'])
