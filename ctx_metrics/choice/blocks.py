@@ -138,7 +138,7 @@ def alone(
 ) -> Metric:
     """Build a metric with the settings of a run, for candidates each by itself; if the first has no source, none has one.
 
-    Raises whatever the metric raises.
+    Raises the errors of the metric.
     """
     of_texts = replace(
         run.texts,

@@ -186,7 +186,7 @@ class Server:
             raise RequestFailure("found no server, or lost it", fix=cause, again=True, lost=True) from None
 
     def _reply(self, body: str) -> Reply:
-        """Read the body of an answer, of which servers leave out one thing or another."""
+        """Read the body of an answer; servers may leave out any part of it."""
         strange = "got something other than a chat completion"
         try:
             found = json.loads(body)

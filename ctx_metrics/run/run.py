@@ -122,7 +122,7 @@ class Run:
     def scores(
         self, in_blocks: "InBlocks | None" = None, *, documents: bool = True, used: Collection[str] = ()
     ) -> RunScores:
-        """Score all systems with all metrics. Raises what the metrics raise, which includes InputError and ModelError.
+        """Score all systems with all metrics. Raises the errors of the metrics, which include InputError and ModelError.
 
         documents    whether scores of documents are wanted, if there are any
         used         keywords of inputs with another use than to be read by metrics

@@ -20,7 +20,7 @@ class Executor(Protocol):
     """Calls a function on items, in any processes, and returns the results in the items' order."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The function's results. Items are read as they are needed. Raises what the function raises."""
+        """The function's results. Items are read as they are needed. Raises the errors of the function."""
         ...
 
 

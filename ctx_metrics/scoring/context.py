@@ -184,7 +184,7 @@ def score_settings(cls: type["Metric"], given: Mapping[str, Any]) -> dict[str, A
 def build(cls: type["Metric"], context: Context, settings: Mapping[str, Any] = {}) -> "Metric":
     """Build a metric from its settings and the context that it reads; settings override the context.
 
-    Raises whatever the metric raises.
+    Raises the errors of the metric.
     """
     return build_all([MetricSettings("", cls, settings)], context)[""]
 
