@@ -18,6 +18,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -227,7 +228,9 @@ def one_path(tree: Tree) -> list[Figure]:
 def complexity(tree: Tree) -> Figure:
     """Functions with a cyclomatic complexity above 20, as ruff's rule C901 counts it."""
     rule = ["--select", "C901", "--config", "lint.mccabe.max-complexity=20", "--output-format", "concise"]
-    done = subprocess.run(["ruff", "check", "--isolated", *rule, tree.package], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--isolated", *rule, tree.package], capture_output=True, text=True
+    )
     found = [line for line in done.stdout.splitlines() if " C901 " in line]
     return Figure("functions of complexity above 20", str(len(found)), found)
 
