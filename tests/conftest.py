@@ -15,6 +15,7 @@ import pytest
 import toy_translation
 from _pytest.doctest import DoctestModule
 from plugin_conftest import forked, forked_sacrebleu  # noqa: F401  fixtures
+from toy_judgements import WORDS
 
 # where bytecode is not kept, each of many processes compiles the package, and pytest rewrites all tests' assertions, anew
 sys.dont_write_bytecode = False
@@ -24,7 +25,6 @@ for profile, examples in (("ctx", 30), ("ctx-full", 100)):
     hypothesis.settings.register_profile(profile, deadline=None, derandomize=True, database=None, max_examples=examples)
 hypothesis.settings.load_profile("ctx")
 
-WORDS = "the a cat dog sat ran on under mat tree and old red fast home rain river city light slow bird song".split()
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,!?'-[]<>/"
 
 

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from conftest import WORDS
+WORDS = "the a cat dog sat ran on under mat tree and old red fast home rain river city light slow bird song".split()
 
 
 def write_judgements(path: Path, segments: int, seed: int, raters: bool = True) -> Path:

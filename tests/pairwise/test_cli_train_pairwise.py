@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from cli_conftest import ctx  # noqa: F401  a fixture
-from conftest import WORDS
+from toy_judgements import WORDS
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.pairwise.model import MODEL_TYPE

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import WORDS
+from toy_judgements import WORDS
 
 from ctx_metrics.engine_options import EngineOptions
 from ctx_metrics.errors import InputError

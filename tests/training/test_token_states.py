@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
-from conftest import WORDS
 from selection import some
+from toy_judgements import WORDS
 
 from ctx_metrics.engine.encoder import TextEncoder
 from ctx_metrics.engine_options import EngineOptions
