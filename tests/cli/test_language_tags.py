@@ -80,12 +80,14 @@ class Runs:
         (self.folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def __call__(self, front_end: str, tag: str) -> str:
-        """All that a run prints and writes, without the language's name and tag."""
+        """All that a run prints and writes, without the language's name and tag, and without what it says of tags that
+        are also codes of countries."""
         new = str(next(self.numbers))
         text = in_python(tag) if front_end == "evaluate" else self.command(front_end, tag, new)
         for own, common in ((language_name(tag), "NAME"), (f"en-{tag}", "PAIR"), (f"{self.folder}/{new}", "NEW")):
             text = text.replace(own, common)
-        return re.sub(r"; did you mean '\w+'\?", "", text)
+        text = re.sub(r"; did you mean '\w+'\?", "", text)
+        return re.sub(r"^ctx-metrics: '[\w-]+' is the code of .*\n", "", text, flags=re.MULTILINE)
 
     def command(self, name: str, tag: str, new: str) -> str:
         a, b, ref, whole = (f"{self.folder}/{each}.txt" for each in ("a", "b", "ref", "whole"))
