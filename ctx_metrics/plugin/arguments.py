@@ -294,9 +294,8 @@ class PluginArgumentParser(SuggestingParser):
         self.epilog = overview(self._main, self._shared)
         return super().format_help()
 
-    def _get_values(
-        self, action: argparse.Action, arg_strings: list[str]
-    ) -> Any:  # of given arguments, not of defaults
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # argparse asks for the values of given arguments, not of defaults
         self._given.append(action)
         return super()._get_values(action, arg_strings)
 
@@ -305,8 +304,8 @@ class PluginArgumentParser(SuggestingParser):
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
             if action.dest == "metrics":  # without the usage, which is long
-                fix = model_fix(value, self.command.table) or error
-                self.exit(2, f"{self.prog}: error: {printable(str(fix))}\n")
+                message = str(model_fix(value, self.command.table) or error)
+                self.exit(2, f"{self.prog}: error: {printable(message)}\n")
             raise
 
     def _get_option_tuples(self, option_string: str) -> Any:

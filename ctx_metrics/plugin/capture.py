@@ -102,7 +102,7 @@ class CommandRun:
         return self._built(self.of(chosen, references, systems))
 
     @cached_property
-    def of_plugins(self) -> "Run":
+    def plugin_run(self) -> "Run":
         """The run of the plugin metrics on all systems; main() has read their texts when it asks for the first metric."""
         text_checks = not self.asked.settings.ctx_no_text_checks
         return self.of(self.asked.chosen, self.references, self.systems, text_checks=text_checks)
@@ -110,7 +110,7 @@ class CommandRun:
     @cached_property
     def plugin_metrics(self) -> dict[str, Metric]:
         """The plugin metrics, all built when main() asks for the first of them."""
-        return self._built(self.of_plugins)
+        return self._built(self.plugin_run)
 
     def _built(self, run: "Run") -> dict[str, Metric]:
         metrics = run.build(self._in_blocks())

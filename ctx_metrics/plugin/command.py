@@ -83,7 +83,7 @@ class CommandTable(dict):
                 from . import files
 
                 files.check(run)
-            run.of_plugins.check()
+            run.plugin_run.check()
         if name in self._plugins:
             metric = self._prepared(name, run)
         else:
