@@ -27,7 +27,7 @@ SIDE_FILES = tuple(
     "merges.txt sentencepiece.bpe.model sentencepiece.model spm.model".split()
 )
 _FROM_ZERO = ("bert", "rembert", "deberta-v2")  # these count positions from 0, whatever the padding id
-# What DeBERTa's configuration must say, and what it says if the field is missing: all released models of version 3 do.
+# Values that DeBERTa's configuration must have, as in all released models of version 3, and the defaults of missing fields.
 _DISENTANGLED: dict[str, tuple[Any, Any]] = {
     "relative_attention": (True, False),
     "pos_att_type": ("c2p|p2c", "None"),

@@ -147,7 +147,7 @@ class Asking:
         return key_of("judge", *asked, sample.number, sample.tried)
 
     def _take(self, sample: Sample, reply: Reply) -> UnreadableAnswer | None:
-        """Read a sample's next answer; returns what is wrong with it."""
+        """Read a sample's next answer; return its fault, if it has one."""
         sample.tried += 1
         wrong = None
         try:

@@ -71,7 +71,7 @@ class Candidates:
 
     @cached_property
     def _corpora(self) -> list[Corpus]:
-        with collected():  # what is odd about a system's texts is said where it is scored
+        with collected():  # a notice of odd texts of a system is given where it is scored
             return [Corpus(system) for system in self.systems]
 
 

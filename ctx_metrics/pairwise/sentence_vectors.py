@@ -119,8 +119,8 @@ class SentenceVectors:
         """Return the vectors of texts: fp32 [texts, width] for each source, in the sources' order.
 
         An encoder's vector is the mean over all tokens, including special ones, of the mean of the source's layers; one
-        pass computes all layers. A vector of words is the mean over the text's 13a tokens, looked up as written, then in
-        lower case. A text without tokens, or without a known word, gets zeros.
+        pass computes all layers. A vector of words is the mean over the text's 13a tokens; each is looked up in its own
+        case first, then in lower case. A text without tokens, or without a known word, gets zeros.
         """
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         distinct = list(rows)

@@ -1,4 +1,4 @@
-"""Changes of a text that leave its meaning, and all its letters and digits: only their case, and what is between them.
+"""Changes of a text that keep its meaning, letters and digits: they change only case, and the characters in between.
 
 Each function returns the changed text, or None if it has nothing to change.
 """
