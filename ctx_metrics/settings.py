@@ -216,8 +216,7 @@ def check_values(settings: object, name: str = "") -> None:
             try:
                 read(str(value))
             except argparse.ArgumentTypeError as error:
-                what, _, fix = str(error).partition("; ")
-                raise InputError(f"{each.name}={what}", about=name, fix=fix) from None
+                raise InputError(f"{each.name}={error}", about=name) from None
         if choices and value is not None and value not in choices:
             among = f"neither {' nor '.join(choices)}" if len(choices) == 2 else f"not one of {', '.join(choices)}"
             raise InputError(f"{name}{': ' * bool(name)}{each.name} {value!r} is {among}")
